@@ -55,6 +55,10 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     counters: outside(`counters${own}.json`),
     /** Digests of the loop's evidence: of everything outside the project on which a verdict, a limit or a protection rests. */
     evidence: outside(`evidence${own}.json`),
+    /** Digests of the project's records of a parallel run and of worktrees. */
+    records: outside('records.json'),
+    /** Parallel run that has not ended. */
+    batch: outside('parallel.json'),
     /** Prefix of the files that hold the snapshot of protected files. */
     snapshot: outside(`snapshot${own}`),
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { type PlanPlace, planPlace } from '../support/plan-place.ts';
+import { someOf } from '../support/short-form.ts';
 
 const PLAN = `# Plan
 
@@ -109,7 +111,7 @@ for (const [what, names] of [
     const [path = ''] = recordsOf(p);
     const { proved, ...record } = JSON.parse(readFileSync(path, 'utf8'));
     assert.match(String(proved), /^[0-9a-f]{40}$/);
-    if (!names) writeFileSync(path, JSON.stringify(record));
+    if (!names) forge(path, record);
     p.run(null, '--resume');
     assert.equal(/Task 2/.test(p.git('log', '--format=%s')), !names);
   });
@@ -122,12 +124,47 @@ function recordsOf({ state }: PlanPlace): string[] {
     .filter((path) => existsSync(path));
 }
 
-test('control: without the record of what was begun, the entry of a killed task appears twice', (t) => {
+/** Replaces a record and its digest in the manifest, as a program does that changes both. */
+function forge(path: string, record: object): void {
+  const text = JSON.stringify(record);
+  writeFileSync(path, text);
+  const manifest = join(dirname(path), 'evidence.json');
+  const { entries, ...rest } = JSON.parse(readFileSync(manifest, 'utf8'));
+  const is = createHash('sha256').update(text).digest('hex');
+  writeFileSync(manifest, JSON.stringify({ ...rest, entries: { ...entries, commitIntent: { is } } }));
+}
+
+const nothingBegun = (path: string) => ({ loopId: JSON.parse(readFileSync(path, 'utf8')).loopId, id: 'none' });
+
+const LOSSES: Readonly<Record<string, (path: string) => void>> = {
+  deleted: (path) => rmSync(path),
+  torn: (path) => truncateSync(path, 20),
+  'an older copy': (path) => writeFileSync(path, JSON.stringify(nothingBegun(path))),
+  edited: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"proved":"', '"approved":"')),
+};
+
+for (const [how, lose] of someOf(Object.entries(LOSSES), 2))
+  test(`the record of a killed commit is ${how}: the resume names it and counts no commit`, (t) => {
+    const p = checkedPlace(t, `${CHECK}! grep -rq formatted work\n`, REJECTED);
+    assert.equal(p.run('after commit').code, null);
+    const [path = ''] = recordsOf(p);
+    const whole = readFileSync(path);
+    lose(path);
+    const refused = p.run(null, '--resume');
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /Evidence of this loop is lost: \S+settling\.json/);
+    assert.equal(p.git('log', '-1', '--format=%s').trim(), 'feat: Task 2 - Second', 'nothing was changed');
+    writeFileSync(path, whole);
+    p.run(null, '--resume');
+    assert.doesNotMatch(p.git('log', '--format=%s'), /Task 2/, 'control: with its record it is taken back');
+  });
+
+test('control: with a record that says that nothing was begun, the entry of a killed task appears twice', (t) => {
   const p = planPlace(t, PLAN);
   assert.equal(p.run('before commit').code, null);
   const notes = recordsOf(p);
   assert.equal(notes.length, 1);
-  for (const path of notes) rmSync(path);
+  for (const path of notes) forge(path, nothingBegun(path));
   p.run(null, '--resume');
   assert.throws(() => assertOnceEach(p));
 });

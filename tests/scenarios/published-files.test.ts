@@ -33,7 +33,7 @@ const PRIVATE = [
   /\/ralph-cost[^/]*\.json$/,
   /\/project\.json$/,
   /\/contract[^/]*\.json\.git\//,
-  /\/(cancelled|router|turn|task|seen|counters|settling|runner|snapshot|worktree|evidence|git-view)[^/]*\.json(?:\.ended)?$/,
+  /\/(cancelled|router|turn|task|seen|counters|settling|runner|snapshot|worktree|records|parallel|evidence|git-view)[^/]*\.json(?:\.ended)?$/,
 ];
 
 const validators = new Map<string, ValidateFunction>();

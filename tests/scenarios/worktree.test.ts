@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { DIST, type Project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
@@ -140,6 +140,14 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
   assert.equal(run(p, ['--worktree-setup', 'exit 1']).code, 1);
   const path = p.sh('find "$XDG_STATE_HOME" -name "worktree.fix.json"').stdout.trim();
   writeFileSync(path, JSON.stringify(record));
+  const lost = run(p, ['--fresh']);
+  assert.match(
+    lost.stderr,
+    /worktree\.fix\.json was changed by another program/,
+    'control: a record that we did not write',
+  );
+  // That of an older version has no digest.
+  rmSync(join(dirname(path), 'records.json'));
   writeFileSync(tree(p, 'src/a.txt'), 'half');
   const again = run(p);
   assert.equal(again.code, 0, again.stderr);

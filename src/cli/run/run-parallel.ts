@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { continueNow } from '../../drive/control/operate.ts';
 import type { Batch, BatchTask } from '../../drive/parallel/batch.ts';
-import { claimBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
+import { claimBatch, findBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
@@ -31,10 +31,12 @@ import { loopView } from './runner-lines.ts';
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {
   const { projectDir, env, values, err } = context;
   const resumes = values['resume'] === true;
-  const former = readBatch(projectDir, env);
-  if (former !== null) refuseRunning(former);
+  const isAnew = !resumes && values['fresh'] === true;
+  const former = isAnew ? findBatch(projectDir, env) : readBatch(projectDir, env);
+  const known = former instanceof RalphError ? null : former;
+  if (known !== null) refuseRunning(known);
   const problems: string[] = [];
-  const wanted = resumes ? resumed(context, former) : await begun(context, former, problems);
+  const wanted = resumes ? resumed(context, known) : await begun(context, known, problems);
   if (wanted === null) return 0;
   const pages = await batchPages(context);
   const batch = await agreedBatch(context, command, wanted, problems);

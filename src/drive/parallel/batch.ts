@@ -1,15 +1,14 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { baseline, provedWork } from '../../engine/schema/proof.ts';
-import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import { lossText, lostBy } from '../../state/evidence/lost.ts';
+import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 /** How the work of a loop got, or gets, to the user's branch. */
@@ -102,19 +101,31 @@ export type BatchTask = z.infer<typeof task>;
 export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
 export type Integrate = Batch['integrate'];
 
-const MAX_BYTES = 1024 * 1024;
-
+/** Returns whether a run has not ended, or its record is lost. */
 export function hasBatch(projectDir: string, env: NodeJS.ProcessEnv): boolean {
-  return existsSync(pathOf(projectDir, env));
+  return findBatch(projectDir, env) !== null;
 }
 
-/** Reads the run that has not ended; null if there is none. Throws `state-corrupt` for an unreadable record. */
+/** Reads the run that has not ended; null if there is none. Throws `evidence-lost`, and `state-corrupt` for another record. */
 export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | null {
-  const path = pathOf(projectDir, env);
-  if (!existsSync(path)) return null;
-  const parsed = batch.safeParse(jsonOrNull(readRegularFile(path, MAX_BYTES) ?? ''));
-  if (!parsed.success) throw new RalphError('state-corrupt', `${path} is not a record of a parallel run. Remove it.`);
-  return parsed.data;
+  const found = findBatch(projectDir, env);
+  if (found instanceof RalphError) throw found;
+  return found;
+}
+
+/** Reads it for a run that is begun anew instead: the error says why the record is not to be believed. */
+export function findBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | RalphError | null {
+  const files = loopFiles(projectDir, null, env);
+  try {
+    const record = readProjectRecord(files, files.batch);
+    if (record === null) return null;
+    const parsed = batch.safeParse(record);
+    return parsed.success ? parsed.data : new RalphError('state-corrupt', PARALLEL_TEXTS.noRecord(files.batch));
+  } catch (error) {
+    const lost = lostBy(error);
+    if (lost === null) throw error;
+    return new RalphError('evidence-lost', PARALLEL_TEXTS.lost(lossText(lost)), lost);
+  }
 }
 
 /** Throws `refused` while another process drives the run. */
@@ -124,25 +135,30 @@ export function refuseRunning({ runner }: Batch): void {
 }
 
 export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Omit<Batch, 'runner'>): void {
-  writeRecord(pathOf(projectDir, env), { ...record, runner: identityOf(process.pid) } as Batch);
+  const files = loopFiles(projectDir, null, env);
+  const own: Batch = { ...record, runner: identityOf(process.pid) };
+  storeProjectRecord(files, files.batch, own);
 }
 
 /** Records this process as the owner of a run. Throws `refused` if another run has begun since `former` was read. */
-export function claimBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch, former: Batch | null): void {
-  const path = pathOf(projectDir, env);
-  mkdirSync(loopFiles(projectDir, null, env).outsideDir, { recursive: true, mode: 0o700 });
+export function claimBatch(
+  projectDir: string,
+  env: NodeJS.ProcessEnv,
+  record: Batch,
+  former: ReturnType<typeof findBatch>,
+): void {
+  const { batch: path, outsideDir } = loopFiles(projectDir, null, env);
+  mkdirSync(outsideDir, { recursive: true, mode: 0o700 });
   withLock(`${path}.lock`, LOCK_WAIT, () => {
-    const found = readBatch(projectDir, env);
-    if (found !== null) refuseRunning(found);
-    if (!isDeepStrictEqual(found, former)) throw new RalphError('refused', PARALLEL_TEXTS.overtaken);
+    const found = findBatch(projectDir, env);
+    if (found !== null && !(found instanceof RalphError)) refuseRunning(found);
+    const isSame = found instanceof RalphError ? former instanceof RalphError : isDeepStrictEqual(found, former);
+    if (!isSame) throw new RalphError('refused', PARALLEL_TEXTS.overtaken);
     writeBatch(projectDir, env, record);
   });
 }
 
 export function dropBatch(projectDir: string, env: NodeJS.ProcessEnv): void {
-  removeIfThere(pathOf(projectDir, env));
-}
-
-function pathOf(projectDir: string, env: NodeJS.ProcessEnv): string {
-  return join(loopFiles(projectDir, null, env).outsideDir, 'parallel.json');
+  const files = loopFiles(projectDir, null, env);
+  dropProjectRecord(files, files.batch);
 }

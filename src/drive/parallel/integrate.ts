@@ -12,7 +12,7 @@ import { holdingsOf } from '../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../worktree/messages.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../worktree/repository.ts';
-import { readWorktreeRecord, type WorktreePlace, worktreePlace } from '../worktree/worktree-place.ts';
+import { lossOfRecord, readWorktreeRecord, type WorktreePlace, worktreePlace } from '../worktree/worktree-place.ts';
 import type { Delivery, Integrate } from './batch.ts';
 import { type Integrated, moveBranch, takeBackMove } from './deliver.ts';
 import { type CheckedLoop, IntegrationCheckout, type Refused, type Verified } from './integration-checkout.ts';
@@ -77,6 +77,8 @@ class OneIntegration {
   async run(): Promise<Integrated> {
     const { projectDir, name, how, env, delivery } = this.#request;
     if (delivery !== null && this.#has('HEAD', delivery.commit)) return this.#clearAway(delivery);
+    const lost = lossOfRecord(projectDir, name, env);
+    if (lost !== null) return this.#failed(INTEGRATE_TEXTS.failed(name, lost.text));
     // Files that a killed removal deleted are no work of the agent.
     if (readWorktreeRecord(projectDir, name, env)?.step === 'removing') return this.#clearAway(null);
     if (delivery !== null) takeBackMove(projectDir, delivery, env);

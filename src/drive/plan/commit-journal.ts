@@ -1,36 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, realpathSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { evidenceBytes, evidenceJson } from '../../state/evidence/lost.ts';
 import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
+import { type CommitIntent, dropIntent, readIntent } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
-
-/** Write-ahead record of a task's commit, stored outside the project. The next process finishes or rolls it back. */
-export interface CommitIntent {
-  readonly loopId: string;
-  readonly task: string;
-  readonly parent: string;
-  readonly subject: string;
-  /** The whole message of the commit. */
-  readonly message: string;
-  /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
-  readonly proved?: string | null;
-  /** The task's commit, once nothing remains to be done for it. */
-  readonly made?: string;
-  /** Text of the plan before and after the tick. */
-  readonly before: string;
-  readonly after: string;
-  /** Size of the progress file before; null if there was none. */
-  readonly progressBytes: number | null;
-  readonly entry: string;
-}
-
-/** Returns the record of a commit in progress; null if there is none. Throws `evidence-lost` for one that cannot be read. */
-export function readIntent({ files: { commitIntent: path } }: PlanPlace): CommitIntent | null {
-  return existsSync(path) ? (evidenceJson(path, evidenceBytes(path)) as unknown as CommitIntent) : null;
-}
 
 /**
  * Recovers an interrupted commit: returns the task's id if the commit was made, has the files that passed the checks (its
@@ -38,8 +13,8 @@ export function readIntent({ files: { commitIntent: path } }: PlanPlace): Commit
  */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
-  const intent = readIntent(place);
-  if (intent?.loopId === contract.loopId) {
+  const intent = readIntent(files, contract);
+  if (intent !== null) {
     if (intent.made !== undefined && (await isInHistory(files.projectDir, intent.made, gitOptions(place)))) {
       return intent.task;
     }
@@ -49,8 +24,8 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
       await moveBranch(place, intent.parent);
     }
     await rollBack(place, intent);
+    dropIntent(files, contract);
   }
-  if (intent !== null) removeIfThere(files.commitIntent);
   return null;
 }
 

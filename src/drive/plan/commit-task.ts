@@ -1,16 +1,15 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { writeRecord } from '../../state/files/regular-file.ts';
 import { whyRejected } from '../../task/git/commit-form.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';
 import { filesSince, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
-import { type CommitIntent, isProved, moveBranch } from './commit-journal.ts';
+import { isProved, moveBranch } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
-import type { OpenTask } from './open-task-file.ts';
+import { type CommitIntent, type OpenTask, writeIntent } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 
@@ -72,7 +71,7 @@ async function proveAgain(place: PlanPlace, intent: CommitIntent, checks: PlanCh
   await moveBranch(place, parent);
   const failing = (await checks.on(made)).filter(({ outcome }) => outcome !== 'ok');
   if (failing.length > 0) return failing;
-  writeRecord(place.files.commitIntent, { ...intent, proved: made });
+  writeIntent(place.files, { ...intent, proved: made });
   await moveBranch(place, made);
   return [];
 }

@@ -1,12 +1,12 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask } from '../../task/plan/read-plan.ts';
 import { type CheckedWork, entryId, entryOf, intentOf, progressTitle, taskIn } from './commit-intent.ts';
 import { recoverCommit, replaceText, rollBack, writeTexts } from './commit-journal.ts';
 import { commitTask, type TaskCommit } from './commit-task.ts';
-import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
+import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from './open-task-file.ts';
 import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import type { Proved } from './prove-work.ts';
 
@@ -29,7 +29,7 @@ export async function finishTask(
   const intent = intentOf(place, task, work);
   if (intent === null) return { problems: [failed(`${task.id} is no longer in ${contract.taskPath}.`)] };
   const begun = { ...intent, proved: work.commit };
-  writeRecord(files.commitIntent, begun);
+  writeIntent(files, begun);
   writeTexts(place, begun);
   let committed: TaskCommit;
   try {
@@ -39,11 +39,11 @@ export async function finishTask(
     throw error;
   }
   if (committed.ok) {
-    if (committed.commit !== null) writeRecord(files.commitIntent, { ...begun, made: committed.commit });
+    if (committed.commit !== null) writeIntent(files, { ...begun, made: committed.commit });
     return { notes: committed.notes };
   }
   await rollBack(place, begun);
-  removeIfThere(files.commitIntent);
+  dropIntent(files, contract);
   const problems = typeof committed.why === 'string' ? [failed(committed.why)] : committed.why;
   return { problems, isMessage: 'isMessage' in committed };
 }

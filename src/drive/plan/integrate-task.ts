@@ -7,13 +7,13 @@ import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CheckedWork, progressTitle } from './commit-intent.ts';
-import { readIntent, recoverCommit, rollBack } from './commit-journal.ts';
+import { recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
 import { examineWork } from './examine-work.ts';
 import { finishTask } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
-import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
+import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import { type Proved, proveWork } from './prove-work.ts';
 
@@ -96,7 +96,10 @@ export async function recoverTask(place: PlanPlace): Promise<string | null> {
 /** Publishes the new commit of the worktree. Takes it back and returns false if the branch has moved. */
 async function publishOwn(place: PartPlace): Promise<boolean> {
   const { files } = place;
-  const [stands, intent] = [await readRepository(files.projectDir, gitOptions(place)), readIntent(place)];
+  const [stands, intent] = [
+    await readRepository(files.projectDir, gitOptions(place)),
+    readIntent(files, place.contract),
+  ];
   if (typeof stands === 'string' || stands.head === null || intent === null) {
     throw new RalphError('refused', PART_TEXTS.notPublished(place.part.task, place.part.branch, String(stands)));
   }
@@ -104,7 +107,7 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', intent.parent, '--'] });
   if (!undone.ok) throw new RalphError('refused', undone.said);
   await rollBack(place, intent);
-  removeIfThere(files.commitIntent);
+  dropIntent(files, place.contract);
   return false;
 }
 

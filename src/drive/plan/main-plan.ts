@@ -13,8 +13,8 @@ import { NO_FILE } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { type GitRun, userGit } from '../worktree/repository.ts';
-import type { CommitIntent } from './commit-journal.ts';
 import { PART_TEXTS } from './messages.ts';
+import type { CommitIntent } from './open-task-file.ts';
 import type { PlanPart } from './plan-part.ts';
 import type { PlanPlace } from './plan-place.ts';
 

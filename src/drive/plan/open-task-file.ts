@@ -1,7 +1,7 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
-import type { EvidenceOf } from '../../state/evidence/entries.ts';
-import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../../state/evidence/lost.ts';
+import { EVIDENCE, type EvidenceOf } from '../../state/evidence/entries.ts';
+import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson, evidenceLost, lostBy } from '../../state/evidence/lost.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
@@ -44,47 +44,92 @@ export interface OpenTask {
   readonly conflicts?: readonly string[];
 }
 
-/** Record of a plan's loop that has not opened a task yet: without it, a missing file would mean the same. */
-const NONE = 'none';
+/** Write-ahead record of a task's commit. The next process finishes or rolls it back. */
+export interface CommitIntent {
+  readonly loopId: string;
+  readonly task: string;
+  readonly parent: string;
+  readonly subject: string;
+  /** The whole message of the commit. */
+  readonly message: string;
+  /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
+  readonly proved?: string | null;
+  /** The task's commit, once nothing remains to be done for it. */
+  readonly made?: string;
+  /** Text of the plan before and after the tick. */
+  readonly before: string;
+  readonly after: string;
+  /** Size of the progress file before; null if there was none. */
+  readonly progressBytes: number | null;
+  readonly entry: string;
+}
 
-/** Begins the record of a plan's loop before its contract is written, or keeps that of a resumed one (`former`). */
-export function beginOpenTask(files: LoopFiles, loopId: string, isPlan: boolean, former: EvidenceOf | null): void {
-  if (!isPlan) {
-    forgetEvidence(files, loopId, 'openTask');
-    removeIfThere(files.openTask);
-    return;
+/** Records of a plan's loop, which always has both. */
+type PlanRecord = 'openTask' | 'commitIntent';
+
+/** Content of a record that says nothing: no task is open, or no commit is in progress. A missing file would not say so. */
+const none = (loopId: string) => JSON.stringify({ loopId, id: 'none' });
+
+/** Begins the records of a plan's loop before its contract is written, or keeps those of a resumed one (`former`). */
+export function beginPlanRecords(files: LoopFiles, loopId: string, isPlan: boolean, former: EvidenceOf | null): void {
+  for (const name of ['openTask', 'commitIntent'] as const) {
+    if (isPlan) storeEvidence(files, loopId, name, (former && textNow(files, former, name)) ?? none(loopId));
+    else {
+      forgetEvidence(files, loopId, name);
+      removeIfThere(EVIDENCE[name](files));
+    }
   }
-  const isKept = former !== null && isWhole(files, former, 'openTask');
-  const task = isKept ? readOpenTask(files, former) : null;
-  store(files, loopId, task ?? { loopId, id: NONE });
+}
+
+/** Returns what a record of a loop says; null for nothing, and for a lost record. */
+function textNow(files: LoopFiles, of: EvidenceOf, name: PlanRecord): string | null {
+  try {
+    const record = recordOf(files, of, name);
+    return record === null ? null : JSON.stringify(record);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
 }
 
 export function writeOpenTask(files: LoopFiles, task: OpenTask): void {
-  if (readRegularFile(files.openTask) === textOf(task)) return;
-  store(files, task.loopId, task);
-}
-
-function store(
-  files: LoopFiles,
-  loopId: string,
-  task: OpenTask | { readonly loopId: string; readonly id: typeof NONE },
-) {
-  storeEvidence(files, loopId, 'openTask', textOf(task));
-}
-
-function textOf(task: object): string {
-  return JSON.stringify(task);
+  store(files, task.loopId, 'openTask', JSON.stringify(task));
 }
 
 /** Returns the open task of a loop; null before its first one, and for a loop without a plan. Throws `evidence-lost`. */
 export function readOpenTask(files: LoopFiles, contract: EvidenceOf): OpenTask | null {
-  const bytes = readEvidence(files, contract, 'openTask');
-  if (bytes === null) return null;
-  const task = evidenceJson(files.openTask, bytes) as Partial<OpenTask>;
-  // Only the manifest of a newer version tells what belongs to a loop.
-  if (contract.evidence === undefined && task.loopId !== contract.loopId) return null;
-  if (task.loopId !== contract.loopId) throw evidenceLost(files.openTask, 'foreign');
-  if (task.id === NONE && task.scope === undefined) return null;
-  if (!Array.isArray(task.scope)) throw evidenceLost(files.openTask, 'torn');
-  return task as OpenTask;
+  const task = recordOf(files, contract, 'openTask') as OpenTask | null;
+  if (task !== null && !Array.isArray(task.scope)) throw evidenceLost(files.openTask, 'torn');
+  return task;
+}
+
+/** Records a commit that is about to be made, before anything of it is written. */
+export function writeIntent(files: LoopFiles, intent: CommitIntent): void {
+  store(files, intent.loopId, 'commitIntent', JSON.stringify(intent));
+}
+
+/** Returns the commit that a process of this loop had begun; null if there is none. Throws `evidence-lost`. */
+export function readIntent(files: LoopFiles, contract: EvidenceOf): CommitIntent | null {
+  return recordOf(files, contract, 'commitIntent') as CommitIntent | null;
+}
+
+/** Records that no commit is in progress. */
+export function dropIntent(files: LoopFiles, { loopId }: EvidenceOf): void {
+  store(files, loopId, 'commitIntent', none(loopId));
+}
+
+function store(files: LoopFiles, loopId: string, name: PlanRecord, text: string): void {
+  if (readRegularFile(EVIDENCE[name](files)) !== text) storeEvidence(files, loopId, name, text);
+}
+
+/** Reads a record; null if it says nothing. A contract of an older version does not list it: what is there counts. */
+function recordOf(files: LoopFiles, { loopId, evidence }: EvidenceOf, name: PlanRecord): object | null {
+  const isListed = evidence?.[name] !== undefined;
+  const bytes = readEvidence(files, isListed ? { loopId, evidence } : { loopId }, name);
+  if (bytes === null || bytes.toString() === none(loopId)) return null;
+  const path = EVIDENCE[name](files);
+  const record = evidenceJson(path, bytes);
+  if (record['loopId'] === loopId) return record;
+  if (isListed) throw evidenceLost(path, 'foreign');
+  return null;
 }

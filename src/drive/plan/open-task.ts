@@ -5,7 +5,7 @@ import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
-import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -14,7 +14,7 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
-import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
+import { dropIntent, type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { isOfTask, marksOf } from './task-files.ts';
 
@@ -50,7 +50,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
   // The engine knows about the recovered commit now.
-  if (committed !== null && current?.id !== committed) removeIfThere(files.commitIntent);
+  if (committed !== null && current?.id !== committed) dropIntent(files, contract);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);

@@ -1,11 +1,10 @@
 import type { CheckResult } from '../../engine/events.ts';
-import { removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { type FoundWork, intentOf } from './commit-intent.ts';
 import { rollBack, writeTexts } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
-import type { OpenTask } from './open-task-file.ts';
+import { dropIntent, type OpenTask, writeIntent } from './open-task-file.ts';
 import { changing, type PlanChecks, type PlanPlace } from './plan-place.ts';
 
 export interface Proved {
@@ -32,11 +31,11 @@ export async function proveWork(
 
 /** Creates the commit that the task would make, without a branch and without hooks; null if the plan lost the task. */
 async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): Promise<string | null> {
-  const { files } = place;
+  const { files, contract } = place;
   const intent = intentOf(place, task, work);
   if (intent === null) return null;
   // A process that is killed now has written texts that the next one removes.
-  writeRecord(files.commitIntent, intent);
+  writeIntent(files, intent);
   try {
     writeTexts(place, intent);
     const staged = await stageTask(place, task, work.changes);
@@ -45,7 +44,7 @@ async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): P
     return await git(place, ['commit-tree', tree, '-p', task.commit], intent.message);
   } finally {
     await rollBack(place, intent);
-    removeIfThere(files.commitIntent);
+    dropIntent(files, contract);
   }
 }
 

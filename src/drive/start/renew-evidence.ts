@@ -16,7 +16,7 @@ import { type Operated, operate } from '../control/operate.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen } from '../identity/seen-record.ts';
-import { beginOpenTask } from '../plan/open-task-file.ts';
+import { beginPlanRecords } from '../plan/open-task-file.ts';
 import { readTask } from '../prompt/read-task.ts';
 import { bindList, tddTerms } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
@@ -43,7 +43,7 @@ export function renewEvidence(
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
     adoptSeen(files, contract, task === null ? [] : checklistItems(task.body));
     beginCounters(files, state);
-    beginOpenTask(files, contract.loopId, contract.policy.plan !== undefined, contract);
+    beginPlanRecords(files, contract.loopId, contract.policy.plan !== undefined, contract);
     if (contract.tdd) {
       bindList(files, contract.tdd, { loopId: contract.loopId, at, consented: contract.consented, env, keep: true });
     }

@@ -40,7 +40,7 @@ import { about, RalphError } from '../../text/message.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
 import { adoptSeen, beginSeen } from '../identity/seen-record.ts';
-import { beginOpenTask } from '../plan/open-task-file.ts';
+import { beginPlanRecords } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { loopNames } from '../status/project-loops.ts';
@@ -159,7 +159,7 @@ function createLoop(
   beginCounters(files, begun);
   if (tdd) bindList(files, tdd, { loopId, at, consented, env });
   else forgetEvidence(files, loopId, 'scenarios');
-  beginOpenTask(files, loopId, terms.policy.plan !== undefined, former?.contract ?? null);
+  beginPlanRecords(files, loopId, terms.policy.plan !== undefined, former?.contract ?? null);
   if (taken !== null || before === null) storeBaseline(files, loopId, at, taken);
   else if (former !== null) dropLostRecord(files, former.contract);
   if (before === null) {

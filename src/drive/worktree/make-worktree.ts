@@ -12,6 +12,7 @@ import { removeFiles } from './remove-worktree.ts';
 import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
+  lossOfRecord,
   readFreeRecord,
   readWorktreeRecord,
   type WorktreePlace,
@@ -50,7 +51,14 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     if (record?.step === 'making') clearAway(request, place, record.hadBranch ? null : record.base);
     if (record?.step === 'removing') clearAway(request, place, tipOf(projectDir, place.branch, env));
     if (existsSync(place.dir)) {
-      const notices = [WORKTREE_TEXTS.resumes(place.branch, place.dir), ...taskNotices(request, place)];
+      const lost = lossOfRecord(projectDir, name, env);
+      // Files that a killed creation or removal lacks would count as deleted by the agent.
+      if (lost !== null && request.existing !== 'resume') throw new RalphError('evidence-lost', lost);
+      const notices = [
+        WORKTREE_TEXTS.resumes(place.branch, place.dir),
+        ...(lost === null ? [] : [lost.text]),
+        ...taskNotices(request, place),
+      ];
       return { place, needsSetUp: record?.step === 'made', notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));

@@ -62,6 +62,12 @@ export const WORKTREE_TEXTS = {
       `worktree remove ${name}`,
     ),
   noWorktree: (name: string): Message => advise(`there is no worktree ${name}.`, 'List them', 'worktree list'),
+  recordLost: (name: string, why: string): Message =>
+    advise(
+      `${why} What is in the worktree ${name} counts as work.`,
+      'Look at it, then remove it',
+      `worktree remove ${name}`,
+    ),
   live: (name: string, loop: string): Message =>
     advise(`a loop (${loop}) runs in the worktree ${name}.`, 'Stop it first', 'stop', { loop: name }),
   wouldLose: (name: string, what: readonly string[]): string =>

@@ -1,11 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { namesIn, readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
+import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
+import { namesIn } from '../../state/files/regular-file.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { prefixInRepository } from '../../task/project-file.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { RalphError } from '../../text/message.ts';
+import { type Message, RalphError } from '../../text/message.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
 /** Location of a loop's worktree, existing or not. Paths are absolute. */
@@ -65,12 +67,31 @@ export interface WorktreeRecord {
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
-/** Reads the record; null if it is missing or invalid: git has the rest. */
+/** Reads the record; null if there is none, or it is lost: what is in the worktree then counts as work. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
-  const found = readRecord<WorktreeRecord>(path(projectDir, name, env));
-  const { step = '', base, maker } = found ?? {};
+  try {
+    return provedRecord(projectDir, name, env);
+  } catch (error) {
+    lossIn(error);
+    return null;
+  }
+}
+
+/** Returns why the record of a worktree cannot be believed; null if it can, and if there is none. */
+export function lossOfRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): Message | null {
+  try {
+    provedRecord(projectDir, name, env);
+    return null;
+  } catch (error) {
+    return WORKTREE_TEXTS.recordLost(name, lossIn(error).text);
+  }
+}
+
+function provedRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
+  const found = readProjectRecord(loopFiles(projectDir, name, env), path(projectDir, name, env));
+  const { step = '', base, maker } = (found ?? {}) as Partial<WorktreeRecord>;
   const known = ['making', 'made', 'ready', 'removing'].includes(step) && typeof base === 'string';
-  return known && typeof maker?.pid === 'number' ? (found as WorktreeRecord) : null;
+  return known && typeof maker?.pid === 'number' ? (found as unknown as WorktreeRecord) : null;
 }
 
 export function writeWorktreeRecord(
@@ -79,11 +100,12 @@ export function writeWorktreeRecord(
   env: NodeJS.ProcessEnv,
   record: Omit<WorktreeRecord, 'maker'>,
 ): void {
-  writeRecord(path(projectDir, name, env), { ...record, maker: identityOf(process.pid) });
+  const own: WorktreeRecord = { ...record, maker: identityOf(process.pid) };
+  storeProjectRecord(loopFiles(projectDir, name, env), path(projectDir, name, env), own);
 }
 
 export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): void {
-  removeIfThere(path(projectDir, name, env));
+  dropProjectRecord(loopFiles(projectDir, name, env), path(projectDir, name, env));
 }
 
 /** Reads the record. Throws `refused` while another process is creating or removing the worktree. */

@@ -19,6 +19,7 @@ const CARRIED: readonly EvidenceName[] = [
   'startFiles',
   'startPoint',
   'openTask',
+  'commitIntent',
   'scenarios',
 ];
 

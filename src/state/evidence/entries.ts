@@ -12,6 +12,7 @@ export const EVIDENCE = {
   seen: (files: LoopFiles) => files.seen,
   startFiles: (files: LoopFiles) => files.startFiles,
   openTask: (files: LoopFiles) => files.openTask,
+  commitIntent: (files: LoopFiles) => files.commitIntent,
   scenarios: (files: LoopFiles) => files.scenarios,
   counters: (files: LoopFiles) => files.counters,
   gitView: (files: LoopFiles) => files.gitView,

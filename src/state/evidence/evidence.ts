@@ -25,12 +25,16 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   if (fixed === undefined && name !== 'contract') return null;
   if (typeof fixed === 'string') return proved(path, { is: fixed });
   if (LIVE.has(name)) return evidenceBytes(path);
+  return onceMoreAlone(files, () => provedByManifest(files, loopId, name));
+}
+
+/** Repeats, alone, what found evidence lost: another process may have been replacing it. */
+export function onceMoreAlone<T>(files: LoopFiles, prove: () => T): T {
   try {
-    return provedByManifest(files, loopId, name);
+    return prove();
   } catch (error) {
     if (lostBy(error) === null) throw error;
-    // Another process may be replacing it.
-    return withManifestLock(files, () => provedByManifest(files, loopId, name));
+    return withManifestLock(files, prove);
   }
 }
 
@@ -40,7 +44,7 @@ function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName):
   return proved(EVIDENCE[name](files), digests);
 }
 
-function proved(path: string, { is, next, was = [] }: Digests): Buffer {
+export function proved(path: string, { is, next, was = [] }: Digests): Buffer {
   const bytes = evidenceBytes(path);
   const found = sha256(bytes);
   if (found === is || found === next) return bytes;
@@ -85,14 +89,29 @@ export function replaceEvidence(
   withManifestLock(files, () => {
     const manifest = findManifest(files, loopId);
     if (manifest === null) return write();
-    const { entries } = manifest;
-    const known = settled(EVIDENCE[name](files), entries[name]);
-    writeManifest(files, loopId, { ...entries, [name]: { ...known, is: known?.is ?? digest, next: digest } });
-    write();
-    const former = known === null || known.is === digest ? (known?.was ?? []) : [known.is, ...(known.was ?? [])];
-    const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
-    writeManifest(files, loopId, { ...entries, [name]: { is: digest, was } });
+    replaceEntry(files, manifest, { name, path: EVIDENCE[name](files), digest, write });
   });
+}
+
+interface Replacement {
+  readonly name: string;
+  readonly path: string;
+  readonly digest: string;
+  readonly write: () => void;
+}
+
+/** Replaces an entry of this manifest. Called under its lock. */
+export function replaceEntry(
+  files: LoopFiles,
+  { loopId, entries }: Pick<Manifest, 'loopId' | 'entries'>,
+  { name, path, digest, write }: Replacement,
+): void {
+  const known = settled(path, entries[name]);
+  writeManifest(files, loopId, { ...entries, [name]: { ...known, is: known?.is ?? digest, next: digest } });
+  write();
+  const former = known === null || known.is === digest ? (known?.was ?? []) : [known.is, ...(known.was ?? [])];
+  const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
+  writeManifest(files, loopId, { ...entries, [name]: { was, is: digest } });
 }
 
 /** Returns an entry whose replacement was killed as what is on disk; null for a new one. */

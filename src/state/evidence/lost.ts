@@ -19,10 +19,15 @@ export interface LostEvidence {
   readonly why: Cause;
 }
 
+/** Returns which file is lost, and the cause. */
+export function lossText({ path, why }: LostEvidence): string {
+  return `${path} ${CAUSES[why]}`;
+}
+
 /** Returns the RalphError `evidence-lost` that names the file and the cause. */
 export function evidenceLost(path: string, why: Cause): RalphError {
   const message: Message = {
-    text: `Evidence of this loop is lost: ${path} ${CAUSES[why]}.`,
+    text: `Evidence of this loop is lost: ${lossText({ path, why })}.`,
     advice: [{ verb: 'Check the project, then take its present state as a new start', command: 'resume' }],
   };
   return new RalphError('evidence-lost', message, { path, why } satisfies LostEvidence);

@@ -1,5 +1,6 @@
 import { COLUMNS } from './evidence-columns.ts';
 import { type Cell, DAMAGES, fileOf } from './evidence-table.ts';
+import { RECORDS } from './record-losses.ts';
 
 const BEGIN = `# Evidence outside the project
 
@@ -23,10 +24,29 @@ const TEXTS: Readonly<Record<string, string>> = {
   'belongs to another loop': "pauses: another loop's",
 };
 
+const RECORDS_BEGIN = `## Records of a project
+
+The records of a parallel run and of its worktrees are no loop's. A resume of a run whose record is lost refuses and names the file;
+\`run TASK... --fresh\` begins anew. Where the record of a worktree is lost, everything in it counts as work, its branch is not
+integrated, no new loop begins in it, and a resume of its loop names the file.
+`;
+
+/** What is said about the records, by record and damage. */
+export type RecordCells = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 /** Returns the page about what happened. */
-export function pageOf(cells: readonly Cell[]): string {
+export function pageOf(cells: readonly Cell[], records: RecordCells): string {
   const rows = [...new Set(cells.map(({ row }) => row))];
-  return `${[BEGIN.trimEnd(), ...rows.map((row) => section(row, cells))].join('\n\n')}\n`;
+  const sections = rows.map((row) => section(row, cells));
+  return `${[BEGIN.trimEnd(), ...sections, RECORDS_BEGIN.trimEnd(), recordTable(records)].join('\n\n')}\n`;
+}
+
+function recordTable(records: RecordCells): string {
+  const names = Object.keys(RECORDS);
+  const lines = Object.keys(DAMAGES).map(
+    (damage) => `| ${[damage, ...names.map((name) => records[name]?.[damage] ?? '')].join(' | ')} |`,
+  );
+  return `| | ${names.join(' | ')} |\n| --- | ${names.map(() => '---').join(' | ')} |\n${lines.join('\n')}`;
 }
 
 function section(row: string, cells: readonly Cell[]): string {

@@ -8,6 +8,7 @@ import { EVIDENCE_NAMES } from '../../../src/state/evidence/entries.ts';
 import { COLUMNS } from '../../support/evidence/evidence-columns.ts';
 import { pageOf, told, toldOn } from '../../support/evidence/evidence-page.ts';
 import { type Cell, controlOf, DAMAGES, outcomeOf } from '../../support/evidence/evidence-table.ts';
+import { RECORDS, recordLosses } from '../../support/evidence/record-losses.ts';
 import { IS_LONG, someOf } from '../../support/short-form.ts';
 
 const PAGE = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'docs', 'evidence.md');
@@ -38,13 +39,30 @@ for (const [column, { play, drivenBy }] of Object.entries(COLUMNS))
     cells.push(...own);
   });
 
+const records: Record<string, Record<string, string>> = {};
+
+for (const record of Object.keys(RECORDS))
+  test(`no damage to the records of a project is silent: ${record}`, (t) => {
+    assert.deepEqual(recordLosses(t, record, null), [null, null], 'control: with whole records');
+    const losses = Object.keys(DAMAGES).map((damage) => [damage, recordLosses(t, record, damage)] as const);
+    for (const [damage, said] of losses) {
+      assert.equal(
+        said.some((each) => each !== null),
+        true,
+        damage,
+      );
+      const causes = new Set(said.flatMap((each) => each?.replace(/^.*\//, '`').replace('.json ', '.json` ') ?? []));
+      records[record] = { ...records[record], [damage]: [...causes].join('; ') };
+    }
+  });
+
 test('every entry of the evidence is damaged in some loop, and the page says what happens', () => {
   const rows = new Set(cells.map(({ row }) => row));
   const without = EVIDENCE_NAMES.filter((name) => !rows.has(name));
   assert.deepEqual(without, [], 'give a loop of evidence-columns.ts what makes it keep these entries');
-  if (process.env['UPDATE'] === '1') writeFileSync(PAGE, pageOf(cells));
+  if (process.env['UPDATE'] === '1') writeFileSync(PAGE, pageOf(cells, records));
   const page = readFileSync(PAGE, 'utf8');
   for (const cell of cells)
     assert.equal(toldOn(page, cell), told(cell.row, cell.outcome), 'docs/evidence.md is outdated: UPDATE=1 writes it');
-  if (isWhole) assert.equal(page, pageOf(cells));
+  if (isWhole) assert.equal(page, pageOf(cells, records));
 });

@@ -11,6 +11,7 @@ import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { driverContext } from '../../../../src/drive/turn/ownership.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
+import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { put } from '../../../support/drive/drive-project.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { repository } from '../../../support/repository.ts';
@@ -162,6 +163,21 @@ test('files that a killed removal deleted are not taken for deletions by the age
   assert.equal(existsSync(place.dir), false);
   assert.equal(git('branch', '--list', 'ralph/*'), '');
 });
+
+for (const [step, forged] of [
+  ['ready', '"removing"'],
+  ['removing', '"ready"'],
+] as const)
+  test(`a record of a worktree that another program set from ${step} to ${forged} removes and delivers nothing`, async (t) => {
+    const { projectDir, env, place, git, again } = await halfRemoved(t, step);
+    const path = join(loopFiles(projectDir, 'one', env).outsideDir, 'worktree.one.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace(`"${step}"`, forged));
+    const { outcome, message } = await again();
+    assert.equal(outcome, 'failed');
+    assert.match(message, /worktree\.one\.json was changed by another program/);
+    assert.equal(existsSync(place.dir), true);
+    assert.equal(git('branch', '--list', 'ralph/*'), '+ ralph/one');
+  });
 
 test('control: without the note of the removal they are', async (t) => {
   const { projectDir, again } = await halfRemoved(t, 'ready');

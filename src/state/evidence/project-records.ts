@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import { sha256 } from '../hash-contract.ts';
+import type { LoopFiles } from '../loop-files.ts';
+import { onceMoreAlone, proved, replaceEntry } from './evidence.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './lost.ts';
+import { findManifest, type Manifest, withManifestLock, writeManifest } from './manifest.ts';
+
+/** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */
+const OWNER = 'project';
+
+/** Digest of a record that is about to be removed. */
+const REMOVED = 'removed';
+
+const recordsOf = (files: LoopFiles): LoopFiles => ({ ...files, evidence: files.records });
+
+/** Replaces a record, so that after a kill at any point the old or the new one is there and believed. */
+export function storeProjectRecord(files: LoopFiles, path: string, record: object): void {
+  const own = recordsOf(files);
+  const text = `${JSON.stringify({ ...record, isListed: true })}\n`;
+  const write = (): void => writeAtomically(path, text, 0o600);
+  withManifestLock(own, () => {
+    const entries = entriesOf(own) ?? {};
+    replaceEntry(own, { loopId: OWNER, entries }, { name: basename(path), path, digest: sha256(text), write });
+  });
+}
+
+/**
+ * Reads a record, whose content the caller checks; null if, and only if, there is none. Throws `evidence-lost` for one that is
+ * missing, empty, torn, older or edited. A record of an older version says that nothing lists it, and is believed.
+ */
+export function readProjectRecord(files: LoopFiles, path: string): Readonly<Record<string, unknown>> | null {
+  return onceMoreAlone(recordsOf(files), () => provedRecord(recordsOf(files), path));
+}
+
+function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unknown>> | null {
+  const digests = findManifest(own, OWNER)?.entries[basename(path)];
+  if (!existsSync(path) && (digests === undefined || digests.next === REMOVED)) return null;
+  const bytes = digests === undefined ? evidenceBytes(path) : proved(path, digests);
+  const { isListed = false, ...record } = evidenceJson(path, bytes);
+  if (digests !== undefined || isListed === false) return record;
+  throw evidenceLost(own.evidence, existsSync(own.evidence) ? 'edited' : 'missing');
+}
+
+/** Removes a record and its digest. */
+export function dropProjectRecord(files: LoopFiles, path: string): void {
+  const own = recordsOf(files);
+  withManifestLock(own, () => {
+    const { [basename(path)]: digests, ...others } = entriesOf(own) ?? {};
+    if (digests !== undefined) {
+      writeManifest(own, OWNER, { ...others, [basename(path)]: { ...digests, next: REMOVED } });
+    }
+    removeIfThere(path);
+    if (digests !== undefined) writeManifest(own, OWNER, others);
+  });
+}
+
+/** Returns the digests to which one is added; null where there are none, or they are lost: then no other record is believed. */
+function entriesOf(own: LoopFiles): Manifest['entries'] | null {
+  try {
+    return findManifest(own, OWNER)?.entries ?? null;
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
+}
