@@ -7,7 +7,7 @@ import { LOOP_NAME, type LoopFiles, loopFiles, outsideRoot } from '../../../src/
 import { orElse } from '../../../src/text/or-else.ts';
 import { aProject } from './a-loop.ts';
 
-const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log']);
+const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log', 'records', 'batch']);
 
 function paths(files: LoopFiles): string[] {
   return Object.entries(files).flatMap(([key, path]) => (SHARED.has(key) || path === null ? [] : [path]));

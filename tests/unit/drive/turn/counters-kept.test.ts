@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRouter } from '../../../../src/drive/router/call.ts';
@@ -64,6 +64,48 @@ test('Tokens that a session used before its state was put back count, and each o
   putBack();
   await turn();
   assert.equal(billedTokens(stateOf(project).usage), before + 100);
+});
+
+const STORES = {
+  state: ({ files }: Project) => files.state,
+  journal: ({ files }: Project) => files.events,
+  counters: ({ files }: Project) => files.counters,
+};
+
+/** Plays three turns of a session, before the last of which these files are put back as they were after the first. */
+async function afterPuttingBack(t: TestContext, names: readonly (keyof typeof STORES)[]) {
+  const { project, turn } = aSession(t, '---\nmax_iterations: 4\n---\n\nDo the work.\n');
+  await turn();
+  const copies = names.map((name) => ({ path: STORES[name](project), content: readFileSync(STORES[name](project)) }));
+  await turn();
+  await turn();
+  const { iteration, usage } = stateOf(project);
+  for (const { path, content } of copies) writeFileSync(path, content);
+  const { loopId } = stateOf(project);
+  const said = (await turn())?.systemMessage ?? '';
+  const ended = endedState(project.files, loopId);
+  const { usage: after } = ended ?? stateOf(project);
+  const notices = noticesOf(project.files, loopId).map(({ text }) => text);
+  return { iteration, said: [said, ...notices].join('\n'), ended, counted: billedTokens(after) - billedTokens(usage) };
+}
+
+for (const [names, text] of [
+  [
+    ['state', 'counters'],
+    /was changed by another program\. It was restored from the contract and the journal \(iteration 3\)/,
+  ],
+  [['state', 'journal'], WENT_BACK],
+  [['journal', 'counters'], /counters\.json was replaced by an older copy; the counts of the state hold/],
+] as const)
+  test(`A session whose ${names.join(' and ')} go back together ends at its limit and says so.`, async (t) => {
+    const { said, ended, counted } = await afterPuttingBack(t, names);
+    assert.match(said, text);
+    assert.deepEqual([ended?.ended.as, ended?.iteration, counted], ['max-iterations', 4, 100]);
+  });
+
+test('Control: all three together are a session that is two iterations younger, but no token is forgotten.', async (t) => {
+  const { ended, counted } = await afterPuttingBack(t, ['state', 'journal', 'counters']);
+  assert.deepEqual([ended, counted], [null, 100]);
 });
 
 test('The next prompt of a session tells the agent as well that its state was put back.', async (t) => {
