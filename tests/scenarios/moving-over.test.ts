@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { OTHER_LOOPS } from '../support/other-loops.ts';
 import { project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -49,8 +50,20 @@ test('a task folder of pi-ralph-loop runs as it is, and its own records are move
     '#!/bin/sh\ncat > /dev/null\necho x > my-task/FIXES.md\ntouch my-task/OPEN_QUESTIONS.md\necho "<promise>DONE</promise>"\n',
     0o755,
   );
-  const { code, stdout, stderr } = p.ralph(['run', 'my-task', '--agent', './agent.sh', '--arg', 'owner=Ada']);
+  commitFolder(p.dir);
+  const { code, stdout, stderr } = p.ralph([
+    'run',
+    'my-task',
+    '--plain',
+    '--agent',
+    './agent.sh',
+    '--arg',
+    'owner=Ada',
+  ]);
   assert.equal(code, 0, `${stdout}${stderr}`);
+  assert.match(stdout, /my-task\/FIXES\.md \(new\)/);
+  assert.doesNotMatch(stdout, /\.ralph-runner/, 'the loop’s own records are no change of the project');
+  assert.doesNotMatch(p.ralph(['undo', '--dry-run']).stdout, /\.ralph-runner/);
   const moved = Object.keys(p.tree()).filter((path) => path.includes('.ralph-runner-archive/'));
   assert.ok(
     moved.some((path) => path.endsWith('/status.json')),
@@ -66,7 +79,10 @@ test('a configuration of agentkit is read: thinking is effort, and unknown keys 
   const { stdout, stderr } = p.ralph(['check', 'site', '--json']);
   const settings = JSON.parse(stdout)['settings'];
   assert.deepEqual([settings.max_iterations.value, settings.effort.value], [9, 'high'], stderr);
-  const run = p.ralph(['run', 'site', '--agent', 'true', '--max-iterations', '1']);
+  p.write('.ralph/site/state.json', { status: 'paused', iteration: 3 });
+  commitFolder(p.dir);
+  const run = p.ralph(['run', 'site', '--plain', '--agent', 'true', '--max-iterations', '1']);
+  assert.match(run.stdout, /Nothing changed since the start/);
   const lines = `${run.stdout}${run.stderr}`.split('\n').filter((line) => /provider|autoSave/.test(line));
   assert.equal(lines.length, 1, `${run.stdout}${run.stderr}`);
   assert.match(lines[0] ?? '', /provider, tui, autoSave are not known keys/);

@@ -60,6 +60,23 @@ test('new files stay unless the user says otherwise, and a report of new files a
   assert.equal(p.read('new.txt'), 'new\n');
 });
 
+test('a file that git ignored at the start is no new one, although the agent took the rule away', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  p.write('.gitignore', 'runs.txt\n.env\n');
+  const command = agent(p, `echo key >> .env; : > .gitignore; echo x > other.txt\necho ${SIGNAL}`);
+  commitFolder(p.dir);
+  p.write('.env', 'mine\n');
+  p.ralph(['run', '--plain', '--agent', command]);
+  const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
+  assert.deepEqual(answer['left'], [
+    '.env (ignored by git at the start, which did not record it)',
+    'runs.txt (ignored by git at the start, which did not record it)',
+  ]);
+  assert.equal(p.read('.env'), 'mine\nkey\n');
+  assert.equal(p.has('other.txt'), false, 'control: a new file');
+});
+
 test('what the user changed after the loop is left alone and named', (t) => {
   const { p } = ranLoop(t, 'echo agent >> kept.txt; echo x > other.txt');
   p.write('kept.txt', 'mine again\n');

@@ -19,6 +19,7 @@ const WHY: Readonly<Record<LeftAlone['why'], string>> = {
   'changed-since': 'changed after the loop ended',
   users: 'changed while no call of the loop ran',
   repository: 'a submodule or a repository of its own',
+  'was-ignored': 'ignored by git at the start, which did not record it',
   folder: 'a folder and a file are in each other’s place',
 };
 const MOST_SHOWN = 40;

@@ -99,7 +99,7 @@ function keptByLoop({ projectDir }: LoopFiles, { policy, taskPath }: Contract): 
     if (!path.startsWith(`${projectDir}/`)) return false;
     const rest = path.slice(projectDir.length + 1);
     const isOther = rest.startsWith(`${WORKTREES}/`) || rest.startsWith('.claude/worktrees/');
-    return isOther || kept.has(rest) || isLoopsOwn(rest) || /(?:^|\/)\.ralph-runner/.test(rest);
+    return isOther || kept.has(rest) || isLoopsOwn(rest);
   };
 }
 

@@ -46,7 +46,7 @@ function isCache(dir: string, path: string): boolean {
 /** Returns whether a path is the loop's own; those of a project in a folder of the repository have its prefix. */
 function isOwn(path: string): boolean {
   const parts = path.split('/');
-  return parts.some((part, at) => part.startsWith('.ralph-runner') || isLoopsOwn(parts.slice(at).join('/')));
+  return parts.some((_part, at) => isLoopsOwn(parts.slice(at).join('/')));
 }
 
 /** Returns size and time of each of these files, to tell later which ones are as they were. */

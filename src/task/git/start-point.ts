@@ -5,7 +5,7 @@ import { evidenceJson } from '../../state/evidence/lost.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
-import { isLoopsOwn } from '../progress/left-out.ts';
+import { WITHOUT_OWN } from '../progress/left-out.ts';
 import { WORKTREES } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
@@ -61,14 +61,14 @@ export async function changesBetween(
   end: RecordedTree,
   options: GitOptions,
 ): Promise<Changes | null> {
-  const between = [start.commit, end.commit, '--', '.'];
+  const between = [start.commit, end.commit, '--', '.', ...WITHOUT_OWN];
   const git = (words: readonly string[], settings?: Settings) => runGit(projectDir, words, options, settings);
   const ask = (...words: string[]) => askWithoutFilters(git, ['diff', ...PLAIN, ...words, ...between]);
   const [stat, added] = [await ask('--stat=72', '--diff-filter=a'), await ask('-z', '--name-only', '--diff-filter=A')];
   if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
   return {
     stat: stat.text.split('\n').filter((line) => line !== ''),
-    newFiles: partsOf(added.text).filter((path) => !isLoopsOwn(path)),
+    newFiles: partsOf(added.text),
   };
 }
 

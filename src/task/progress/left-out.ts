@@ -7,10 +7,19 @@ export const SIGNS_FILE = '.claude/ralph/guardrails.md';
 
 /** Pattern for the status projection of a loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
+const RUNNERS = /(?:^|\/)\.ralph-runner/;
+
+/** Pathspecs of git that leave out what `isLoopsOwn` names. */
+export const WITHOUT_OWN: readonly string[] = [
+  SIGNS_FILE,
+  `${OWN_FOLDER}**`,
+  '**/.ralph-runner*/**',
+  ...['state.json', 'events.jsonl', 'iterations/**', 'runs/**'].map((name) => `.ralph/*/${name}`),
+].map((glob) => `:(exclude,glob)${glob}`);
 
 /** Returns whether a file belongs to the loop itself. */
 export function isLoopsOwn(path: string): boolean {
-  return path === SIGNS_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path);
+  return path === SIGNS_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path) || RUNNERS.test(path);
 }
 
 export function isLeftOutFolder(name: string): boolean {

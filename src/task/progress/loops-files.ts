@@ -18,9 +18,5 @@ export function loopsFiles({ taskPath, findingsLog, policy }: Contract): (path: 
     ...(policy.plan ? [progressPath(taskPath)] : []),
   ]);
   return (path) =>
-    kept.has(path) ||
-    isLoopsOwn(path) ||
-    path.startsWith(`${LOOP_DIRECTORIES}/`) ||
-    path.startsWith('.claude/ralph/') ||
-    /(?:^|\/)\.ralph-runner/.test(path);
+    kept.has(path) || isLoopsOwn(path) || path.startsWith(`${LOOP_DIRECTORIES}/`) || path.startsWith('.claude/ralph/');
 }

@@ -1,4 +1,4 @@
-import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdtempSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { RalphError } from '../../text/message.ts';
@@ -23,7 +23,7 @@ type Path = string;
 
 export interface LeftAlone {
   readonly path: Path;
-  readonly why: 'changed-since' | 'users' | 'repository' | 'folder';
+  readonly why: 'changed-since' | 'users' | 'repository' | 'folder' | 'was-ignored';
 }
 
 export interface UndoPlan {
@@ -61,19 +61,64 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
   const commits = await commitsSince(around, facts);
   const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
+  const ignored = await ignoredAtStart(around, start.commit, since);
   const bring: Path[] = [];
   const added: Path[] = [];
   const left: LeftAlone[] = [];
-  for (const { path, was, is } of since) {
+  /** Contents that come back to where they were, and new files in folders that the loop may have moved. */
+  const brought = new Set<string>();
+  const moved: Pick<TreeChange, 'path' | 'content'>[] = [];
+  for (const { path, was, is, content } of since) {
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
     const stat = lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
     if (was === GITLINK || is === GITLINK) left.push({ path, why: 'repository' });
     else if (later.has(path)) left.push({ path, why: 'changed-since' });
     else if (stat?.isDirectory() || isBelowFile(around.top, path)) left.push({ path, why: 'folder' });
-    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) left.push({ path, why: 'users' });
-    else (was === null ? added : bring).push(path);
+    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) {
+      if (was === null && isInChangedFolder(around, path, isLoops)) moved.push({ path, content });
+      else left.push({ path, why: 'users' });
+    } else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
+    else if (was === null) added.push(path);
+    else {
+      bring.push(path);
+      if (is === null) brought.add(content);
+    }
+  }
+  for (const { path, content } of moved) {
+    if (brought.has(content)) added.push(path);
+    else left.push({ path, why: 'users' });
   }
   return { around, start, bring, added, left, commits };
+}
+
+/** Returns whether the loop can have moved a folder above this file: that leaves the times of the file as they were. */
+function isInChangedFolder({ top, prefix }: Around, path: Path, isLoops: UndoFacts['isLoops']): boolean {
+  for (let end = path.lastIndexOf('/'); end >= Buffer.byteLength(prefix); end = path.lastIndexOf('/', end - 1))
+    if (isLoops(lstatSync(onDisk(top, path.slice(0, end))).ctimeMs)) return true;
+  return false;
+}
+
+const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
+
+/**
+ * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there;
+ * only a change of the rules shows them.
+ */
+async function ignoredAtStart(around: Around, start: string, since: readonly TreeChange[]): Promise<Set<Path>> {
+  const added = since.filter(({ was }) => was === null).map(({ path }) => path);
+  if (added.length === 0 || !since.some(({ path }) => IGNORE_RULES.test(path))) return new Set();
+  const { gitDir } = around;
+  const folder = mkdtempSync(join(gitDir, 'ralph-rules-'));
+  try {
+    const names = must(await git(around, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', start])).split('\0');
+    const rules = names.filter((path) => IGNORE_RULES.test(path));
+    await putFiles(around, start, rules, folder);
+    const words = [`--git-dir=${gitDir}`, `--work-tree=${folder}`, 'check-ignore', '--no-index', '-z', '--stdin'];
+    const input = Buffer.from(added.map((path) => `${path}\0`).join(''), 'latin1');
+    return new Set((await git(around, words, { input, at: folder })).text.split('\0'));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Returns whether a file or a link is where a folder of the path was. */
@@ -136,6 +181,8 @@ interface TreeChange {
   /** Modes before and after; null if there is no file. */
   readonly was: string | null;
   readonly is: string | null;
+  /** Id of the content; that before, if there is no file now. */
+  readonly content: string;
 }
 
 const NONE = '000000';
@@ -174,8 +221,14 @@ async function changesFrom(
   const fields = must(answer).split('\0');
   const changes: TreeChange[] = [];
   for (let field = 0; field + 1 < fields.length; field += 2) {
-    const [was = '', is = ''] = (fields[field] ?? '').slice(1).split(' ');
-    changes.push({ path: fields[field + 1] ?? '', was: was === NONE ? null : was, is: is === NONE ? null : is });
+    const [was = '', is = '', before = '', now = ''] = (fields[field] ?? '').slice(1).split(' ');
+    const content = is === NONE ? before : now;
+    changes.push({
+      path: fields[field + 1] ?? '',
+      was: was === NONE ? null : was,
+      is: is === NONE ? null : is,
+      content,
+    });
   }
   return changes;
 }
@@ -273,14 +326,15 @@ async function moveBranch(around: Around, to: string, from: string): Promise<voi
   must(await git(around, ['update-ref', '-m', 'ralph-loop undo', 'HEAD', to, from]));
 }
 
-/** Writes the files of a commit over those of the work tree. Replaces no folder and leaves the index. */
-async function putFiles(around: Around, commit: string, paths: readonly Path[]): Promise<void> {
+/** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
+async function putFiles(around: Around, commit: string, paths: readonly Path[], at = around.top): Promise<void> {
   if (paths.length === 0) return;
   const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
   const words = ['restore', '--worktree', '--overlay', `--source=${commit}`];
   const listed = ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const index = join(around.gitDir, 'ralph-empty-index');
-  must(await git(around, ['--literal-pathspecs', ...words, ...listed], { index, input, at: around.top }));
+  const place = [`--git-dir=${around.gitDir}`, `--work-tree=${at}`, '--literal-pathspecs'];
+  must(await git(around, [...place, ...words, ...listed], { index, input, at }));
 }
 
 /** Removes files, and folders that become empty. */
