@@ -4,13 +4,14 @@ import { inLoopProject, type LoopProject, promptFile } from '../support/client/l
 import { startRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
-import { someOf } from '../support/short-form.ts';
+import { IS_LONG, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const idle = text('Nothing to do.\n\n<!-- ralph:state idle -->');
 const COMMAND = 'commands: [{name: inbox, run: cat inbox.txt}]';
 const KINDS = {
   prompt: { path: promptFile, name: null },
+  findings: { path: promptFile, name: null },
   folder: { path: 'tasks/post/RALPH.md', name: 'post' },
   checklist: { path: '.ralph/post/task.md', name: 'post' },
 } as const;
@@ -41,7 +42,9 @@ async function wakesOnlyOnChange({ driver, kind, commands, watch, git = false, s
     'completion_gate: optional',
   ];
   const task = `---\n${frontmatter.join('\n')}\n---\nRead the post.\n\n- [ ] Read it\n`;
-  const files = { [path]: task, 'inbox.txt': 'nothing\n', 'post/old.txt': 'old\n' };
+  const log: Readonly<Record<string, string>> =
+    kind === 'findings' ? { '.ralph/findings.md': '### FINDING-001: a typo\n\n- Status: FIXED (it is gone)\n' } : {};
+  const files = { ...log, [path]: task, 'inbox.txt': 'nothing\n', 'post/old.txt': 'old\n' };
   const claim = text('Read.\n\n<promise>DONE</promise>');
   const work = kind === 'checklist' ? [bash(`sed -i 's/\\[ \\]/[x]/' ${path}`), claim] : [claim];
   const script = steps([idle, ...work]);
@@ -72,14 +75,14 @@ const BOTH = [true, false];
 
 describe('an idle loop that wakes on change calls no model until something changes', { concurrency: 2 }, () => {
   const cases = (['session', 'runner'] as const).flatMap((driver) =>
-    (['prompt', 'folder', 'checklist'] as const).flatMap((kind) =>
+    (['prompt', 'folder', 'checklist', 'findings'] as const).flatMap((kind) =>
       BOTH.flatMap((commands) => BOTH.map((watch) => ({ driver, kind, commands, watch }))),
     ),
   );
-  // Still every value of each, and every pair of driver and commands.
+  // The short form has every value of each, and every pair of driver and commands; the long one is the real client's.
   for (const { driver, kind, commands, watch } of someOf(cases, 5)) {
     const what = `${driver}, ${kind}, ${commands ? '' : 'no '}commands, ${watch ? '' : 'no '}watch`;
-    test(what, () => wakesOnlyOnChange({ driver, kind, commands, watch, standIn: true }));
+    test(what, () => wakesOnlyOnChange({ driver, kind, commands, watch, standIn: !IS_LONG }));
   }
   for (const git of BOTH)
     test(`the real client in a session, prompt file with commands, ${git ? 'with' : 'without'} git`, () =>
