@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROGRAM_FILES, PROGRAM_HEAD } from '../src/state/process/code-cache.ts';
+import { PROGRAM_FILES, PROGRAM_HEAD } from '../src/state/files/code-cache.ts';
 import { CLIENT_HOOKS, HOST_HOOKS, type Place, SCRIPTS } from './place-of-parts.ts';
 
 /**
@@ -18,7 +18,7 @@ import { CLIENT_HOOKS, HOST_HOOKS, type Place, SCRIPTS } from './place-of-parts.
  *     (require,values)=>{require(1);const t=values[0];const {join:j}=require("node:path");t(j("a","b"));},
  *     ]
  *
- * `runEntry` in src/state/process/code-cache.ts runs an entry of this list.
+ * `runEntry` in src/state/files/code-cache.ts runs an entry of this list.
  */
 export function writeProgram(
   folder: string,

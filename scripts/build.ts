@@ -93,7 +93,7 @@ async function bundle(): Promise<void> {
 
 /** Writes an entry: `banner`, and code that loads the program with the code cache. */
 async function loader(name: string, path: string, banner: string): Promise<void> {
-  const contents = `import { runEntry } from './src/state/process/code-cache.ts'; runEntry('${name}');`;
+  const contents = `import { runEntry } from './src/state/files/code-cache.ts'; runEntry('${name}');`;
   const outfile = `.build/dist/plugin/${path}.cjs`;
   const stdin = { contents, resolveDir: root };
   await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner }, plugins: [lazyBuiltins] });

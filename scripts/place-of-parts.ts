@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { HOOK_FILES } from '../src/install/settings/registration.ts';
-import { PROGRAM_FILES } from '../src/state/process/code-cache.ts';
+import { PROGRAM_FILES } from '../src/state/files/code-cache.ts';
 
 export const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 /** Checks of a host that runs the skill, which calls them with or without a loop. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { isDriverAlive } from '../drive/control/ownership.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';
-import { isDriverAlive } from '../drive/turn/ownership.ts';
 import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';

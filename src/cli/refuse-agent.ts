@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
-import { safePath } from '../install/files/project-files.ts';
+import { safePath } from '../install/project-files.ts';
 import { insideLoopsClient } from '../state/process/ancestors.ts';
 import { projectPath } from '../task/project-file.ts';
 import { RalphError } from '../text/message.ts';

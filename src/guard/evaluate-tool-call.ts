@@ -1,8 +1,8 @@
 import { type RunText, runTexts } from './client-tools.ts';
+import { comparableForms } from './comparable-path.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
 import { deny, type Guard, type GuardRules, prepareGuard, type ToolCall, type Verdict } from './guard.ts';
 import { outsideDenied, ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
-import { comparableForms } from './own-files/comparable-path.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { absolutePath, hitByRemoval, hitByTreeBelow, hitByWrite } from './own-files/own-files.ts';
 

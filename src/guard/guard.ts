@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { namesIn } from '../state/files/regular-file.ts';
+import { comparableForms, comparablePath, type RealPath, realPaths } from './comparable-path.ts';
 import { undecidedDenied } from './messages.ts';
-import { comparableForms, comparablePath, type RealPath, realPaths } from './own-files/comparable-path.ts';
 
 export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
   return (

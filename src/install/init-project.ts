@@ -3,6 +3,8 @@ import { dirname, join, relative } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../state/hash-contract.ts';
 import { type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
+import { moveAside, type OldInstallation } from './old-installation.ts';
+import { BUNDLE_HOME } from './places.ts';
 import {
   type InsertedSpan,
   type InstallManifest,
@@ -14,9 +16,7 @@ import {
   type SettingsRecord,
   safePath,
   withoutMark,
-} from './files/project-files.ts';
-import { moveAside, type OldInstallation } from './old-installation.ts';
-import { BUNDLE_HOME } from './places.ts';
+} from './project-files.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type CommandHook, type HookGroup, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';

@@ -5,9 +5,9 @@ import { removeDrafts } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { about, advise, RalphError } from '../text/message.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
-import type { SettingsRecord } from './files/project-files.ts';
-import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './files/project-files.ts';
 import { SETTINGS_PATH } from './init-project.ts';
+import type { SettingsRecord } from './project-files.ts';
+import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './project-files.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 /** Removes unchanged files and empty directories only. Throws `refused` while a loop is live and without `init`. */

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { atLeast, higher } from '../engine/counters.ts';
-import type { LoopState } from '../engine/schema/state.ts';
+import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { type KnownCounters, keepCounters, readCounters, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
@@ -157,6 +157,12 @@ export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefi
     const content = readState(join(files.archiveDir, file));
     if (content.kind === 'loop') yield { state: content.state, file };
   }
+}
+
+/** Returns the last state of an ended loop, from the archive; null if it is not archived. */
+export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
+  for (const { state } of archivedLoops(files)) if (state.loopId === loopId && state.status === 'ended') return state;
+  return null;
 }
 
 /** Returns the last archived loop; null if none can be read. */

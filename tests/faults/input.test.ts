@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type HookInput, parseHookInput } from '../../src/claude/hook-io/hook-input.ts';
-import type { DriverContext } from '../../src/drive/turn/ownership.ts';
+import type { DriverContext } from '../../src/drive/control/ownership.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { pauseThread } from '../../src/state/files/regular-file.ts';
 import { readState } from '../../src/state/loop-files.ts';

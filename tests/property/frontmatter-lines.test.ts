@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkTaskFile } from '../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../src/task/check/check-task-file.ts';
 import fc, { runs } from '../support/property.ts';
 
 /** Keys that are right, each with the lines it takes. */

@@ -5,7 +5,7 @@ import { FleetKey, jobIdOf } from '../../src/fleet/job.ts';
 import { FleetServer, loadPackages, queueOf } from '../../src/fleet/queue/connect.ts';
 import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
 import { addLoop } from '../../src/fleet/queue/loop-index.ts';
-import type { LoopProgress, LoopResult } from '../../src/fleet/worker/loop-result.ts';
+import type { LoopProgress, LoopResult } from '../../src/fleet/queue/loop-result.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { HOOK_FILES } from '../../src/install/settings/registration.ts';
-import { PROGRAM_FILES } from '../../src/state/process/code-cache.ts';
+import { PROGRAM_FILES } from '../../src/state/files/code-cache.ts';
 import { digest } from '../../src/text/digest.ts';
 
 /** Compiled code of the program under test. */

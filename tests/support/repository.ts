@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import type { Snapshot } from '../../src/engine/schema/stored-views.ts';
-import { GIT_LIMITS } from '../../src/task/git/git-state.ts';
+import { GIT_LIMITS } from '../../src/task/progress/git-state.ts';
 import { FOLDER_LIMITS } from '../../src/task/progress/marks.ts';
 import { type Comparison, compare, type SnapshotOptions, snapshot } from '../../src/task/progress/snapshot.ts';
 import { folderWith } from './folder.ts';

@@ -38,7 +38,14 @@ const files = ['hooks', 'scripts', 'src'].flatMap((folder) =>
   filesOf(join(root, folder), /\.[cm]?ts$/).map((path) => relative(root, path).replaceAll('\\', '/')),
 );
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
-const problems = [...layerProblems(), ...cycleProblems(), ...sizeProblems(), ...bundleProblems(), ...wordProblems()];
+const problems = [
+  ...layerProblems(),
+  ...siblingProblems(),
+  ...cycleProblems(),
+  ...sizeProblems(),
+  ...bundleProblems(),
+  ...wordProblems(),
+];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exit(1);
 
@@ -73,6 +80,25 @@ function layerProblems(): string[] {
       if (to !== null && to.module !== from.module && to.rank >= from.rank) found.push(`${file} imports up: ${target}`);
     }
     return found;
+  });
+}
+
+/** Finds folders beside each other that import each other both ways. */
+function siblingProblems(): string[] {
+  const ways = new Set<string>();
+  for (const [file, targets] of imports) {
+    for (const target of targets) {
+      const [from, to] = [file.split('/'), target.split('/')];
+      const at = from.findIndex((name, index) => name !== to[index]);
+      // Both go on into a folder.
+      if (at > 0 && at < from.length - 1 && at < to.length - 1)
+        ways.add(`${from.slice(0, at).join('/')}: ${from[at]} > ${to[at]}`);
+    }
+  }
+  return [...ways].flatMap((way) => {
+    const [, parent = '', one = '', other = ''] = /^(.+): (.+) > (.+)$/.exec(way) ?? [];
+    const isPair = one < other && ways.has(`${parent}: ${other} > ${one}`);
+    return isPair ? [`${parent}: ${one} and ${other} import each other; move what both need to a third place`] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Operated, operate } from '../../drive/control/operate.ts';
-import { clientAlive, isDriverAlive } from '../../drive/turn/ownership.ts';
+import { clientAlive, isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

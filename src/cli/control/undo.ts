@@ -1,12 +1,11 @@
 import { workTimes } from '../../drive/records/work-times.ts';
 import { endOfLoop } from '../../drive/status/end-report.ts';
-import { endedState } from '../../drive/status/ended-loop.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
-import { lastArchived } from '../../state/with-state.ts';
+import { endedState, lastArchived } from '../../state/with-state.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { printable } from '../../term/format.ts';

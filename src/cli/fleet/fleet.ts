@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDir } from '../../install/places.ts';
-import { FLEET_FILE } from '../../state/process/code-cache.ts';
+import { FLEET_FILE } from '../../state/files/code-cache.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
 import { ACTIONS } from './actions.ts';

@@ -17,7 +17,7 @@ import { changedFiles, repositoryOf, userGit } from '../../drive/worktree/reposi
 import { worktreePlace } from '../../drive/worktree/worktree-place.ts';
 import { blockedIn } from '../../engine/plan/attempt.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
-import { safePath } from '../../install/files/project-files.ts';
+import { safePath } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';

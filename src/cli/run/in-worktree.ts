@@ -8,7 +8,7 @@ import { makeWorktree, type WorktreeRequest } from '../../drive/worktree/make-wo
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { setUpWorktree } from '../../drive/worktree/set-up.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import { safePath } from '../../install/files/project-files.ts';
+import { safePath } from '../../install/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';

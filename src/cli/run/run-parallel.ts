@@ -19,13 +19,13 @@ import { countText } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import type { LoopRow, ReportData } from '../../web/model/report-data.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { loopView } from '../runner-lines.ts';
 import { startTarget } from '../start/start-request.ts';
 import { noWeb } from '../web/no-web.ts';
 import { agreedBatch, beginPlan, takeUp } from './batch-consent.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 import { counts, provedText, published, reportLines, totals, whereOf, whyOf } from './batch-report.ts';
 import { runTask } from './run-task.ts';
-import { loopView } from './runner-lines.ts';
 
 /** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {

@@ -19,6 +19,8 @@ import { advise, RalphError } from '../../text/message.ts';
 import { askForMode, once } from '../ask.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
+import { handleRunningLoop } from '../control/handle-running-loop.ts';
+import { loopView } from '../runner-lines.ts';
 import { askSandbox, printWarnings, withStartPoint } from '../start/approve.ts';
 import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
@@ -26,11 +28,9 @@ import { planToStart, refuseAlone, refuseOverLoop } from '../start/start-plan.ts
 import { startFlags, startRequest, startTarget, withInput } from '../start/start-request.ts';
 import { agreedStart } from '../start/try-commits.ts';
 import { noWeb } from '../web/no-web.ts';
-import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 import { runnerAgent } from './runner-agent.ts';
-import { loopView } from './runner-lines.ts';
 import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {

@@ -1,8 +1,8 @@
 import { plannedFiles } from '../../install/files/planned-files.ts';
-import { readManifest } from '../../install/files/project-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
 import { findOldInstallation, type OldInstallation } from '../../install/old-installation.ts';
 import { bundleDir, refuseClientDir } from '../../install/places.ts';
+import { readManifest } from '../../install/project-files.ts';
 import { isPluginEnabled, settingsSources } from '../../install/settings/settings-sources.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
 import { advise, RalphError } from '../../text/message.ts';

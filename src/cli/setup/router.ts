@@ -20,7 +20,7 @@ import { parseDuration } from '../../text/time.ts';
 import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { runnerLines } from '../run/runner-lines.ts';
+import { runnerLines } from '../runner-lines.ts';
 import { printWarnings, withStartPoint } from '../start/approve.ts';
 import { LEFT, runFirstChecks } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';

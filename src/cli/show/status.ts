@@ -1,9 +1,9 @@
 import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
-import { endedState } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { endedState } from '../../state/with-state.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';

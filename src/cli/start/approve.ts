@@ -16,7 +16,7 @@ import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { hasRules } from '../../guard/guard.ts';
-import { readText } from '../../install/files/project-files.ts';
+import { readText } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import {

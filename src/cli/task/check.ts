@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import type { StartProblems } from '../../drive/start/examine-start.ts';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { show } from '../../state/process/program.ts';
-import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
 import { durationOf, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';

@@ -1,8 +1,8 @@
 import { isAbsolute, join, relative } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
-import { placeFile, readText, safePath } from '../../install/files/project-files.ts';
+import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
-import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';

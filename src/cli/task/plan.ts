@@ -5,7 +5,7 @@ import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
 import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
-import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { withOtherLoop } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { type Paint, printable, table } from '../../term/format.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { bundledText } from '../../install/files/bundled-text.ts';
-import { safePath } from '../../install/files/project-files.ts';
+import { safePath } from '../../install/project-files.ts';
 import { show } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';
 import { namedCommands, projectSignals } from '../../task/draft/project-signals.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDir } from '../../install/places.ts';
-import { WEB_FILE } from '../../state/process/code-cache.ts';
+import { WEB_FILE } from '../../state/files/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 

@@ -1,6 +1,6 @@
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
-import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { DriverContext } from '../turn/ownership.ts';
+import type { DriverContext } from './ownership.ts';
 
 export function isCancelled({ env, files, input }: DriverContext): boolean {
   // Checked first, because an exception would be the slowest way to find out.

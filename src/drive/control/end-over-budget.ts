@@ -7,9 +7,9 @@ import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
 
 interface Moment {
   readonly at: string;

@@ -3,9 +3,8 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
-import type { Turn } from '../turn/turn.ts';
 import { mayHaveChanged, mayHaveChangedBy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
 import {
@@ -29,7 +28,13 @@ export function examineAroundCall(
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
 export function examineAll(
-  { context, loaded: { state, stored } }: Turn,
+  {
+    context,
+    loaded: { state, stored },
+  }: {
+    readonly context: ProtectionContext;
+    readonly loaded: { readonly state: LoopState; readonly stored: StoredContract | null };
+  },
   when: Exclude<Found['when'], 'call'>,
 ): ProtectionReport | null {
   const { files } = context;

@@ -6,10 +6,10 @@ import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
+import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { applyRecorded, recordEffects } from '../turn/apply-effects.ts';
-import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
+import { clientAlive, isDriverAlive } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {

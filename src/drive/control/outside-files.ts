@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { realPaths } from '../../guard/own-files/comparable-path.ts';
+import { realPaths } from '../../guard/comparable-path.ts';
 import { clientConfigDir, configFolder, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 

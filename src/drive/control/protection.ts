@@ -1,17 +1,17 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { FOLDS_CASE, realPath, realPaths } from '../../guard/comparable-path.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
-import { FOLDS_CASE, realPath, realPaths } from '../../guard/own-files/comparable-path.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
+import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/left-out.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
-import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
 import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 import { CLIENT_SETTINGS, outsideOf, startFiles } from './outside-files.ts';
 

@@ -21,9 +21,9 @@ import {
 } from '../../state/snapshot/snapshot.ts';
 import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
-import type { TurnContext } from '../turn/turn.ts';
 import { mayHaveChanged } from './agent-busy.ts';
 import { changeList, type Found, PROTECTION_TEXTS, shownPath } from './messages.ts';
+import type { DriverContext } from './ownership.ts';
 import { sameSettings, unchangedSet, watchOf } from './protection.ts';
 
 /**
@@ -87,7 +87,7 @@ export function protectedChanges(files: LoopFiles, contract: Contract, env: Node
   return [...new Set([...lines('protected file', found ?? []), ...lines('unchanged file', fixed)])];
 }
 
-export type ProtectionContext = Pick<TurnContext, 'files' | 'env' | 'now'>;
+export type ProtectionContext = Pick<DriverContext, 'files' | 'env' | 'now'>;
 
 export interface ProtectionRequest {
   readonly state: Pick<LoopState, 'loopId' | 'iteration' | 'name' | 'mode'>;

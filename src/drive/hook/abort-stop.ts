@@ -4,9 +4,9 @@ import type { StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { clearCancellation } from '../control/cancellation.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
+import { clientIdentity, type DriverContext, launcherGone, ownership } from '../control/ownership.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import { clientIdentity, type DriverContext, launcherGone, ownership } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
 
 const POLL_MS = 2_000;

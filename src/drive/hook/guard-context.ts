@@ -1,14 +1,14 @@
 import { dirname, sep } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
+import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
-import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
+import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/left-out.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
-import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { guardedBranches } from '../../task/settings/defaults.ts';
 import {
   configFiles,
@@ -22,8 +22,8 @@ import {
   RUN_CONFIG,
 } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { readOpenTask } from '../plan/open-task-file.ts';
-import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
+import { drivenElsewhere, runnersOwn } from '../control/ownership.ts';
+import { readOpenTask } from '../records/open-task-file.ts';
 
 /** Command for the host of a router loop. Its subagents share its session, so a report from them would count. */
 const HOSTS = 'router';

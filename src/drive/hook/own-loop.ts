@@ -5,7 +5,7 @@ import { transition } from '../../engine/transition.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { type DriverContext, ownership } from '../turn/ownership.ts';
+import { type DriverContext, ownership } from '../control/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 

@@ -4,7 +4,7 @@ import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { orElse } from '../../text/or-else.ts';
 import { instantOf } from '../../text/time.ts';
-import { type DriverContext, driverContext } from '../turn/ownership.ts';
+import { type DriverContext, driverContext } from '../control/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 

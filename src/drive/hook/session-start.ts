@@ -12,11 +12,11 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
+import type { DriverContext } from '../control/ownership.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { recordJournal } from '../records/journal.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import type { DriverContext } from '../turn/ownership.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
 import { dispatchOwn } from './own-loop.ts';
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */

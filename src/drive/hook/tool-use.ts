@@ -27,9 +27,9 @@ import { archivedLoops } from '../../state/with-state.ts';
 import { hasFolder, hasTaskFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import { isCancelled } from '../control/cancellation.ts';
+import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-context.ts';
 import type { Live } from './own-loop.ts';
 

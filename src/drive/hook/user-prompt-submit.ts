@@ -7,10 +7,10 @@ import { transition } from '../../engine/transition.ts';
 import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
+import { type DriverContext, ownership, routersOwn } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { applyEffects, applyRecorded, recordEffects } from '../turn/apply-effects.ts';
+import { applyEffects, applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
-import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, dispatchOwn, type Live, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */

@@ -4,7 +4,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { runProofs } from '../../task/commands/gate.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { evidenceGuard } from '../control/evidence-guard.ts';
 import { copyTask } from '../worktree/copy-task.ts';
 import { ignoredFiles } from '../worktree/ignored-files.ts';
 import { removeFiles } from '../worktree/remove-worktree.ts';

@@ -4,8 +4,8 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { Message } from '../../text/message.ts';
 import { jsonOrNull } from '../../text/or-else.ts';
-import type { PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
+import type { PlanTerms } from '../turn/plan-part.ts';
 import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type SupervisorAnswer } from './supervised.ts';
 
 export interface SupervisedRun {

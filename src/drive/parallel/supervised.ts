@@ -1,7 +1,7 @@
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import { type Message, RalphError } from '../../text/message.ts';
-import type { PlanPart, PlanTerms } from '../plan/plan-part.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
+import type { PlanPart, PlanTerms } from '../turn/plan-part.ts';
 
 /** Names the process that supervises this one; agents and checks never see it. */
 export const SUPERVISOR = 'RALPH_SUPERVISOR';

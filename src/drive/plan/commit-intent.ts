@@ -9,7 +9,7 @@ import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import { proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
 import { type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { oneLine } from '../../text/excerpt.ts';
-import type { CommitIntent, OpenTask } from './open-task-file.ts';
+import type { CommitIntent, OpenTask } from '../records/open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 /** Work on a task as it was found, before its checks. */

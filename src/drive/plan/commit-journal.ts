@@ -4,7 +4,7 @@ import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../s
 import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
-import { type CommitIntent, dropIntent, readIntent } from './open-task-file.ts';
+import { type CommitIntent, dropIntent, readIntent } from '../records/open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /**

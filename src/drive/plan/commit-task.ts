@@ -7,9 +7,9 @@ import { filesSince, type Repository, readRepository } from '../../task/git/read
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
+import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
 import { isProved, moveBranch } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
-import { type CommitIntent, type OpenTask, writeIntent } from './open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 

@@ -9,9 +9,9 @@ import { commitsSince, hiddenFiles, type Repository, readRepository } from '../.
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type PlanFileTask, readPlan, untickTask } from '../../task/plan/read-plan.ts';
+import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
-import type { OpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask } from '../../task/plan/read-plan.ts';
+import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from '../records/open-task-file.ts';
 import { type CheckedWork, entryId, entryOf, intentOf, progressTitle, taskIn } from './commit-intent.ts';
 import { recoverCommit, replaceText, rollBack, writeTexts } from './commit-journal.ts';
 import { commitTask, type TaskCommit } from './commit-task.ts';
-import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from './open-task-file.ts';
 import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import type { Proved } from './prove-work.ts';
 

@@ -6,6 +6,7 @@ import { readRecord, readRegularFile, removeIfThere, writeRecord } from '../../s
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
+import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { type CheckedWork, progressTitle } from './commit-intent.ts';
 import { recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
@@ -13,7 +14,6 @@ import { examineWork } from './examine-work.ts';
 import { finishTask } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
-import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { changing, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import { type Proved, proveWork } from './prove-work.ts';
 

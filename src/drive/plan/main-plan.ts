@@ -12,10 +12,10 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { NO_FILE } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import type { CommitIntent } from '../records/open-task-file.ts';
+import type { PlanPart } from '../turn/plan-part.ts';
 import { type GitRun, userGit } from '../worktree/repository.ts';
 import { PART_TEXTS } from './messages.ts';
-import type { CommitIntent } from './open-task-file.ts';
-import type { PlanPart } from './plan-part.ts';
 import type { PlanPlace } from './plan-place.ts';
 
 /** Branch and files of the plan in the main project. */

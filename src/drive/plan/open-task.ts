@@ -10,11 +10,11 @@ import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
+import { dropIntent, type OpenTask, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
-import { dropIntent, type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { isOfTask, marksOf } from './task-files.ts';
 

@@ -13,10 +13,10 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/defaults.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { type OpenTask, readOpenTask } from '../records/open-task-file.ts';
 import { readTaskFile } from '../start/find-task.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { errorsIn } from './open-task.ts';
-import { type OpenTask, readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
 import { isOfTask } from './task-files.ts';
 

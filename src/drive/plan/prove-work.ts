@@ -1,10 +1,10 @@
 import type { CheckResult } from '../../engine/events.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
+import { dropIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
 import { type FoundWork, intentOf } from './commit-intent.ts';
 import { rollBack, writeTexts } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
-import { dropIntent, type OpenTask, writeIntent } from './open-task-file.ts';
 import { changing, type PlanChecks, type PlanPlace } from './plan-place.ts';
 
 export interface Proved {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isSameMark, markFile } from '../../task/progress/marks.ts';
-import type { OpenTask } from './open-task-file.ts';
+import type { OpenTask } from '../records/open-task-file.ts';
 
 /** Returns marks of the contents of these files. */
 export function marksOf(projectDir: string, paths: readonly string[]): Record<string, string> {

@@ -16,8 +16,8 @@ import { withTdd } from '../../state/tdd-store.ts';
 import { GUARDRAILS, projectMemory } from '../../task/memory/project-memory.ts';
 import { owedFindings, readFindingsLog } from '../../task/outputs/findings-log.ts';
 import { RalphError } from '../../text/message.ts';
-import { readSeen } from '../identity/seen-record.ts';
 import { listOf } from '../tdd/scenario-list.ts';
+import { readSeen } from './seen-record.ts';
 
 /** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {

@@ -1,5 +1,4 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.ts';
@@ -7,20 +6,9 @@ import { compare, snapshot } from '../../task/progress/snapshot.ts';
 import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
+import { evidenceGuard } from '../control/evidence-guard.ts';
+import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
-
-/** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
-export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
-  return async (run, directory) => {
-    if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
-    try {
-      const { evaluateEvidence } = await import('../../guard/commands/evaluate-rules.ts');
-      return evaluateEvidence(run, directory, guardrails);
-    } catch (error) {
-      return `it could not be checked: ${(error as Error).message}`;
-    }
-  };
-}
 
 /** Runs the commands of a task folder under the contract's guardrails; masks secrets. Rejects only with the abort's reason. */
 export async function gatherEvidence(
@@ -47,18 +35,6 @@ export function idleFingerprint(
   if (watched === null || !contract?.task || contract.task.commands.length === 0) return watched;
   if (evidence === null) return null;
   return `${watched} ${digest(JSON.stringify(evidence.map(({ name, outcome, output }) => [name, outcome, output])))}`;
-}
-
-export interface Measured {
-  /** Facts at the start of the iteration; null if the user wrote the prompt, or they could not be written. */
-  readonly turn: PromptedTurn | null;
-  readonly progress: 'yes' | 'no' | 'unknown';
-  /** Changed files, within the limits of the snapshot. */
-  readonly changedFiles: readonly string[];
-  /** Limits that cut a snapshot short. */
-  readonly bounds: readonly string[];
-  /** Current snapshot of the project; null if none was taken. */
-  readonly after: Snapshot | null;
 }
 
 const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [], after: null };

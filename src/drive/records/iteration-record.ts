@@ -3,11 +3,24 @@ import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { Measured } from '../prompt/gather-evidence.ts';
 import { callsSince } from './client-figures.ts';
 import { commandOutcome } from './lost-iteration.ts';
 import { projectionOf } from './status-projection.ts';
+
+/** Changes of an iteration, by snapshots of the project. */
+export interface Measured {
+  /** Facts at the start of the iteration; null if the user wrote the prompt, or they could not be written. */
+  readonly turn: PromptedTurn | null;
+  readonly progress: 'yes' | 'no' | 'unknown';
+  /** Changed files, within the limits of the snapshot. */
+  readonly changedFiles: readonly string[];
+  /** Limits that cut a snapshot short. */
+  readonly bounds: readonly string[];
+  /** Current snapshot of the project; null if none was taken. */
+  readonly after: Snapshot | null;
+}
 
 /** Facts about an iteration of a task folder, collected while its turn ends. */
 export interface TaskTurn {

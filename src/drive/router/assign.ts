@@ -12,7 +12,7 @@ import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { readOpenTask } from '../plan/open-task-file.ts';
+import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { lockOptions, type Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';

@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { awaitHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { clientAlive } from '../turn/ownership.ts';
+import { clientAlive } from '../control/ownership.ts';
 
 /** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible from here. */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';

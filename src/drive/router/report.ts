@@ -3,7 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { after, isBefore } from '../../text/time.ts';
-import { endTurn } from '../turn/end-turn.ts';
+import { endTurn } from '../effects/end-turn.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';

@@ -1,11 +1,11 @@
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readLoop } from '../../state/loop-files.ts';
+import { endedState } from '../../state/with-state.ts';
 import { after, isBefore } from '../../text/time.ts';
+import { runEffects } from '../effects/run-effects.ts';
 import { recordLive } from '../records/live-events.ts';
 import { reportAtEnd } from '../status/end-report.ts';
-import { endedState } from '../status/ended-loop.ts';
-import { runEffects } from '../turn/run-effects.ts';
 import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';

@@ -6,7 +6,7 @@ import { onSignals } from '../../state/process/signals.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';

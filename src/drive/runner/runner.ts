@@ -7,13 +7,19 @@ import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
-import { amendArchived, LOCK_WAIT, quarantine, type Lease as StateLease, withState } from '../../state/with-state.ts';
+import {
+  amendArchived,
+  endedState,
+  LOCK_WAIT,
+  quarantine,
+  type Lease as StateLease,
+  withState,
+} from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
-import type { PlanPart } from '../plan/plan-part.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
-import { endedState } from '../status/ended-loop.ts';
+import type { PlanPart } from '../turn/plan-part.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, lockOptions, newTurn, type Turn } from '../turn/turn.ts';
 import { durationIn } from '../turn/wait.ts';

@@ -17,7 +17,7 @@ import { type ChecklistItem, countChecklist } from '../../text/markdown/checklis
 import { RalphError } from '../../text/message.ts';
 import { type Operated, operate, type Person } from '../control/operate.ts';
 import { protectedChanges, storeProtected } from '../control/restore-protected.ts';
-import { beginSeen, goneEntries, readSeen } from '../identity/seen-record.ts';
+import { beginSeen, goneEntries, readSeen } from '../prompt/seen-record.ts';
 import { bindList } from '../tdd/scenario-list.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { formerBaseline, type StartBaseline, storeBaseline } from './baseline.ts';

@@ -8,8 +8,8 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
+import { clientAlive } from '../control/ownership.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
-import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
 import type { StartRequest } from './read-settings.ts';
 

@@ -4,7 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
-import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { projectPath } from '../../task/project-file.ts';

@@ -12,19 +12,19 @@ import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-fil
 import { show } from '../../state/process/program.ts';
 import { isAtTerminal, onSignals } from '../../state/process/signals.ts';
 import { sleepWatch } from '../../state/process/sleep-watch.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { endedState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
 import { atLeast } from '../../text/version.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
+import { launcherVariable } from '../control/ownership.ts';
+import { deliveryOf, makePrompt } from '../effects/make-prompt.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
-import { endedState, isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
-import { applyEffects } from '../turn/apply-effects.ts';
-import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
+import { isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { noteSleep } from '../turn/note-sleep.ts';
-import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import {

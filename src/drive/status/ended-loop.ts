@@ -1,16 +1,10 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { findEndedContract, type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { archivedLoops } from '../../state/with-state.ts';
+import { endedState } from '../../state/with-state.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
-
-/** Returns the last state of an ended loop, from the archive; null if it is not archived. */
-export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
-  for (const { state } of archivedLoops(files)) if (state.loopId === loopId && state.status === 'ended') return state;
-  return null;
-}
 
 interface Standing {
   readonly status: TerminalStatus | 'paused';

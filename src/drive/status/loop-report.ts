@@ -18,10 +18,10 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { orElse } from '../../text/or-else.ts';
+import { isDriverAlive } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { lastRecord } from '../records/journal.ts';
-import { isDriverAlive } from '../turn/ownership.ts';
 
 /** Status of one loop: the one model behind every view of it. */
 export interface LoopReport {

@@ -25,7 +25,7 @@ import {
   unreadableIn,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
-import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { evidenceGuard } from '../control/evidence-guard.ts';
 import { listOf } from './scenario-list.ts';
 
 interface PhaseRequest {

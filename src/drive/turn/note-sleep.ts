@@ -1,7 +1,7 @@
 import { sleptText } from '../../engine/messages.ts';
 import { orLogged } from '../../state/loop-files.ts';
 import { elapsed } from '../../text/time.ts';
-import { applyEffects } from './apply-effects.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch, type Turn } from './turn.ts';
 
 /**

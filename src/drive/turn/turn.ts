@@ -6,12 +6,11 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
-import { type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
+import { endedState, type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
-import type { PlanPart } from '../plan/plan-part.ts';
 import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
-import { endedState } from '../status/ended-loop.ts';
+import type { PlanPart } from './plan-part.ts';
 
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';

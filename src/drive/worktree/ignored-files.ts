@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLoopsOwn } from '../../task/progress/left-out.ts';
+import { isLoopsOwn } from '../../task/left-out.ts';
 import { askGit } from './repository.ts';
 
 /** Names of folders and files that package managers, compilers, test runners and systems make again by themselves. */

@@ -1,9 +1,9 @@
 import type { ChainableCommander } from 'ioredis';
 import { jsonOrNull } from '../../text/or-else.ts';
 import { jobIdOf } from '../job.ts';
-import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../worker/loop-result.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
+import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
 type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 

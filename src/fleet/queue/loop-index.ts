@@ -1,8 +1,8 @@
 import { RalphError } from '../../text/message.ts';
 import { type FleetKey, jobIdOf, type Submission, WORD } from '../job.ts';
 import { FLEET_TEXTS } from '../messages.ts';
-import { type LoopProgress, loopProgress } from '../worker/loop-result.ts';
 import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';
+import { type LoopProgress, loopProgress } from './loop-result.ts';
 
 const TEXTS = ['account', 'name', 'task', 'repository', 'by', 'at'] as const;
 

@@ -14,12 +14,12 @@ import { secretMask } from '../mask-secrets.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
+import type { LoopProgress, LoopResult } from '../queue/loop-result.ts';
 import { CheckpointLine, type Meta } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { filesIn, type HeldEnd, type Holding } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
 import { LoopCommands } from './loop-commands.ts';
-import type { LoopProgress, LoopResult } from './loop-result.ts';
 import { Reservations } from './reservations.ts';
 
 /** Context of one claim of a job. */

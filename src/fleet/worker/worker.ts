@@ -7,9 +7,9 @@ import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import { loopsNamed } from '../queue/loop-index.ts';
+import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../queue/loop-result.ts';
 import { type Claim, withoutWork, workOn } from './claim.ts';
 import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
-import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
 
 interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
   /** Environment of this process, without the variables of the fleet. */

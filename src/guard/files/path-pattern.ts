@@ -1,5 +1,5 @@
+import { comparablePath, withoutEndSlashes } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
-import { comparablePath, withoutEndSlashes } from '../own-files/comparable-path.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { simpleGlob } from './simple-glob.ts';

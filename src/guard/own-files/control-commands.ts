@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { comparableForms, comparablePath } from '../comparable-path.ts';
 import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { mayWrite } from '../shell/file-access/possible-write.ts';
@@ -8,7 +9,6 @@ import { isShell, NODE_LIKE } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { splitOptions, wordOf } from '../shell/words.ts';
-import { comparableForms, comparablePath } from './comparable-path.ts';
 import { piecesOf } from './file-access-hit.ts';
 import { isBelowProject, searchFinds } from './own-files.ts';
 

@@ -1,9 +1,9 @@
 import { basename, dirname, isAbsolute } from 'node:path';
+import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
-import { comparablePath } from './comparable-path.ts';
 import {
   globMatcher,
   hitByCopy,

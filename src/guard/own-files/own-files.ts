@@ -2,10 +2,10 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, posix } from 'node:path';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
+import { comparableForms, comparablePath } from '../comparable-path.ts';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
-import { comparableForms, comparablePath } from './comparable-path.ts';
 
 const MAX_FILES = 5000;
 

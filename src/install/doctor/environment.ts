@@ -7,7 +7,7 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { orElse } from '../../text/or-else.ts';
 import { atLeast } from '../../text/version.ts';
-import { readObject } from '../files/project-files.ts';
+import { readObject } from '../project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';

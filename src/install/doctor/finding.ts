@@ -2,7 +2,7 @@ import type { FoundClient } from '../../claude/find-client.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { show } from '../../state/process/program.ts';
 import type { Message } from '../../text/message.ts';
-import { readManifest } from '../files/project-files.ts';
+import { readManifest } from '../project-files.ts';
 import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/process/code-cache.ts';
+import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/files/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
 import { BUNDLE_HOME } from '../places.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';

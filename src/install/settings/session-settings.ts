@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
-import { readObject } from '../files/project-files.ts';
+import { readObject } from '../project-files.ts';
 import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } from './registration.ts';
 
 interface StartedLoop {

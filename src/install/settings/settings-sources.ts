@@ -1,6 +1,6 @@
 import { settingsFiles } from '../../claude/permission-rules.ts';
 import { RalphError } from '../../text/message.ts';
-import { readText } from '../files/project-files.ts';
+import { readText } from '../project-files.ts';
 import { readSettings } from './settings-json.ts';
 
 export interface SettingsSource {

@@ -2,7 +2,7 @@ import { basename, isAbsolute, join } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, type Environment, homeFolder } from '../../state/home-folder.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
-import { readObject } from '../files/project-files.ts';
+import { readObject } from '../project-files.ts';
 import { entriesOf, HOOK_GUARD, hooksIn, isOurHook, type RegisteredHook } from './our-hooks.ts';
 import { inProject } from './registration.ts';
 import { isOurPlugin, type SettingsSource, settingsSources } from './settings-sources.ts';

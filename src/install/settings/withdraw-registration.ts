@@ -1,6 +1,6 @@
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../../state/hash-contract.ts';
-import { type SettingsRecord, withoutMark } from '../files/project-files.ts';
+import { type SettingsRecord, withoutMark } from '../project-files.ts';
 import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { orElse } from '../../text/or-else.ts';
@@ -25,7 +26,6 @@ import { mainProjectOf } from '../task-file.ts';
 import { withDeciding } from './deciding-environment.ts';
 import { isDependency, linkDependencies } from './installed-dependencies.ts';
 import { runSetUp } from './run-set-up.ts';
-import { gateEnvironment } from './shell.ts';
 
 interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;

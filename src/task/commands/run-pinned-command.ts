@@ -1,4 +1,5 @@
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
+import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import type { GitView } from '../git/view-record.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
@@ -7,7 +8,6 @@ import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';
 import type { CleanCopy } from './clean-copy.ts';
 import { withDeciding } from './deciding-environment.ts';
 import { type CommandOutcome, type CommandRun, isFromOutside, runCommand } from './run-command.ts';
-import { gateEnvironment } from './shell.ts';
 
 interface PinnedCommand extends CommandDefinition {
   readonly directory: string;

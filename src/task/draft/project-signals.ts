@@ -5,8 +5,8 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { orElse } from '../../text/or-else.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
+import { MADE_BY_TOOLS } from '../left-out.ts';
 import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
-import { MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.ts';
 
 export interface ProjectCommand {

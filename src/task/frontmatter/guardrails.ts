@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { PLAN_RULES } from '../plan/plan-rules.ts';
 import { guardedGlobProblem } from './key-problems.ts';
+import { PLAN_RULES } from './plan-rules.ts';
 import { choice, described, flag, line, list, mapping, optional, patternProblem, ruledText } from './value-types.ts';
 
 const BLOCKED =

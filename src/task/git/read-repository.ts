@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { quoted } from '../../text/quote.ts';
-import { isLoopsOwn } from '../progress/left-out.ts';
+import { isLoopsOwn } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
 import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';

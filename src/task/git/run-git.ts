@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
+import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
-import { gateEnvironment } from '../commands/shell.ts';
 import type { GitView } from './view-record.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

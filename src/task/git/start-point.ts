@@ -5,7 +5,7 @@ import { evidenceJson } from '../../state/evidence/lost.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
-import { WITHOUT_OWN } from '../progress/left-out.ts';
+import { WITHOUT_OWN } from '../left-out.ts';
 import { WORKTREES } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';

@@ -5,8 +5,8 @@ import picomatch from 'picomatch';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
+import { isLeftOutFolder } from '../left-out.ts';
 import { isWithin, projectPath } from '../project-file.ts';
-import { isLeftOutFolder } from './left-out.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;

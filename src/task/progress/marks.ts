@@ -16,8 +16,8 @@ import { join } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
 import { orElse } from '../../text/or-else.ts';
 import { commitMark } from '../git/commit-mark.ts';
+import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
-import { isLeftOut, isLeftOutFolder } from './left-out.ts';
 
 /** Collects marks; `part` prefixes the names of the limits. */
 export function marksBuilder(part: 'task' | 'git') {

@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path';
 import type { GitState, Snapshot } from '../../engine/schema/stored-views.ts';
-import { type GitLimits, gitState } from '../git/git-state.ts';
+import { type GitLimits, gitState } from './git-state.ts';
 import { compareMarks, type FolderLimits, markFolder } from './marks.ts';
 
 export interface SnapshotOptions {

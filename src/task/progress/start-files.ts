@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
-import { OTHERS } from '../git/git-state.ts';
 import { submodulesOf } from '../git/nested-repositories.ts';
 import { type GitAnswer, type GitOptions, NO_FILE, partsOf, runGit, type Settings } from '../git/run-git.ts';
 import { askWithoutFilters } from '../git/without-filters.ts';
 import { prefixInRepository } from '../project-file.ts';
+import { OTHERS } from './git-state.ts';
 import { compareMarks, type FolderLimits, isSameMark, markFile, markFolder, type ReadBudget } from './marks.ts';
 
 /** Files of the project when a loop started. Paths are relative to the project. */

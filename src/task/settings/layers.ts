@@ -1,8 +1,8 @@
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
-import { readSettings } from '../frontmatter/check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type Frontmatter, frontmatterSchema, IN_SECONDS, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
+import { readSettings } from './check-settings.ts';
 
 /** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
 export type Source =

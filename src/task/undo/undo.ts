@@ -16,7 +16,7 @@ import {
   repositoryAround,
   withFilesIndexed,
 } from '../git/record-tree.ts';
-import { isLoopsOwn } from '../progress/left-out.ts';
+import { isLoopsOwn } from '../left-out.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
 type Path = string;

@@ -10,7 +10,7 @@ import { gitExcludes } from '../../../src/sandbox/git-excludes.ts';
 import { exclusionText } from '../../../src/sandbox/messages.ts';
 import { sandboxTerms, secretNames } from '../../../src/sandbox/terms.ts';
 import { withoutGitExcludes } from '../../../src/sandbox/without-git-excludes.ts';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 import { folderWith, writeFiles } from '../../support/folder.ts';
 

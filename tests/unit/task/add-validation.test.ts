@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { addValidation } from '../../../src/task/draft/add-validation.ts';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { RalphError } from '../../../src/text/message.ts';
 
 const CASES: readonly (readonly [string, string, string])[] = [

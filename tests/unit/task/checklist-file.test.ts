@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkTaskFile, isUnfilled } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile, isUnfilled } from '../../../src/task/check/check-task-file.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 import { loopDirectoryName, mayName } from '../../../src/task/task-file.ts';
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openFindings } from '../../../src/engine/findings/read-findings.ts';
 import { parseSigns } from '../../../src/engine/prompt/signs.ts';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { readPlan } from '../../../src/task/plan/read-plan.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { draftTask } from '../../../src/task/draft/draft-task.ts';
 import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import fc, { runs } from '../../support/property.ts';

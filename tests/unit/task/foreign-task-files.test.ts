@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 
 const BOXES = '# Fix plan\n\n- [x] one\n- [ ] two\n- [~] three\n';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { publishedFrontmatter } from '../../../src/task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from '../../support/example-tasks.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { policy as policySchema } from '../../../src/engine/schema/contract.ts';
-import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
 import type { Frontmatter } from '../../../src/task/frontmatter/schema.ts';
 import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { withoutEndSlashes } from '../../own-files/comparable-path.ts';
+import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';

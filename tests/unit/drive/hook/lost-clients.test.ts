@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
 import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
-import { launcherVariable } from '../../../../src/drive/turn/ownership.ts';
 import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 const FORMER = { CLAUDE_PID: String(process.pid) };

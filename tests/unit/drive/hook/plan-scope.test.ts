@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
-import { writeOpenTask } from '../../../../src/drive/plan/open-task-file.ts';
+import { writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { aProject, start } from '../../../support/drive/drive-project.ts';
 
 const MEMORY = [

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
+import { driverContext } from '../../../../src/drive/control/ownership.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
 import { type Integration, integrate } from '../../../../src/drive/parallel/integrate.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
-import { driverContext } from '../../../../src/drive/turn/ownership.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
-import { applyEffects } from '../../../../src/drive/turn/apply-effects.ts';
+import { applyEffects } from '../../../../src/drive/records/apply-effects.ts';
 import { steering } from '../../../../src/engine/events.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { AT, aHook, aProject, type Project, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { recordLesson } from '../../../../src/drive/turn/apply-effects.ts';
+import { recordLesson } from '../../../../src/drive/records/apply-effects.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/project-memory.ts';
 import { emptyFolder } from '../../../support/folder.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runnerLines } from '../../../../src/cli/run/runner-lines.ts';
+import { runnerLines } from '../../../../src/cli/runner-lines.ts';
 import { takeLease } from '../../../../src/drive/runner/lease.ts';
 import { backOff, MOST_RETRIES, runnerTimeouts } from '../../../../src/drive/runner/runner.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';

@@ -3,12 +3,11 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRouter } from '../../../../src/drive/router/call.ts';
-import { endedState } from '../../../../src/drive/status/ended-loop.ts';
 import { billedTokens } from '../../../../src/engine/policy/budget.ts';
 import { readCounters } from '../../../../src/state/counters-file.ts';
 import { appendLine } from '../../../../src/state/files/journal-lines.ts';
 import { noticesOf } from '../../../../src/state/notices.ts';
-import { archivedLoops } from '../../../../src/state/with-state.ts';
+import { archivedLoops, endedState } from '../../../../src/state/with-state.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, optionsOf, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 

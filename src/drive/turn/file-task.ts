@@ -23,17 +23,17 @@ import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { orElse } from '../../text/or-else.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { checkChecklist, comparedChecklist } from '../identity/loop-checklist.ts';
+import { extraSections, guardrailsPath, realFindings } from '../prompt/extra-sections.ts';
+import { gatherEvidence } from '../prompt/gather-evidence.ts';
+import { checkChecklist, comparedChecklist } from '../prompt/loop-checklist.ts';
+import { readTask, type TaskText } from '../prompt/read-task.ts';
+import { takeStartEvidence } from '../prompt/start-evidence.ts';
 import { iterationStarted } from '../records/live-events.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
-import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
-import { HOOK_TEXTS } from '../turn/messages.ts';
-import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
-import { dispatch, type Prompt, type PromptStep, type Turn, type TurnContext } from '../turn/turn.ts';
-import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
-import { gatherEvidence } from './gather-evidence.ts';
-import { readTask, type TaskText } from './read-task.ts';
-import { takeStartEvidence } from './start-evidence.ts';
+import { abortIfSuperseded } from './abort-if-superseded.ts';
+import { HOOK_TEXTS } from './messages.ts';
+import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from './task-kind.ts';
+import { dispatch, type Prompt, type PromptStep, type Turn, type TurnContext } from './turn.ts';
 
 /** A task that is a prompt file, a checklist or a task folder. */
 export const fileTask: TaskKind = {

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { orElse } from '../../text/or-else.ts';
+import { orElse } from '../text/or-else.ts';
 
 const SLASH = 0x2f;
 

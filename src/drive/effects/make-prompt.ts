@@ -3,10 +3,10 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import { readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
-import { fileTask } from '../prompt/file-task.ts';
-import type { Listener, TaskKind } from './task-kind.ts';
-import type { Dispatched, Prompt, PromptStep, Turn } from './turn.ts';
-import { dispatch, handleAbort, isStep, loopOver } from './turn.ts';
+import { fileTask } from '../turn/file-task.ts';
+import type { Listener, TaskKind } from '../turn/task-kind.ts';
+import type { Dispatched, Prompt, PromptStep, Turn } from '../turn/turn.ts';
+import { dispatch, handleAbort, isStep, loopOver } from '../turn/turn.ts';
 
 /** Makes the next prompt under the stored contract. Returns effects if the loop changed or has no task left. */
 export async function makePrompt(

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import { canonicalKeys } from './canonical-keys.ts';
+import { canonicalKeys } from '../frontmatter/canonical-keys.ts';
+import { type KeyProblem, keyPath, printableValue, shownValue } from '../frontmatter/problem.ts';
+import { frontmatterSchema, TASK_KEYS } from '../frontmatter/schema.ts';
 import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-key-problems.ts';
-import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
-import { frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 interface ReadOptions {
   readonly cap?: number;

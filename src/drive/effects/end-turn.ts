@@ -18,15 +18,16 @@ import { digest } from '../../text/digest.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { checklistWarnings, observeChecklist } from '../identity/loop-checklist.ts';
-import { rememberOpenEntries } from '../identity/seen-record.ts';
-import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
+import { idleFingerprint, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
+import { checklistWarnings, observeChecklist } from '../prompt/loop-checklist.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
+import { rememberOpenEntries } from '../prompt/seen-record.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
+import type { Measured } from '../records/iteration-record.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
-import { HOOK_TEXTS } from './messages.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
 import {
   type Dispatched,
   dispatch,
@@ -36,7 +37,7 @@ import {
   pauseForLoss,
   type Turn,
   underContract,
-} from './turn.ts';
+} from '../turn/turn.ts';
 
 type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 

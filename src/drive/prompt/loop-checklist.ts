@@ -11,7 +11,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
-import { readTask, type TaskText } from '../prompt/read-task.ts';
+import { readTask, type TaskText } from './read-task.ts';
 import { readSeen, writeSeen } from './seen-record.ts';
 
 type Loop = Pick<Contract, 'loopId' | 'taskPath' | 'evidence'>;

@@ -1,13 +1,13 @@
-import { withPrefix } from '../../drive/turn/messages.ts';
-import { reportLines } from '../../engine/end-report.ts';
-import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
-import { commandText, deniedText, isSaidLater, printable, runFigures } from '../../term/format.ts';
-import type { LiveControls } from '../../term/live/live-view.ts';
-import { LIVE_TEXTS } from '../../term/live/messages.ts';
-import { inForeground } from '../../term/write-text.ts';
-import { dollarText, timeText } from '../../text/figures.ts';
-import { localTime } from '../../text/time.ts';
-import type { CommandContext } from '../command.ts';
+import { withPrefix } from '../drive/turn/messages.ts';
+import { reportLines } from '../engine/end-report.ts';
+import type { RunnerEvent, RunnerEventOf } from '../engine/runner-event.ts';
+import { commandText, deniedText, isSaidLater, printable, runFigures } from '../term/format.ts';
+import type { LiveControls } from '../term/live/live-view.ts';
+import { LIVE_TEXTS } from '../term/live/messages.ts';
+import { inForeground } from '../term/write-text.ts';
+import { dollarText, timeText } from '../text/figures.ts';
+import { localTime } from '../text/time.ts';
+import type { CommandContext } from './command.ts';
 
 type Lines<T extends RunnerEvent['type']> = (event: RunnerEventOf<T>, attached: boolean) => string[];
 
@@ -72,7 +72,7 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   }
   const watched = mayAsk && values['plain'] !== true;
   if (watched && env['TERM'] !== 'dumb' && inForeground()) {
-    const { LiveView } = await import('../../term/live/live-view.ts');
+    const { LiveView } = await import('../term/live/live-view.ts');
     const view = new LiveView({ input: process.stdin, output: process.stdout, env, attached });
     return {
       tell: (event, loop) => view.tell(event, loop),

@@ -1,8 +1,8 @@
 import { formatDuration, parseSeconds } from '../../text/time.ts';
-import { completeIdle } from '../settings/defaults.ts';
-import { agentProblems } from './agent-problems.ts';
-import { type KeyProblem, keyPath, shownValue } from './problem.ts';
-import type { Frontmatter } from './schema.ts';
+import { agentProblems } from '../frontmatter/agent-problems.ts';
+import { type KeyProblem, keyPath, shownValue } from '../frontmatter/problem.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
+import { completeIdle } from './defaults.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 

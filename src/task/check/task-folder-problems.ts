@@ -1,11 +1,11 @@
 import { commandProblems } from '../commands/fill-command.ts';
+import { suggestion } from '../frontmatter/canonical-keys.ts';
+import { bodyPlaceholders, RALPH_NAMES } from '../frontmatter/placeholders.ts';
+import type { KeyProblem } from '../frontmatter/problem.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
+import { entriesOf } from '../settings/cross-key-problems.ts';
 import { BY_FILE, gateOf, PROGRESS_FILE } from '../settings/defaults.ts';
 import type { TaskKind } from '../task-file.ts';
-import { suggestion } from './canonical-keys.ts';
-import { entriesOf } from './cross-key-problems.ts';
-import { bodyPlaceholders, RALPH_NAMES } from './placeholders.ts';
-import type { KeyProblem } from './problem.ts';
-import type { Frontmatter } from './schema.ts';
 
 interface BodyProblem extends Omit<KeyProblem, 'keys'> {
   readonly at: number;

@@ -12,8 +12,8 @@ import { show } from '../../state/process/program.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { chosenLoop, liveLoops, noLoop, onePath } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { STOP } from '../control/operator-commands.ts';
-import { loopView } from '../run/runner-lines.ts';
+import { loopView } from '../runner-lines.ts';
+import { STOP } from './operator-commands.ts';
 
 const POLL_MS = 300;
 /** Polls after the end of a loop during which its runner can still report it. */

@@ -4,15 +4,15 @@ import { lossIn } from '../../state/evidence/lost.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
-import { abortIfSuperseded } from './abort-if-superseded.ts';
-import { applyEffects } from './apply-effects.ts';
+import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
+import type { Dispatched, Driver, Next, Step, Turn } from '../turn/turn.ts';
+import { dispatch, handleAbort, isStep, pauseForLoss } from '../turn/turn.ts';
 import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
-import { HOOK_TEXTS } from './messages.ts';
-import type { Dispatched, Driver, Next, Step, Turn } from './turn.ts';
-import { dispatch, handleAbort, isStep, pauseForLoss } from './turn.ts';
 
 /** Runs effects, and those that follow, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(

@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { removeDrafts, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { RalphError } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
+import { removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { RalphError } from '../text/message.ts';
+import { orElse } from '../text/or-else.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
 export function safePath(projectDir: string, path: string): string {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { lossOf } from '../../drive/start/former-evidence.ts';
 import { renewEvidence } from '../../drive/start/renew-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
-import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -16,11 +16,11 @@ import { about, advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { RUN_COMMAND } from '../run/run.ts';
+import { operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
 import { NEW_START } from '../start/start-request.ts';
-import { operateOn } from './operator-commands.ts';
+import { RUN_COMMAND } from './run.ts';
 
 /** Commands that start a loop of each mode, with their words. */
 const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; readonly words: readonly string[] }>> =

@@ -2,16 +2,16 @@ import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from '
 import { dirname, join, sep } from 'node:path';
 import type { Effect } from '../../engine/events.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
-import { realPath } from '../../guard/own-files/comparable-path.ts';
+import { realPath } from '../../guard/comparable-path.ts';
 import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
 import { archiveState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { recordJournal } from '../records/journal.ts';
-import { notifyUser } from '../records/notification.ts';
-import { projectionOf, type StatusProjection } from '../records/status-projection.ts';
+import { recordJournal } from './journal.ts';
+import { notifyUser } from './notification.ts';
+import { projectionOf, type StatusProjection } from './status-projection.ts';
 
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
 export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {

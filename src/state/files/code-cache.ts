@@ -2,8 +2,8 @@ import { existsSync, fstatSync, mkdirSync, readdirSync, readSync, statSync } fro
 import { dirname, join, sep } from 'node:path';
 import { Script } from 'node:vm';
 import { digest } from '../../text/digest.ts';
-import { removeIfThere, withDescriptor, writeAtomically } from '../files/regular-file.ts';
 import { findOutsideRoot } from '../home-folder.ts';
+import { removeIfThere, withDescriptor, writeAtomically } from './regular-file.ts';
 
 declare const require: (path: string) => unknown;
 declare const __dirname: string;

@@ -1,9 +1,9 @@
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
-import { operateOn, STOP } from '../control/operator-commands.ts';
+import { operateOn, STOP } from './operator-commands.ts';
 
 /** Asks what to do if the loop is already running. Returns the context to continue with, or an exit code to start nothing. */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | number> {
@@ -15,7 +15,7 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
       '[w]atch it, [s]top it after this iteration, start [a]nother one beside it, [l]eave it alone: ',
     );
     const choice = answer === null ? 'leave' : answer.toLowerCase();
-    if (['w', 'watch'].includes(choice)) return (await import('../show/attach.ts')).attach(context, context.files);
+    if (['w', 'watch'].includes(choice)) return (await import('./attach.ts')).attach(context, context.files);
     if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
     else if (['a', 'another'].includes(choice)) {
       const other = await another(context);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { GitState, Marks } from '../../engine/schema/stored-views.ts';
-import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
-import { markFile, marksBuilder, monotonicMs, type ReadBudget } from '../progress/marks.ts';
+import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from '../git/run-git.ts';
+import { askWithoutFilters } from '../git/without-filters.ts';
+import { isLeftOut, MADE_BY_TOOLS } from '../left-out.ts';
 import { prefixInRepository } from '../project-file.ts';
-import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
-import { askWithoutFilters } from './without-filters.ts';
+import { markFile, marksBuilder, monotonicMs, type ReadBudget } from './marks.ts';
 
 export interface GitLimits {
   readonly files: number;
