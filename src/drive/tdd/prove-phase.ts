@@ -24,6 +24,7 @@ import {
   testsOf,
   unreadableIn,
 } from '../../task/tdd/test-files.ts';
+import { headsOf, isGrown } from '../../task/tdd/test-growth.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../control/evidence-guard.ts';
 import { listOf } from './scenario-list.ts';
@@ -77,7 +78,11 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
   const testsBefore = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
   const notes = [...repairs];
-  if (phase === 'red') notes.push(...redNotes(record, may.scenario, testsBefore ?? {}, projectDir));
+  const inCode = phase === 'red' && record.log.length === 0 ? testsInCode(may.scenario, projectDir) : null;
+  if (inCode !== null) notes.push(TDD_TEXTS.testsInCode(inCode));
+  const others = phase === 'red' ? testsOfOthers(record, may.scenario, testsBefore ?? {}, projectDir) : null;
+  if (others?.isRewritten) return refusal(record, id, say(TDD_TEXTS.testsRewritten(others.paths, others.ids)), notes);
+  if (others !== null) notes.push(TDD_TEXTS.testsOfOthers(others.paths, others.ids));
   const unread = unreadableIn(testsBefore ?? {});
   if (phase === 'red' && unread.length > 0) return refusal(record, id, TDD_TEXTS.testsUnreadable(unread), notes);
   const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
@@ -109,9 +114,12 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const proved = after(current.record, may.scenario.id, phase, run, now());
     const tests = phase === 'green' ? testFiles(projectDir) : current.record.tests;
     const provedTests = provedTestsAfter(current.record, may.scenario.id, phase, redTests ?? {});
+    const isNowProved = phase === 'green' || (phase === 'red' && isComplete(current.record, may.scenario.id));
+    const heads = isNowProved ? { [may.scenario.id]: headsOf(projectDir, redTests ?? {}) } : {};
     const next = proved && {
       ...proved,
       provedTests,
+      provedHeads: { ...current.record.provedHeads, ...heads },
       // A proved scenario whose test changed leaves those of the scenario at work as they are.
       ...(!isComplete(current.record, may.scenario.id) && redScripts && { redScripts }),
       ...(!isComplete(current.record, may.scenario.id) && redTests && { redTests }),
@@ -137,25 +145,22 @@ function otherTest(projectDir: string, record: TddRecord, id: string, phase: Tdd
   return phase === 'green' ? TDD_TEXTS.testsChanged(what) : TDD_TEXTS.testsWeakened(id, what);
 }
 
-/** Names what a red run cannot see, once for each list, and tests of proved scenarios that changed with this one. */
-function redNotes(record: TddRecord, scenario: TddScenario, tests: TestFiles, projectDir: string): string[] {
-  const inCode = record.log.length === 0 ? testsInCode(scenario, projectDir) : null;
-  const changed = Object.entries(record.provedTests ?? {}).flatMap(([id, then]) => {
-    const paths = Object.keys(tests).filter((path) => then[path] !== undefined && then[path] !== tests[path]);
-    return id === scenario.id || paths.length === 0 ? [] : [{ id, paths }];
-  });
-  const paths = [...new Set(changed.flatMap((one) => one.paths))];
-  return [
-    ...(inCode === null ? [] : [TDD_TEXTS.testsInCode(inCode)]),
-    ...(changed.length === 0
-      ? []
-      : [
-          TDD_TEXTS.testsOfOthers(
-            paths,
-            changed.map(({ id }) => id),
-          ),
-        ]),
-  ];
+/** Finds test files of proved scenarios that changed with this test; null without any. */
+function testsOfOthers(record: TddRecord, scenario: TddScenario, tests: TestFiles, projectDir: string) {
+  const { provedTests = {}, provedHeads } = record;
+  const changed = Object.entries(provedTests).flatMap(([id, then]) =>
+    Object.keys(tests).flatMap((path) => {
+      if (id === scenario.id || then[path] === undefined || then[path] === tests[path]) return [];
+      // A former version kept none of them.
+      const heads = provedHeads?.[id];
+      const isRewritten = heads !== undefined && !isGrown(projectDir, path, tests[path], heads[path]);
+      return [{ id, path, isRewritten }];
+    }),
+  );
+  const isRewritten = changed.some((one) => one.isRewritten);
+  const meant = changed.filter((one) => one.isRewritten === isRewritten);
+  const [paths, ids] = [meant.map(({ path }) => path), meant.map(({ id }) => id)];
+  return meant.length === 0 ? null : { isRewritten, paths: [...new Set(paths)], ids: [...new Set(ids)] };
 }
 
 /** Returns the tests of all proved scenarios after a phase. A file that several share may grow with the red test of one. */

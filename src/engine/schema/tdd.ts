@@ -43,6 +43,15 @@ const tddScenario = z.strictObject({
   timeoutSeconds: z.int().min(1).max(3600),
 });
 
+/** Part of a test file that stays when tests are added. Lines without text and imports do not count. */
+const testHead = z.strictObject({
+  imports: z.array(z.string()),
+  /** Number and SHA-256 of the first lines, and the closing brackets after them. */
+  lines: count,
+  head: z.string(),
+  tail: z.array(z.string()),
+});
+
 /** List of a TDD loop with all proofs, stored outside the project: commands that may run, and their outputs. */
 export const tddRecord = z.strictObject({
   recordVersion: z.literal(TDD_VERSION),
@@ -63,6 +72,8 @@ export const tddRecord = z.strictObject({
   redTests: z.record(z.string(), z.string()).optional(),
   /** The same of each proved scenario, by its id. With others nothing of it is proved any more. */
   provedTests: z.record(z.string(), z.record(z.string(), z.string())).optional(),
+  /** What has to stay of these files, by id and path; absent in a record of an older version. */
+  provedHeads: z.record(z.string(), z.record(z.string(), testHead)).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),
@@ -76,6 +87,7 @@ export const tddRecord = z.strictObject({
 
 export type TddState = z.infer<typeof tddState>;
 export type TddRecord = z.infer<typeof tddRecord>;
+export type TestHead = z.infer<typeof testHead>;
 export type TddScenario = z.infer<typeof tddScenario>;
 export type TddLogEntry = z.infer<typeof logEntry>;
 export type TddPhase = z.infer<typeof tddPhase>;

@@ -52,6 +52,13 @@ export const TDD_TEXTS = {
     `changed while the command ran, so not compared later: ${paths.join(', ')}.`,
   testsOfOthers: (paths: readonly string[], ids: readonly string[]): string =>
     `changed with this test: ${paths.join(', ')}, which ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')} as well.`,
+  testsRewritten: (paths: readonly string[], ids: readonly string[]): Message =>
+    advise(
+      `${paths.join(', ')} also ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')}, and more than its end changed. Put the former lines back, and add new tests at the end of the file.`,
+      `Or see the new test of ${ids[0]} fail without the code`,
+      `tdd red ${ids[0]}`,
+      { again: true },
+    ),
   contradicts: (why: string): string => `the command ${why}`,
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command timed out, which is neither a failing nor a passing test.',

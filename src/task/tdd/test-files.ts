@@ -113,7 +113,7 @@ function hashes(projectDir: string, paths: readonly string[]): TestFiles {
 const UNREAD = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'EISDIR'];
 
 /** Returns the content of a file; null for one that is missing or cannot be read. */
-function bytesOf(path: string): Buffer | null {
+export function bytesOf(path: string): Buffer | null {
   try {
     return readFileSync(regularFile(path));
   } catch (error) {

@@ -283,27 +283,84 @@ test('a proved test that changed counts once it was seen to fail without the cod
   assert.match(last?.systemMessage ?? '', /Complete/);
 });
 
-test('a file of tests that grows with the next scenario is named, and holds nothing', async (t) => {
+/** A list of two scenarios, of which the first one is proved by a file that both share. */
+async function firstProved(t: TestContext, first: string): Promise<Project> {
   const project = listed(t, ALL, {});
   withTdd(project.files, AT, (found) => {
     assert.ok(found.kind === 'list');
-    const [first] = found.record.scenarios;
-    assert.ok(first);
-    return { next: { ...found.record, scenarios: [first, { ...first, id: 'sc-002' }] }, result: undefined };
+    const [one] = found.record.scenarios;
+    assert.ok(one);
+    return { next: { ...found.record, scenarios: [one, { ...one, id: 'sc-002' }] }, result: undefined };
   });
   began(project);
-  write(project, { 'tests/add.test.js': ADDS });
+  write(project, { [SHARED]: first });
   assert.deepEqual([(await prove(project, 'red')).problem, (await prove(project, 'red')).notes.length], [null, 1]);
   write(project, { 'src/add.js': RIGHT });
   assert.equal((await prove(project, 'green')).problem, null);
-  write(project, { 'tests/add.test.js': `${ADDS}${ADDS.replace('1, 2), 3', '-1, -2), 3')}` });
+  return project;
+}
+
+const SHARED = 'tests/add.test.js';
+const ADDS_MORE = ADDS.replace('1, 2), 3', '-1, -2), 3').replace("'adds'", "'adds more'");
+
+test('a file of tests that grows with the next scenario is named, and holds nothing', async (t) => {
+  const project = await firstProved(t, ADDS);
+  write(project, { [SHARED]: ADDS + ADDS_MORE });
   const red = await prove(project, 'red');
   assert.equal(red.problem, null);
   assert.match(red.notes.join(), /changed with this test: tests\/add\.test\.js, which proves sc-001 as well/);
+  write(project, { [SHARED]: ADDS + ADDS_MORE.replace('-1, -2), 3', '-2, -2), 4') });
+  assert.equal((await prove(project, 'red', true)).problem, null, 'its own test may change');
   write(project, { 'src/add.js': 'module.exports = (one, other) => Math.abs(one + other);\n' });
   assert.equal((await prove(project, 'green')).problem, null);
   const last = await aStop(project, CLAIM, OURS);
   assert.match(last?.systemMessage ?? '', /Complete/);
+});
+
+test('a test that is weakened with the red test of the next scenario holds that one', async (t) => {
+  const project = await firstProved(t, ADDS);
+  for (const weakened of [EMPTY, '', ADDS.replace("'adds'", "'adds', { skip: true }")]) {
+    write(project, { [SHARED]: weakened + ADDS_MORE });
+    const red = await prove(project, 'red');
+    assert.match(
+      red.problem ?? '',
+      /tests\/add\.test\.js also proves sc-001, and more than its end changed\. [\s\S]*tdd red sc-001 --again/,
+    );
+    assert.equal(red.ran, false);
+  }
+  write(project, { [SHARED]: ADDS + ADDS_MORE });
+  assert.equal((await prove(project, 'red')).problem, null, 'control: with the former lines');
+});
+
+test('a proved test that changes with the next one counts once it failed again', async (t) => {
+  const project = await firstProved(t, ADDS);
+  const other = ADDS.replace('1, 2), 3', '2, 2), 4');
+  write(project, { [SHARED]: other + ADDS_MORE, 'src/add.js': WRONG });
+  assert.match((await prove(project, 'red')).problem ?? '', /more than its end changed/);
+  assert.equal((await prove(project, 'red', true, 'sc-001')).problem, null);
+  write(project, { [SHARED]: other, 'src/add.js': RIGHT });
+  assert.match((await prove(project, 'refactored')).problem ?? '', /was changed/);
+  write(project, {
+    [SHARED]: other + ADDS_MORE,
+    'src/add.js': 'module.exports = (one, other) => Math.abs(one + other);\n',
+  });
+  assert.equal((await prove(project, 'refactored')).problem, null);
+  assert.match((await prove(project, 'red')).problem ?? '', /already passes/, 'the next one is at work');
+});
+
+test('a test of a later scenario is held as well when an earlier one is seen to fail again', async (t) => {
+  const project = await firstProved(t, ADDS);
+  write(project, { [SHARED]: ADDS + ADDS_MORE });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'src/add.js': 'module.exports = (one, other) => Math.abs(one + other);\n' });
+  assert.equal((await prove(project, 'green')).problem, null);
+  write(project, { [SHARED]: ADDS.replace('1, 2), 3', '2, 2), 4') + EMPTY, 'src/add.js': WRONG });
+  assert.match(
+    (await prove(project, 'red', true, 'sc-001')).problem ?? '',
+    /also proves sc-002, and more than its end/,
+  );
+  write(project, { [SHARED]: ADDS + ADDS_MORE + ADDS.replace('1, 2), 3', '2, 2), 4') });
+  assert.equal((await prove(project, 'red', true, 'sc-001')).problem, null, 'control');
 });
 
 test('a red test that cannot be read is named, and tests inside the code are', async (t) => {
