@@ -36,7 +36,7 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { shorten } from '../../text/excerpt.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
-import { about, RalphError } from '../../text/message.ts';
+import { about, type Message, RalphError } from '../../text/message.ts';
 import { isDriverAlive } from '../control/ownership.ts';
 import { dropLostRecord } from '../control/project-change.ts';
 import { storeProtected } from '../control/restore-protected.ts';
@@ -90,31 +90,85 @@ export function startLoop(request: ReadyRequest): StartedLoop {
 
 const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
 
-/**
- * Checks the user's approval and stores list, contract and journal entry, under the lock. `before` is a loop to continue,
- * `left` the same loop as its last process left it.
- */
-function createLoop(
+/** A loop to continue, and the same loop as its last process left it; null for a new one. */
+interface Resumed {
+  readonly before: LoopState | null;
+  readonly left: LoopState | null;
+}
+
+/** Checks the user's approval and stores evidence, contract and journal entry, under the lock. */
+function createLoop(request: ReadyRequest, files: LoopFiles, prepared: PreparedContract, resumed: Resumed) {
+  const { env, at, consented } = request;
+  const { before } = resumed;
+  const agreed = agreeContract(request, files, prepared, resumed);
+  const { contract, former, list, tdd, adopted } = agreed;
+  const { loopId } = contract;
+  const warnings = [...prepared.warnings];
+  const begun = beginningState(request, files, prepared, { before, loopId });
+  const { iteration } = begun;
+  const loss = lossOf(request, files, agreed, resumed);
+  if (loss !== null) {
+    if (request.takesNewStart !== true) throw new RalphError('evidence-lost', about(loss, begun));
+    const text = START_TEXTS.newStart(loss.text);
+    recordNotice(files, { loopId, iteration }, { at, kind: 'evidence', text });
+    warnings.push(startWarning('resume', text));
+  }
+  // Evidence before the contract, which lists it, so that no loop runs without it.
+  const unkept = storeProtected(files, contract, env, former?.contract ?? null);
+  if (adopted.length > 0) {
+    const details = { changes: adopted, digest: consentDigest(consentTerms(contract, list)) };
+    const text = START_TEXTS.adoptedByResume(shorten(adopted.join('; '), MOST_SHOWN));
+    recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, details });
+    warnings.push(startWarning('resume', text));
+  }
+  const items = prepared.checklist ?? [];
+  if (before === null) beginSeen(files, contract, items);
+  else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items);
+  beginCounters(files, begun);
+  if (tdd) bindList(files, tdd, { loopId, at, consented, env });
+  else forgetEvidence(files, loopId, 'scenarios');
+  beginPlanRecords(files, loopId, contract.policy.plan !== undefined, former?.contract ?? null);
+  storeStart(request, files, former, { loopId, isNew: before === null });
+  const stored = fixContract(files, withConsentDigest(contract, list));
+  const state: LoopState = { ...begun, contractHash: stored.hash };
+  nameProject(files, at);
+  removeIfThere(files.cancellation);
+  const event = startedEvent(state, stored, at, before !== null);
+  recordJournal(files, at, [event]);
+  const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
+  const all = [...warnings, ...protects.map((text) => startWarning('guardrails.protected_files', text))];
+  return { started: { loopId, files, state, stored, settings: prepared.resolved.settings, warnings: all }, event };
+}
+
+interface AgreedContract {
+  readonly contract: Contract;
+  readonly tdd: ReturnType<typeof tddTerms>;
+  readonly list: TddRecord | null;
+  /** Contract of the resumed loop; null for a new loop, and where it is gone. */
+  readonly former: StoredContract | null;
+  readonly live: StoredContract | null;
+  readonly lost: ReturnType<typeof formerEvidence>['lost'];
+  /** Changes of the former contract that this resume adopts. */
+  readonly adopted: readonly string[];
+}
+
+/** Builds the contract and records that the user agreed to it. Throws RalphError if the user agreed to another one. */
+function agreeContract(
   request: ReadyRequest,
   files: LoopFiles,
-  { resolved, terms, checklist: items, warnings: found }: PreparedContract,
-  { before, left }: { readonly before: LoopState | null; readonly left: LoopState | null },
-) {
-  const warnings = [...found];
-  const { env, at, mode = 'hook', consented } = request;
-  const { taskPath } = terms;
-  const { maxIterations } = resolved.policy;
+  { terms }: PreparedContract,
+  { before, left }: Resumed,
+): AgreedContract {
+  const { at, approved, baseline: taken } = request;
   const loopId = before?.loopId ?? request.startPoint?.loopId ?? `loop-${randomUUID()}`;
   const tdd = tddTerms(files, request, before?.loopId ?? null);
   const list = tdd === undefined ? null : peekTdd(files);
-  const { approved } = request;
   if (approved !== undefined) {
     requireApproved(approved.terms, preparedTerms({ terms }, list));
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);
   }
   const { live, lost } = before === null ? { live: null, lost: null } : formerEvidence(files, left ?? before);
   const former = before === null ? null : (live ?? findEndedContract(files, loopId));
-  const { baseline: taken } = request;
   const results = taken === null ? formerBaseline(former?.contract, loopId) : { baseline: taken.baseline };
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }), ...results });
   const adopted = former?.contract.loopId === loopId ? adoptedBy(former.contract, contract, list) : [];
@@ -122,6 +176,18 @@ function createLoop(
   if (isLocked && former.contract.loopId === loopId) {
     requireApproved(consentTerms(former.contract, list), consentTerms(contract, list), LOCKED);
   }
+  return { contract, tdd, list, former, live, lost, adopted };
+}
+
+/** Returns the state with which the loop begins or goes on. Throws RalphError if it has no open item or iteration left. */
+function beginningState(
+  { at, mode = 'hook', consented }: ReadyRequest,
+  files: LoopFiles,
+  { resolved, terms, checklist: items }: PreparedContract,
+  { before, loopId }: { readonly before: LoopState | null; readonly loopId: string },
+): LoopState {
+  const { taskPath } = terms;
+  const { maxIterations } = resolved.policy;
   const checklist = items && countChecklist(items);
   if (before === null) requireOpenItems(taskPath, items);
   const fixed = { mode, maxIterations, taskPath };
@@ -138,46 +204,37 @@ function createLoop(
   if (iteration >= maxIterations) {
     throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(iteration, maxIterations), begun));
   }
+  return begun;
+}
+
+/** Returns which evidence of the resumed loop is lost; null if none is, or the loop is new. */
+function lossOf(
+  { env, at }: ReadyRequest,
+  files: LoopFiles,
+  { contract, live, lost }: AgreedContract,
+  { left }: Resumed,
+): Message | null {
+  if (lost !== null) return lost;
   // An ended loop has no snapshot.
-  const loss = lost ?? (left === null || live === null ? null : lossAtResume(files, left, contract, live, { env, at }));
-  if (loss !== null) {
-    if (request.takesNewStart !== true) throw new RalphError('evidence-lost', about(loss, begun));
-    const text = START_TEXTS.newStart(loss.text);
-    recordNotice(files, { loopId, iteration }, { at, kind: 'evidence', text });
-    warnings.push(startWarning('resume', text));
-  }
-  // Evidence before the contract, which lists it, so that no loop runs without it.
-  const unkept = storeProtected(files, contract, env, former?.contract ?? null);
-  if (adopted.length > 0) {
-    const details = { changes: adopted, digest: consentDigest(consentTerms(contract, list)) };
-    const text = START_TEXTS.adoptedByResume(shorten(adopted.join('; '), MOST_SHOWN));
-    recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, details });
-    warnings.push(startWarning('resume', text));
-  }
-  if (before === null) beginSeen(files, contract, items ?? []);
-  else if (loss !== null || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items ?? []);
-  beginCounters(files, begun);
-  if (tdd) bindList(files, tdd, { loopId, at, consented, env });
-  else forgetEvidence(files, loopId, 'scenarios');
-  beginPlanRecords(files, loopId, terms.policy.plan !== undefined, former?.contract ?? null);
-  if (taken !== null || before === null) storeBaseline(files, loopId, at, taken);
+  return left === null || live === null ? null : lossAtResume(files, left, contract, live, { env, at });
+}
+
+/** Stores the baseline and the start point of a new loop, and drops what a resumed one has lost of them. */
+function storeStart(
+  { at, baseline: taken, startPoint, gitPins }: ReadyRequest,
+  files: LoopFiles,
+  former: StoredContract | null,
+  { loopId, isNew }: { readonly loopId: string; readonly isNew: boolean },
+): void {
+  if (taken !== null || isNew) storeBaseline(files, loopId, at, taken);
   else if (former !== null) dropLostRecord(files, former.contract);
-  if (before === null) {
+  if (isNew) {
     removeIfThere(files.promptedTurn);
-    writeStartPoint(files, loopId, request.startPoint ?? null);
-  } else {
-    if (former !== null) dropLostStartPoint(files, former.contract);
-    if (request.gitPins) storeGitView(files, loopId, request.gitPins, formerView(files, former));
+    writeStartPoint(files, loopId, startPoint ?? null);
+    return;
   }
-  const stored = fixContract(files, withConsentDigest(contract, list));
-  const state: LoopState = { ...begun, contractHash: stored.hash };
-  nameProject(files, at);
-  removeIfThere(files.cancellation);
-  const event = startedEvent(state, stored, at, before !== null);
-  recordJournal(files, at, [event]);
-  const protects = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
-  const all = [...warnings, ...protects.map((text) => startWarning('guardrails.protected_files', text))];
-  return { started: { loopId, files, state, stored, settings: resolved.settings, warnings: all }, event };
+  if (former !== null) dropLostStartPoint(files, former.contract);
+  if (gitPins) storeGitView(files, loopId, gitPins, formerView(files, former));
 }
 
 /** Settings on which a completion relies, and those that restrict the agent; a limit proves nothing. */

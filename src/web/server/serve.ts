@@ -31,40 +31,7 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
     return next();
   });
   app.get('/', (context) => context.html(livePage(feed.start)));
-  app.get('/events', (context) => {
-    if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
-    return streamSSE(context, async (stream) => {
-      const queue: News[] = [];
-      let ring = (): void => undefined;
-      const end = feed.listen((news) => {
-        if (queue.push(news) <= MOST_QUEUED) return ring();
-        // A page that reads nothing: it connects again when it does.
-        end();
-        void stream.close();
-      });
-      stream.onAbort(() => {
-        end();
-        ring();
-      });
-      try {
-        while (!stream.aborted && !stream.closed) {
-          for (const { loops, changed, total, away } of queue.splice(0)) {
-            if (loops !== undefined) await stream.writeSSE({ event: 'loops', data: JSON.stringify(loops) });
-            if (total !== undefined) await stream.writeSSE({ event: 'total', data: String(total) });
-            if (away) await stream.writeSSE({ event: 'away', data: '' });
-            if (changed !== undefined) await stream.writeSSE({ event: 'changed', data: JSON.stringify(changed) });
-          }
-          if (queue.length > 0) continue;
-          const isBeat = await rings((heard) => {
-            ring = heard;
-          });
-          if (isBeat) await stream.write(': \n\n');
-        }
-      } finally {
-        end();
-      }
-    });
-  });
+  app.get('/events', (context) => streamNews(context, feed));
   app.get('/loops/:key', async (context) => {
     const count = (name: string): number => Number(context.req.query(name) ?? 0);
     const known = { iterations: count('iterations'), decisions: count('decisions') };
@@ -83,23 +50,62 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
   app.post(
     '/loops/:key/control',
     bodyLimit({ maxSize: MOST_BODY, onError: (context) => context.json({ message: 'That is too long.' }, 413) }),
-    async (context) => {
-      if (!isToken(context.req.header('x-control'), tokens.act))
-        return context.json({ message: 'This page is read-only.' }, 403);
-      const key = context.req.param('key');
-      const request = requestOf(await context.req.json().catch(() => null));
-      if (request === null) return context.json({ message: 'This is not a valid request to a loop.' }, 400);
-      try {
-        const message = KEY.test(key) ? await feed.control(key, request) : null;
-        return message === null ? context.json({ message: 'No such loop.' }, 404) : context.json({ message });
-      } catch (error) {
-        return context.json({ message: (error as Error).message }, 409);
-      }
-    },
+    (context) => controlLoop(context, feed, tokens),
   );
   app.notFound((context) => context.json({ message: 'Not found.' }, 404));
   app.onError((error, context) => context.json({ message: error.message }, 500));
   return app;
+}
+
+/** Sends what is new as events, until the page closes or reads nothing; a comment keeps an idle connection open. */
+function streamNews(context: Context, feed: NewsFeed) {
+  if (feed.listeners >= MOST_WATCHERS) return context.json({ message: 'Too many pages are open.' }, 503);
+  return streamSSE(context, async (stream) => {
+    const queue: News[] = [];
+    let ring = (): void => undefined;
+    const end = feed.listen((news) => {
+      if (queue.push(news) <= MOST_QUEUED) return ring();
+      // A page that reads nothing: it connects again when it does.
+      end();
+      void stream.close();
+    });
+    stream.onAbort(() => {
+      end();
+      ring();
+    });
+    try {
+      while (!stream.aborted && !stream.closed) {
+        for (const { loops, changed, total, away } of queue.splice(0)) {
+          if (loops !== undefined) await stream.writeSSE({ event: 'loops', data: JSON.stringify(loops) });
+          if (total !== undefined) await stream.writeSSE({ event: 'total', data: String(total) });
+          if (away) await stream.writeSSE({ event: 'away', data: '' });
+          if (changed !== undefined) await stream.writeSSE({ event: 'changed', data: JSON.stringify(changed) });
+        }
+        if (queue.length > 0) continue;
+        const isBeat = await rings((heard) => {
+          ring = heard;
+        });
+        if (isBeat) await stream.write(': \n\n');
+      }
+    } finally {
+      end();
+    }
+  });
+}
+
+/** Hands a request of the page to its loop, and answers with what the loop says. */
+async function controlLoop(context: Context, feed: NewsFeed, tokens: Tokens) {
+  if (!isToken(context.req.header('x-control'), tokens.act))
+    return context.json({ message: 'This page is read-only.' }, 403);
+  const key = context.req.param('key') ?? '';
+  const request = requestOf(await context.req.json().catch(() => null));
+  if (request === null) return context.json({ message: 'This is not a valid request to a loop.' }, 400);
+  try {
+    const message = KEY.test(key) ? await feed.control(key, request) : null;
+    return message === null ? context.json({ message: 'No such loop.' }, 404) : context.json({ message });
+  } catch (error) {
+    return context.json({ message: (error as Error).message }, 409);
+  }
 }
 
 /** Waits until there is news (false) or a heartbeat is due (true). */

@@ -25,10 +25,8 @@ const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 /** Placeholder for files that a search inserts into a text (`xargs -I% sh -c 'rm %'`). */
 const FOUND = 'FOUND_BY_A_SEARCH';
 
-/** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
-export function openShell(call: Call, name: string, context: ShellContext): Outcome {
-  const inner = inside(context, call, name);
-  const args = call.words.slice(1);
+/** Reads the options of a shell: whether the first word after them (`rest`) is a script text, and whether it reads its input. */
+function shellOptions(args: Call['words']) {
   let at = 0;
   let takesText = false;
   let takesStdin = false;
@@ -42,7 +40,14 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     } else if (!/^[-+]/.test(option)) break;
     else if (/^-[a-zA-Z]*s/.test(option)) takesStdin = true;
   }
-  const rest = args.slice(at);
+  return { takesText, takesStdin, rest: args.slice(at) };
+}
+
+/** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
+export function openShell(call: Call, name: string, context: ShellContext): Outcome {
+  const inner = inside(context, call, name);
+  const args = call.words.slice(1);
+  const { takesText, takesStdin, rest } = shellOptions(args);
   const first = rest[0];
   if (takesText) {
     recordOpened(call, name, context);
