@@ -48,6 +48,16 @@ test('status of a four-key state has exactly the former keys, first and in order
   );
 });
 
+test('a four-key state keeps the limit of the configuration in status and list, and after a reset', (t) => {
+  const p = project(t);
+  p.ralph(['config', '--max-iterations', '7']);
+  p.write(STATE, FOUR_KEYS);
+  assert.match(p.ralph(['status']).stdout, /3 of 7 done/);
+  assert.match(p.ralph(['list']).stdout, / 3\/7 /);
+  p.ralph(['reset']);
+  assert.match(p.ralph(['status']).stdout, /3 iterations of 7,/);
+});
+
 for (const unknown of [null, 'unknown']) {
   test(`a findings count of ${JSON.stringify(unknown)} is "unknown"`, (t) => {
     const p = project(t);
