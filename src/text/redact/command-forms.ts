@@ -44,8 +44,8 @@ const FORMS: readonly Form[] = [
   { mark: 'oracle:thin:', pattern: /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,})(?=@)/g },
   { mark: 'sqlplus', pattern: /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g },
   { mark: 'password', pattern: /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})(\S{3,})/g },
-  { mark: 'requirepass', pattern: /(\brequirepass[ \t]{1,8}"?)([^\s"]{3,})/g },
-  { mark: 'masterauth', pattern: /(\bmasterauth[ \t]{1,8}"?)([^\s"]{3,})/g },
+  { mark: 'requirepass', pattern: /(\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})/g },
+  { mark: 'masterauth', pattern: /(\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})/g },
   { mark: ':', pattern: /(^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$/gm },
   {
     mark: "'",
@@ -62,7 +62,7 @@ const FORMS: readonly Form[] = [
 const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{0,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
 /** Programs to which this option names a user and a group, a revision, or nothing. */
 const OTHER_USERS =
-  /\b(?:docker|podman|nerdctl|kubectl|tar|chown|install|pip3?|git|sort|rsync|sudo|su|ps|diff|runuser|chroot|gosu)\b/;
+  /\b(?:docker|podman|nerdctl|kubectl|tar|chown|install|pip3?|git|sort|rsync|sudo|su|ps|diff|runuser|chroot|gosu|socat)\b/;
 const COMMAND_LENGTH = 200;
 
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */

@@ -14,7 +14,7 @@ const SCHEME = /^[a-z]+[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
-const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
+const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@)[^\s/"'`<>,]{3,}@/g;
 /** Pattern for the user of an address that is a token itself. */
 const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
 /** Addresses whose path is the secret: webhooks of chats and of what calls back, and bots. */

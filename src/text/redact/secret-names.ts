@@ -46,15 +46,18 @@ export function isSecretName(name: string): boolean {
 
 const NO_SECRET =
   /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
-/** Pattern for what stands for a secret in examples: YOUR_TOKEN_HERE, changeme, xxx. */
-const STAND_IN = /^(?:(?:your|my)[-_].*|change[-_]?me|x{3,}|[*•.]{3,})$/i;
+/** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker. */
+const STAND_IN = /^(?:your[-_].*|id=.*|change[-_]?me|x{3,}|[*•.]{3,})$/i;
 /** Pattern for members of objects in code: self.password, req.headers.authorization. */
 const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
 
-/** Returns whether the value of such a name is a word, an example or code: `token = nextToken`, `secret: Buffer`. */
+/**
+ * Returns whether a value is a word or an example; or code, if the name before it is given: `token = nextToken`,
+ * `password: user.password`. The value of an environment variable is no code.
+ */
 export function isNoSecret(value: string, name = ''): boolean {
-  if (NO_SECRET.test(value) || STAND_IN.test(value) || MEMBER.test(value)) return true;
+  if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
   if (name === 'pwd' && /^(?:[~./]|[A-Z]:)/.test(value)) return true;
-  const word = wordsOf(name).findLast((one) => SECRET_WORD.test(one));
-  return word !== undefined && /^[A-Za-z_$]+$/.test(value) && wordsOf(value).at(-1) === word;
+  if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
+  return name !== '' && /^[A-Za-z_$]+$/.test(value) && wordsOf(value).at(-1) === wordsOf(name).at(-1);
 }
