@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { orElse } from '../text/or-else.ts';
+import { ifOutOfReach } from '../state/files/regular-file.ts';
 
 const SLASH = 0x2f;
 
@@ -74,7 +74,7 @@ function below(folder: string, name: string): string {
 /** Resolves a path; null if it is not readable. Checks first, because an exception costs ten times as much. */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;
-  return orElse(() => realpathSync.native(path), null); // removed meanwhile, or inaccessible
+  return ifOutOfReach(() => realpathSync.native(path), null); // removed meanwhile, or inaccessible
 }
 
 export const realPath: RealPath = (path) => realPaths()(path);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { orElse } from '../text/or-else.ts';
+import { ifOutOfReach } from '../state/files/regular-file.ts';
 
 interface Repository {
   readonly top: string;
@@ -22,7 +22,7 @@ function repositoryAround(directory: string): Repository | null {
 
 /** Reads a regular file: reading a named pipe would block. */
 function textOf(path: string): string | null {
-  return orElse(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : null), null);
+  return ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : null), null);
 }
 
 /** Returns the current branch of a directory's repository; null if there is none or it is unknown. Never throws. */

@@ -7,10 +7,16 @@ import type { StoredContract } from '../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { digest } from '../text/digest.ts';
 import { advise, RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { appendLine } from './files/journal-lines.ts';
-import { namesIn, regularFile, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
+import {
+  ifOutOfReach,
+  namesIn,
+  regularFile,
+  removeIfThere,
+  syncDirectory,
+  writeAtomically,
+} from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
 /** Absolute paths of a loop's files. */
@@ -122,7 +128,7 @@ function cacheRoot(env: NodeJS.ProcessEnv): string {
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
   // The native function returns the true case on file systems that ignore it, so that one project has one folder. If it
   // fails, reading the project reports the error.
-  const real = orElse(() => realpathSync.native(projectDir), projectDir);
+  const real = ifOutOfReach(() => realpathSync.native(projectDir), projectDir);
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
   return `${outsideRoot(env)}${sep}${label}-${digest(real)}`;
 }

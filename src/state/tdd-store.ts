@@ -4,8 +4,7 @@ import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { TDD_VERSION } from '../engine/schema/constants.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
-import { advise, type Message, RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
+import { advise, type Message, nullIfRefused, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import type { EvidenceOf } from './evidence/entries.ts';
 import { readEvidence, storeEvidence } from './evidence/evidence.ts';
@@ -106,9 +105,9 @@ function liveOwner(files: LoopFiles): EvidenceOf | null {
   return typeof found !== 'string' && found.contract.evidence?.['scenarios'] !== undefined ? found.contract : null;
 }
 
-/** Reads the record for a display or a start, unproved; also null if it is unreadable. */
+/** Reads the record for a display, unproved; also null if it is refused as unreadable. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
-  return orElse(() => unprovedTdd(files), null);
+  return nullIfRefused(() => unprovedTdd(files));
 }
 
 function readRecord({ record: path }: TddFiles): TddRecord | null {

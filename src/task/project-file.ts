@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { orElse } from '../text/or-else.ts';
+import { ifOutOfReach } from '../state/files/regular-file.ts';
 
 /** Returns whether an absolute path is the folder itself or below it; links are not resolved. */
 export function isWithin(folder: string, path: string): boolean {
@@ -18,7 +18,7 @@ export function projectPath(projectDir: string, base: string, path: string): str
 export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
   // Missing, unreadable, or an invalid name.
-  return orElse(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
+  return ifOutOfReach(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
 }
 
 /** Returns the project's folder in its repository, with a final slash; '' for the repository itself, null without one. */

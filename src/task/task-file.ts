@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../engine/schema/contract.ts';
+import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
-import { orElse } from '../text/or-else.ts';
 
 export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
 
@@ -96,7 +96,7 @@ export function loopDirectoryTask(name: string): string {
 /** Lists the names of loop directories with their task files, relative to the project. */
 export function loopDirectoryTasks(projectDir: string): { readonly name: string; readonly path: string }[] {
   const all = join(projectDir, LOOP_DIRECTORIES);
-  return orElse(() => readdirSync(all), []).flatMap((name) => {
+  return ifOutOfReach(() => readdirSync(all), []).flatMap((name) => {
     const file = mayName(name) ? taskFileIn(join(all, name)) : null;
     return file === null ? [] : [{ name, path: `${LOOP_DIRECTORIES}/${name}/${file}` }];
   });

@@ -1,4 +1,4 @@
-/** Returns the result of `work`, or `otherwise` if it throws: for files that may be missing, torn or inaccessible. */
+/** Returns the result of `work`, or `otherwise` if it throws: for what is only shown or guessed. For evidence there is `ifOutOfReach`. */
 export function orElse<T, U>(work: () => T, otherwise: U): T | U {
   try {
     return work();

@@ -206,3 +206,16 @@ test('no copy is left, and neither plan nor index shows a tick while a commit is
     [],
   );
 });
+
+for (const [what, does] of [
+  ['removes', 'rm -f PLAN.md'],
+  ['empties', ': > PLAN.md'],
+  ['leaves as it is', ':'],
+] as const)
+  test(`a plan that a hook ${what} is complete only once its tasks are done`, (t) => {
+    const p = placeWith(t, TWO, { 'own.txt': '' });
+    writeFileSync(join(p.dir, '.git/hooks/post-commit'), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
+    const { code, stdout, stderr } = p.run(null);
+    assert.equal(code === 0, does === ':', stdout + stderr);
+    assert.equal(/All \d tasks of PLAN\.md are done/.test(stdout), does === ':', stdout);
+  });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
-import { orElse } from '../../text/or-else.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { addTokens, readUsage, type Totals } from './transcript.ts';
 
@@ -48,7 +48,7 @@ function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
   if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
   const projects = join(clientConfigDir(env), 'projects');
   // A client may store its records elsewhere.
-  const names = orElse(() => readdirSync(projects), []);
+  const names = ifOutOfReach(() => readdirSync(projects), []);
   const paths = names.map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
   return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile()) ?? null;
 }

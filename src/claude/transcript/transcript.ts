@@ -1,9 +1,9 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines, readTail } from '../../state/files/journal-lines.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach, namesIn } from '../../state/files/regular-file.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
@@ -84,7 +84,7 @@ export function scan(path: string | null, needle: string, visit: (entry: Fields)
 }
 
 export function transcriptSize(path: string | null): number | null {
-  return orElse(() => (path === null ? null : statSync(path).size), null);
+  return ifOutOfReach(() => (path === null ? null : statSync(path).size), null);
 }
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
@@ -141,6 +141,6 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
 function subagentFiles(path: string): { name: string; path: string }[] {
   const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
   // Without the folder, no subagent ran in this session.
-  const names = orElse(() => readdirSync(directory), []);
+  const names = namesIn(directory);
   return names.filter((name) => name.endsWith('.jsonl')).map((name) => ({ name, path: join(directory, name) }));
 }

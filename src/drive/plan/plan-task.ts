@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { CheckResult, Effect } from '../../engine/events.ts';
@@ -6,11 +5,11 @@ import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/pl
 import { planKey } from '../../engine/plan/task-order.ts';
 import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { type OpenTask, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
+import { type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { fileTask, tellBegin } from '../turn/file-task.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
@@ -166,9 +165,9 @@ async function finishDone(
 }
 
 function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {
+  // Of a commit that was just made, as it was written: a plan that a hook removed or emptied since has no open tasks.
+  const committed = readIntent(files, contract)?.after;
+  const now = committed ?? readRegularFile(join(part?.mainDir ?? files.projectDir, contract.taskPath));
   // A missing plan is reported when the next prompt is made.
-  return orElse(
-    () => readPlan(readFileSync(join(part?.mainDir ?? files.projectDir, contract.taskPath), 'utf8')).tasks,
-    [],
-  );
+  return readPlan(now ?? '').tasks;
 }

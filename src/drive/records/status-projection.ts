@@ -18,7 +18,7 @@ import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
-import { orElse } from '../../text/or-else.ts';
+import { nullIfRefused } from '../../text/message.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
 /** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
@@ -40,7 +40,7 @@ const NO_PROJECTION: StatusProjection = { begin: skip, events: skip, status: ski
 /** Returns the projection of a loop. `given` is the contract of a loop that may have ended. */
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
   // An unreadable contract is reported elsewhere.
-  const contract = given ?? orElse(() => readContract(files)?.contract ?? null, null);
+  const contract = given ?? nullIfRefused(() => readContract(files)?.contract ?? null);
   if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
   const { task } = contract;
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));

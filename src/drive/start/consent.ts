@@ -9,7 +9,7 @@ import { writeContract } from '../../state/evidence/live-contract.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { type LoopFiles, readContract, readState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
-import { peekTdd } from '../../state/tdd-store.ts';
+import { unprovedTdd } from '../../state/tdd-store.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { shorten } from '../../text/excerpt.ts';
@@ -54,7 +54,7 @@ export function pendingContract(files: LoopFiles): Contract {
 /** Returns the terms that await consent. Throws as `pendingContract`. */
 export function pendingTerms(files: LoopFiles): ConsentTerms {
   const contract = pendingContract(files);
-  return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
+  return consentTerms(contract, contract.tdd === undefined ? null : unprovedTdd(files));
 }
 
 export interface Consent {
@@ -147,7 +147,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
     throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));
   }
   const { loopId, tdd } = before;
-  const list = tdd === undefined ? null : peekTdd(files);
+  const list = tdd === undefined ? null : unprovedTdd(files);
   // Keeps the client's launch settings.
   const { unsandboxed = terms.unsandboxed } = before;
   const kept = { ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }), ...formerBaseline(before, loopId) };

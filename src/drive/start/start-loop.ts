@@ -26,7 +26,7 @@ import {
 } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
-import { peekTdd } from '../../state/tdd-store.ts';
+import { unprovedTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { formerView, storeGitView } from '../../task/git/git-view.ts';
@@ -162,7 +162,7 @@ function agreeContract(
   const { at, approved, baseline: taken } = request;
   const loopId = before?.loopId ?? request.startPoint?.loopId ?? `loop-${randomUUID()}`;
   const tdd = tddTerms(files, request, before?.loopId ?? null);
-  const list = tdd === undefined ? null : peekTdd(files);
+  const list = tdd === undefined ? null : unprovedTdd(files);
   if (approved !== undefined) {
     requireApproved(approved.terms, preparedTerms({ terms }, list));
     recordConsent(files, { loopId, iteration: before?.iteration ?? 0 }, at, approved.terms, approved.by);

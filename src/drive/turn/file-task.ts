@@ -12,7 +12,7 @@ import {
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Snapshot } from '../../engine/schema/stored-views.ts';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { makeRunDir, pathKind, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
@@ -21,7 +21,6 @@ import { missingFiles } from '../../task/outputs/check-task-outputs.ts';
 import { snapshot } from '../../task/progress/snapshot.ts';
 import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
-import { orElse } from '../../text/or-else.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { extraSections, guardrailsPath, realFindings } from '../prompt/extra-sections.ts';
 import { gatherEvidence } from '../prompt/gather-evidence.ts';
@@ -258,5 +257,5 @@ function readReflection(projectDir: string, taskPath: string): string | null {
 /** Reads a plain file; null for a link, which could show a foreign file in every prompt. */
 function readPlain(path: string): string | null {
   // The folder may be inaccessible: a prompt without it is better than none.
-  return orElse(() => (pathKind(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
+  return ifOutOfReach(() => (pathKind(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
 }

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { watchQueue } from '../../claude/transcript/queued-messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { type ReadState, readState } from '../../state/loop-files.ts';
 import { sleepWatch } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { RalphError } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import { parseDuration } from '../../text/time.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
@@ -111,7 +111,7 @@ function stamp(path: string): string {
 
 /** Returns a file's stats. A missing file or an invalid path never changes. */
 function statOf(path: string): Stats | undefined {
-  return orElse(() => statSync(path), undefined);
+  return ifOutOfReach(() => statSync(path), undefined);
 }
 
 /** Returns a function that measures the milliseconds left, by the wall clock, bounded by the steady clock. */

@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, posix } from 'node:path';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { changedByGit, trackedFiles } from '../git-repository.ts';
 import type { Guard, ToolCall } from '../guard.ts';
 import { isExcluded } from '../own-files/file-access-hit.ts';
@@ -241,5 +241,5 @@ export function entriesOf(directory: string, budget: Budget): string[] {
 
 function readDirectory(directory: string): Dirent[] {
   // If it is not a readable directory, the command cannot read it either.
-  return orElse(() => readdirSync(directory, { withFileTypes: true }), []);
+  return ifOutOfReach(() => readdirSync(directory, { withFileTypes: true }), []);
 }

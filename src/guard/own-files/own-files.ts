@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, posix } from 'node:path';
-import { isFolder } from '../../state/files/regular-file.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { comparableForms, comparablePath } from '../comparable-path.ts';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
@@ -167,7 +166,7 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
         next.push(`${directory}/${segment.replace(/\\(.)/g, '$1')}`);
         continue;
       }
-      for (const name of orElse(() => readdirSync(directory === '' ? '/' : directory), [])) {
+      for (const name of ifOutOfReach(() => readdirSync(directory === '' ? '/' : directory), [])) {
         if (!take()) return [];
         if (matchesSegment(segment, name, false)) next.push(`${directory}/${name}`);
       }

@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { jsonOrNull, orElse } from '../../text/or-else.ts';
-import { regularFile, withDescriptor } from './regular-file.ts';
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { jsonOrNull } from '../../text/or-else.ts';
+import { ifOutOfReach, regularFile, withDescriptor } from './regular-file.ts';
 
 export interface Lines {
   /** Objects of the readable lines, in order. */
@@ -95,8 +95,8 @@ const BLOCK = 64 * 1024;
 
 /** Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. */
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
-  if (!existsSync(path)) return;
-  const descriptor = orElse(() => openSync(regularFile(path), 'r'), null);
+  const isFile = ifOutOfReach(() => statSync(path, { throwIfNoEntry: false })?.isFile() === true, false);
+  const descriptor = isFile ? ifOutOfReach(() => openSync(path, 'r'), null) : null;
   if (descriptor === null) return;
   try {
     let end = fstatSync(descriptor).size;

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { jsonOrNull, orElse } from '../../text/or-else.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import { isAlive } from '../process/identity.ts';
 
 /** Size limit of every task and configuration file: parsing several gigabytes would never end. */
@@ -40,14 +40,38 @@ export function ifMissing<T, U>(work: () => T, otherwise: U): T | U {
   }
 }
 
+/** Codes of a path that the user cannot reach: nothing is there, it may not be read, or it is no name of a file. */
+const OUT_OF_REACH = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EACCES',
+  'EPERM',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'ERR_INVALID_ARG_VALUE',
+]);
+
+/**
+ * Returns the result of `work`, or `otherwise` if its path is out of the user's reach. Throws every other error, such as that
+ * of a failing disk or of too many open files, for then nothing is known of the path.
+ */
+export function ifOutOfReach<T, U>(work: () => T, otherwise: U): T | U {
+  try {
+    return work();
+  } catch (error) {
+    if (OUT_OF_REACH.has((error as NodeJS.ErrnoException).code ?? '')) return otherwise;
+    throw error;
+  }
+}
+
 /** Returns whether a folder is there, or a link to one. */
 export function isFolder(path: string): boolean {
-  return orElse(() => statSync(path).isDirectory(), false);
+  return ifOutOfReach(() => statSync(path).isDirectory(), false);
 }
 
 /** Returns the path without symbolic links; null if nothing is there. */
 export function realPathOf(path: string): string | null {
-  return orElse(() => realpathSync(path), null);
+  return ifOutOfReach(() => realpathSync(path), null);
 }
 
 /** Returns `path` if it is a regular file of at most `limit` bytes. Throws otherwise; EFBIG if it is larger. */

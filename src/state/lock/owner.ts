@@ -1,8 +1,9 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { jsonOrNull, orElse } from '../../text/or-else.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 import {
+  ifOutOfReach,
   passesOnWindows,
   quietly,
   removeIfThere,
@@ -63,7 +64,7 @@ export function isOwnedBy(path: string, { token }: LockOwner): boolean {
 /** Returns whether the owner in the file at `path` may still be alive. */
 export function ownerLives(owner: LockOwner, path: string): boolean {
   if (owner.host === hostIdentity()) return isAlive(owner);
-  return orElse(() => Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS, true); // removed: the next attempt shows it
+  return ifOutOfReach(() => Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS, true); // removed: the next attempt shows it
 }
 
 let knownNamespace: string | null = null;

@@ -15,9 +15,8 @@ import {
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
-import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
+import { namesIn, readRecord } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
-import { orElse } from '../../text/or-else.ts';
 import { copyGitView } from '../git/git-view.ts';
 import { checkOut, filesUnderPins, ignoredFiles, ignoredUnderPins } from '../git/list-files.ts';
 import { type GitOptions, runGit } from '../git/run-git.ts';
@@ -94,7 +93,8 @@ function sweepCopies(root: string): void {
   for (const name of namesIn(root)) {
     const path = join(root, name);
     // A copy whose process was killed before recording its owner is unused.
-    const isUsed = orElse(() => isAlive(JSON.parse(readRegularFile(join(path, OWNER), 1024) ?? '')), false);
+    const owner = readRecord<Parameters<typeof isAlive>[0]>(join(path, OWNER));
+    const isUsed = typeof owner?.pid === 'number' && isAlive({ pid: owner.pid, startedAt: owner.startedAt ?? null });
     if (!isUsed) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { orElse } from '../../text/or-else.ts';
 import { isWithin } from '../project-file.ts';
 
 export type Output =
@@ -19,9 +19,9 @@ const MOST_FILES = 2_000;
 export function lookAtOutput(folder: string, path: string): Output {
   const whole = join(folder, path);
   // A folder on the way is inaccessible, or not a folder.
-  const isThere = orElse(() => lstatSync(whole, { throwIfNoEntry: false }) !== undefined, false);
+  const isThere = ifOutOfReach(() => lstatSync(whole, { throwIfNoEntry: false }) !== undefined, false);
   if (!isThere) return { kind: 'absent' };
-  return orElse(
+  return ifOutOfReach(
     (): Output => {
       if (!isWithin(realpathSync(folder), realpathSync(whole))) return { kind: 'foreign' };
       const stat = statSync(whole);

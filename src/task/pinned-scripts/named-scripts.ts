@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { fileRoles, isData, isDryRun } from './file-roles.ts';
@@ -137,7 +136,7 @@ function isRunnable(projectDir: string, base: string, word: string): boolean {
   const path = word === '' || word.includes('\0') ? null : projectPath(projectDir, base, word);
   if (path === null || !isProjectFile(projectDir, path)) return false;
   const file = join(projectDir, path);
-  return orElse(
+  return ifOutOfReach(
     () => (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!',
     false,
   ); // unreadable, so not runnable either

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { regularFile } from '../../state/files/regular-file.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
+import { jsonOrNull } from '../../text/or-else.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 
@@ -23,7 +23,7 @@ export function packageScripts(projectDir: string, packagePath: string): Readonl
 
 /** Reads a package.json; empty if it is missing or invalid, because the command itself reports that. */
 export function readPackage(projectDir: string, packagePath: string): { readonly [key: string]: unknown } {
-  const read = orElse(() => JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')), null);
+  const read = jsonOrNull(readRegularFile(join(projectDir, packagePath)) ?? '');
   return typeof read === 'object' ? { ...read } : {};
 }
 
@@ -71,7 +71,7 @@ const MOST_DEPTH = 3;
 
 /** Paths of the package.json files of a folder and of those below it, relative to the project. */
 export function packagesBelow(projectDir: string, directory: string, depth = 0): string[] {
-  return orElse(() => readdirSync(directory, { withFileTypes: true }), []).flatMap((entry) => {
+  return ifOutOfReach(() => readdirSync(directory, { withFileTypes: true }), []).flatMap((entry) => {
     const path = join(directory, entry.name);
     if (entry.name === 'package.json') return [relative(projectDir, path)];
     const isEntered = entry.isDirectory() && depth < MOST_DEPTH && !/^(?:\.|node_modules$)/.test(entry.name);

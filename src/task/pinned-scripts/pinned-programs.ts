@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import type { Environment } from '../../state/home-folder.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import { orElse } from '../../text/or-else.ts';
 
 type Programs = NonNullable<Contract['programs']>;
 
@@ -12,15 +12,15 @@ export function pinPrograms(names: readonly string[], env: Environment): Program
   return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
 }
 
-/** Resolves a name on the PATH; a path stands for itself. */
+/** Resolves a name on the PATH; a path stands for itself, unless it is a folder, whose files are not looked at. */
 function find(name: string, env: Environment): string | null {
-  return name.includes('/') ? (existsSync(name) ? name : null) : onPath(name, env);
+  return name.includes('/') ? (existsSync(name) && !isFolder(name) ? name : null) : onPath(name, env);
 }
 
 function pinProgram(name: string, env: Environment): Programs[string] {
   const path = find(name, env);
-  // Inaccessible.
-  return orElse(() => (path === null ? null : { path, stat: statOf(path), sha256: sha256(readFileSync(path)) }), null);
+  if (path === null) return null;
+  return ifOutOfReach(() => ({ path, stat: statOf(path), sha256: hashOf(path) ?? 'unreadable' }), null);
 }
 
 /** Returns the differences: the name refers to another file, or its content changed. */
@@ -37,7 +37,7 @@ export function changedPrograms(
     if (path === null) return [`the program ${name} (${pinned.path}) was removed`];
     if (path !== pinned.path) return [`the program ${name} (${pinned.path}) was replaced by ${path}`];
     // The time of a file's last change cannot be set back, which saves reading a large program again.
-    const isSame = orElse(() => statOf(path) === pinned.stat || sha256(readFileSync(path)) === pinned.sha256, false);
+    const isSame = ifOutOfReach(() => statOf(path) === pinned.stat || hashOf(path) === pinned.sha256, false);
     return isSame ? [] : [`the program ${name} (${path}) was changed`];
   });
 }
@@ -48,6 +48,11 @@ export function newPrograms({ programs = {}, environment }: Partial<Contract>, e
     const path = pinned === null ? find(name, { ...env, ...environment }) : null;
     return path === null ? [] : [`the program ${name} (${path}) was added`];
   });
+}
+
+/** Hashes a program; null for one that may be run and not read: only its stats show that it is the same. */
+function hashOf(path: string): string | null {
+  return ifOutOfReach(() => sha256(readFileSync(path)), null);
 }
 
 function statOf(path: string): string {

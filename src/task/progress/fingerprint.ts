@@ -2,8 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
-import { realPathOf } from '../../state/files/regular-file.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach, realPathOf } from '../../state/files/regular-file.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isLeftOutFolder } from '../left-out.ts';
 import { isWithin, projectPath } from '../project-file.ts';
@@ -73,7 +72,7 @@ function isSkipped(base: string, other: string): boolean {
 function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   const whole = join(walk.projectDir, path);
   if (walk.left <= 0 || path === RUNTIME_DIR) return;
-  const entries = orElse(() => readdirSync(whole, { withFileTypes: true }), null);
+  const entries = ifOutOfReach(() => readdirSync(whole, { withFileTypes: true }), null);
   if (entries === null) {
     if (path !== '' && patterns.some(({ matches }) => matches(path))) add(walk, path);
     return;
@@ -98,7 +97,7 @@ function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = tr
   seen.add(inside);
   const whole = isAbsolute(path) ? path : join(projectDir, path);
   const isInside = mayLeave && isWithin(real, realOf(whole));
-  const found = orElse(() => (isInside ? statSync(whole) : lstatSync(whole)), null);
+  const found = ifOutOfReach(() => (isInside ? statSync(whole) : lstatSync(whole)), null);
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 

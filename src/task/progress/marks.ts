@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
-import { orElse } from '../../text/or-else.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { commitMark } from '../git/commit-mark.ts';
 import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
@@ -174,5 +174,5 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 
 function isInside(projectDir: string, folder: string): boolean {
   // The folder was removed: it is seen as empty.
-  return orElse(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
+  return ifOutOfReach(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
 }
