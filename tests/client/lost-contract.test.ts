@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { shellWord } from '../../src/text/quote.ts';
 import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
-import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 /** A program of the agent's: the guard cannot read what it deletes. */
 const LOSE = `import glob, os
@@ -13,9 +13,16 @@ for path in glob.glob(os.environ['XDG_STATE_HOME'] + '/ralph-' + 'loop/*/contrac
     os.remove(path)
 open('tests/a.test.js', 'w').write('spoiled')
 `;
+/** The same, which deletes the state in the project as well. */
+const LOSE_BOTH = LOSE.replace('open(', "os.remove('.claude/context/run' + 'time/ralph-state.json')\nopen(");
 const OPTIONS = {
   frontmatter: 'max_iterations: 4\nguardrails:\n  protected_files: ["tests/**"]\n  block_commands: ["touch pushed"]',
-  files: { 'lose.py': LOSE, 'keep.py': LOSE.replace('os.remove(path)', 'pass'), 'tests/a.test.js': 'a\n' },
+  files: {
+    'lose.py': LOSE,
+    'lose-both.py': LOSE_BOTH,
+    'keep.py': LOSE.replace('os.remove(path)', 'pass'),
+    'tests/a.test.js': 'a\n',
+  },
 };
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const NAMED = /contract\.json is missing/;
@@ -28,6 +35,16 @@ const script = (program = 'lose.py') =>
     text('That was all.'),
     bash('echo work > work.txt'),
     text(`Done.\n\n${COMPLETE}`),
+  ]);
+
+/** After the loss a file tool and a blocked command are tried, and completion is claimed. */
+const afterLoss = () =>
+  steps([
+    bash('python3 lose-both.py'),
+    tool('Write', { file_path: 'own.txt', content: 'own' }),
+    bash('touch pushed'),
+    text(`Done.\n\n${COMPLETE}`),
+    text('And on.'),
   ]);
 
 const requests = ({ model }: LoopProject): string => model.requests.map(({ body }) => JSON.stringify(body)).join('\n');
@@ -94,6 +111,21 @@ test('a launched session whose contract the agent deletes denies its next call, 
     assert.equal(code, 0, shown);
     assert.equal(project.ended().as, 'complete');
     assert.ok(project.workspace.has('work.txt'));
+  });
+});
+
+test('a launched session whose agent deletes contract and state runs no further command, and its end names the file', async () => {
+  await inLoopProject(OPTIONS, afterLoss(), async (project) => {
+    const run = await project.run();
+    for (const name of ['pushed', 'own.txt']) assert.equal(project.workspace.has(name), false, name);
+    assert.match(requests(project), /contract\.json (?:is|are) missing/, 'the model is told');
+    assert.equal(run.code, 1, run.said);
+    assert.match(run.said, /This loop is lost: its state \S+ and its contract \S+contract\.json are missing/);
+  });
+  const kept = { ...OPTIONS, files: { ...OPTIONS.files, 'lose-both.py': OPTIONS.files['keep.py'] } };
+  await inLoopProject(kept, afterLoss(), async (project) => {
+    await project.run();
+    assert.deepEqual([project.workspace.has('own.txt'), project.workspace.has('pushed')], [true, false], 'control');
   });
 });
 
