@@ -11,6 +11,7 @@ import { startLoop } from '../../../src/drive/start/start-loop.ts';
 import type { PlanPart } from '../../../src/drive/turn/plan-part.ts';
 import type { Proof } from '../../../src/engine/schema/proof.ts';
 import { readState } from '../../../src/state/loop-files.ts';
+import { readStartPoint, type StartPoint } from '../../../src/task/git/start-point.ts';
 import { aProject, aStop, type Project, put } from './drive-project.ts';
 import { called, startedRouter } from './router-project.ts';
 
@@ -150,7 +151,7 @@ async function play(t: TestContext, task: Task, turns: readonly AgentTurn[], dri
 }
 
 /** A start by the user whose checks have run, as every command that starts a loop does it. */
-function readyOf(
+async function readyOf(
   { directory, env }: Project,
   { path, request }: Task,
   more: Partial<StartRequest>,
@@ -159,9 +160,16 @@ function readyOf(
     ...{ projectDir: directory, name: null, task: path ?? null, flags: FLAGS, env, at: new Date().toISOString() },
     ...{ existing: 'refuse', headless: false, launched: true, consented: true, clientVersion: '2.1.330' },
     bundleDir: null,
+    ...(request?.plan && { startPoint: await startPointOf(directory, env) }),
     ...request,
     ...more,
   } as StartRequest;
   const now = (): string => new Date().toISOString();
   return withBaseline(whole, { env, now, signal: new AbortController().signal });
+}
+
+/** Returns the state of a repository at the start, which a plan's commits are judged by. */
+async function startPointOf(directory: string, env: NodeJS.ProcessEnv): Promise<StartPoint | null> {
+  const found = await readStartPoint(directory, { env, signal: AbortSignal.timeout(60_000) });
+  return typeof found === 'string' ? null : found.point;
 }

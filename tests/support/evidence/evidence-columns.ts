@@ -5,7 +5,6 @@ import type { TestContext } from 'node:test';
 import { recordPhase } from '../../../src/engine/tdd/phases.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { withTdd } from '../../../src/state/tdd-store.ts';
-import { readStartPoint, type StartPoint } from '../../../src/task/git/start-point.ts';
 import { makeList } from '../../../src/task/tdd/make-list.ts';
 import { AT, type Project, put } from '../drive/drive-project.ts';
 import { DRIVES, type Task, taskProject } from '../drive/every-driver.ts';
@@ -80,12 +79,6 @@ const inFolder =
     return played(DRIVES[drive], taskProject(t, task), task, { inTurn, begun, first: () => undefined });
   };
 
-/** Returns the state of a repository at the start, which a start records. */
-async function startPointOf({ directory, env }: Project): Promise<StartPoint | null> {
-  const found = await readStartPoint(directory, { env, signal: AbortSignal.timeout(60_000) });
-  return typeof found === 'string' ? null : found.point;
-}
-
 /** One loop on a plan, in the project or, as part of a parallel run, in a worktree of it. */
 const onPlan =
   (isPart: boolean): PlayColumn =>
@@ -105,7 +98,7 @@ const onPlan =
     const task: Task = {
       path: 'PLAN.md',
       files,
-      request: { plan: { from: null, ...(isPart && { only: '1' }) }, startPoint: await startPointOf(project) },
+      request: { plan: { from: null, ...(isPart && { only: '1' }) } },
       ...(isPart && { part }),
     };
     return played(DRIVES.runner, project, task, { inTurn, begun, claim: 'Summary: made it.' });
