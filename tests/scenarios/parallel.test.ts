@@ -42,6 +42,27 @@ test('several tasks without --parallel run one after the other, in order', (t) =
   assert.match(stdout, /^a +complete +none +1 +1 +[\dms ]+ +ralph\/a$/m);
 });
 
+test('of tasks side by side, those of a lazy and of a lying agent are not verified', (t) => {
+  const acts = {
+    lazy: ':',
+    lying: 'echo Done. >> jobs/lying/RALPH.md; git commit -q --allow-empty -m Done',
+    honest: OWN_FILE,
+  };
+  const names = Object.keys(acts);
+  const work = Object.entries(acts).map(([name, act]) => `[ $name = ${name} ] && { ${act.trimEnd()}; }\n`);
+  const p = repository(t, names, `${work.join('')}true\n`, 'max_iterations: 1\nvalidation: ["true"]');
+  const answer = run(p, [...jobs(names), '--parallel', '2', '--require-verified', '--integrate', 'merge', '--json']);
+  assert.equal(answer.code, 3, answer.stdout + answer.stderr);
+  const proofs = batchEnd(answer).tasks.map(({ loop, ...end }) => [loop, 'proved' in end ? end.proved : null]);
+  assert.deepEqual(proofs, [
+    ['lazy', { proof: 'none', files: 0 }],
+    ['lying', { proof: 'none', files: 1 }],
+    ['honest', { proof: 'still-green', files: 1 }],
+  ]);
+  assert.equal(git(p, 'log --format=%s main -- honest.txt'), 'Add honest');
+  assert.equal(git(p, 'branch --list ralph/lazy ralph/lying --format=%\\(refname:short\\)'), 'ralph/lazy\nralph/lying');
+});
+
 test('every problem is reported before anything is created', (t) => {
   const p = repository(t, ['a', 'b']);
   p.write('jobs/b/RALPH.md', '---\nmax_iterations: many\n---\nDo b.\n');
