@@ -90,10 +90,43 @@ const LOOK_MS = 200;
 /** Delay of a check from which output may have been written that has not been read yet. */
 const LATE_MS = 2_000;
 
+/** Times of an agent, without those in which this process was stopped or the machine slept. */
+class WorkClock {
+  private began = Date.now();
+  private last = this.began;
+  private looked = this.began;
+
+  /** The agent has shown that it is alive. */
+  heard(): void {
+    this.last = Date.now();
+  }
+
+  /** Returns for how long it has been silent, and for how long it has worked. Called regularly, so that gaps show. */
+  look(): { readonly silentMs: number; readonly workedMs: number } {
+    const now = Date.now();
+    const gap = now - this.looked;
+    // This process was stopped or the machine was asleep: output of that time has not been read yet.
+    if (gap > LATE_MS) this.last += gap;
+    // A limit counts the time in which the agent could work.
+    if (gap > SLEPT_MS) this.began += gap;
+    // A clock that was set back does not extend the limits.
+    if (gap < 0) {
+      this.began += gap;
+      this.last = now;
+    }
+    this.looked = now;
+    return { silentMs: now - this.last, workedMs: now - this.began };
+  }
+
+  get workedMs(): number {
+    return Math.max(0, Date.now() - this.began);
+  }
+}
+
 /** Starts the program in its own process group. If that fails, the process is done at once, with the reason. */
 export function startAgentProcess(options: ProcessOptions): AgentProcess {
   const { program, args, cwd, env } = options;
-  let began = Date.now();
+  const clock = new WorkClock();
   let child: ChildProcess;
   try {
     child = spawnGroup(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -103,36 +136,24 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   const { pid } = child;
   let endedBy: EndedBy | null = null;
   let complaint = '';
-  let last = began;
-  let looked = began;
   const end = (why: EndedBy): void => {
     if (endedBy !== null || pid === undefined) return;
     endedBy = why;
     void endGroup(pid);
   };
   child.stdout?.on('data', (chunk: Buffer) => {
-    last = Date.now();
+    clock.heard();
     options.onOutput(chunk);
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    if (options.errorsShowLife) last = Date.now();
+    if (options.errorsShowLife) clock.heard();
     complaint = (complaint + text).slice(-COMPLAINT);
   });
   // Writing to an exited process fails; its exit is reported anyway.
   child.stdin?.on('error', () => undefined);
   const patience = setInterval(() => {
-    const now = Date.now();
-    // This process was stopped or the machine was asleep: output of that time has not been read yet.
-    if (now - looked > LATE_MS) last += now - looked;
-    // A limit counts the time in which the agent could work.
-    if (now - looked > SLEPT_MS) began += now - looked;
-    // A clock that was set back does not extend the limits.
-    if (now < looked) {
-      began += now - looked;
-      last = now;
-    }
-    looked = now;
-    const why = options.overdue(now - last, now - began);
+    const { silentMs, workedMs } = clock.look();
+    const why = options.overdue(silentMs, workedMs);
     if (why !== null) end(why);
   }, LOOK_MS);
   if (pid !== undefined) {
@@ -151,7 +172,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
       await endGroup(pid);
       forgetGroup(pid);
     }
-    return { exit: { ...exit, endedBy }, durationMs: Math.max(0, Date.now() - began), complaint: complaint.trim() };
+    return { exit: { ...exit, endedBy }, durationMs: clock.workedMs, complaint: complaint.trim() };
   };
   return {
     pid: pid ?? null,

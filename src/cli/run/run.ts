@@ -112,26 +112,8 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
     refuseOtherLoops(context.projectDir, env);
     return requireClient(env);
   });
-  const asked = startRequest(context, target, {
-    plan,
-    headless: true,
-    launched: true,
-    consented: true,
-    clientVersion: () => client().version,
-    clientArgs: context.rest,
-    mode: 'runner',
-    fixed,
-  });
-  const request = await agreedStart(context, files, await askSandbox(context, asked));
-  // Throws where a permission mode is missing, before anything is shown.
-  const { terms } = prepareContract(request);
-  if (context.values['worktree-setup'] !== undefined && worktree === null && terms.verifyIn === undefined)
-    throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
-  const ready = await (part === null
-    ? runFirstChecks(context, (options) => withBaseline(request, options))
-    : withGivenBaseline(request, part.baseline));
-  if (ready === null) return LEFT;
-  const noted = await withStartPoint(context, ready, worktree === null);
+  const noted = await readyStart(context, target, { plan, part, isWorktree: worktree !== null, fixed, client });
+  if (noted === null) return LEFT;
   const start = (): StartedLoop => startLoop(noted);
   const { tell, live, close } = await loopView(context);
   let bell = false;
@@ -151,6 +133,41 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
     if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
     if (typeof report === 'string') await reportAtEnd(context, files, report);
   }
+}
+
+interface StartOfRun {
+  readonly plan: Awaited<ReturnType<typeof planToStart>>;
+  readonly part: Supervisor['part'];
+  readonly isWorktree: boolean;
+  readonly fixed: ReturnType<typeof takeFixedTerms>;
+  readonly client: () => ReturnType<typeof requireClient>;
+}
+
+/** Asks what is open, runs the checks and records the start point. Returns null if the user leaves the start. */
+async function readyStart(
+  context: CommandContext,
+  target: ReturnType<typeof startTarget>,
+  { plan, part, isWorktree, fixed, client }: StartOfRun,
+) {
+  const asked = startRequest(context, target, {
+    plan,
+    headless: true,
+    launched: true,
+    consented: true,
+    clientVersion: () => client().version,
+    clientArgs: context.rest,
+    mode: 'runner',
+    fixed,
+  });
+  const request = await agreedStart(context, target.files, await askSandbox(context, asked));
+  // Throws where a permission mode is missing, before anything is shown.
+  const { terms } = prepareContract(request);
+  if (context.values['worktree-setup'] !== undefined && !isWorktree && terms.verifyIn === undefined)
+    throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
+  const ready = await (part === null
+    ? runFirstChecks(context, (options) => withBaseline(request, options))
+    : withGivenBaseline(request, part.baseline));
+  return ready === null ? null : withStartPoint(context, ready, !isWorktree);
 }
 
 /** Writes the requested report. A failure is reported and does not change the exit code: the loop itself has ended. */
