@@ -333,8 +333,8 @@ function problemOf({ refused, start, startHead, before, refsBefore, after, world
     const wanted = isAgents ? start.get(path) : before.get(path);
     // A file that the user removed is brought back: its time is unknown.
     if (!isAgents && !before.has(path) && start.has(path) && after.get(path) === start.get(path)) continue;
-    // What was ignored at the start is not in its record.
-    if (isAgents && path.includes('ignored/') && after.get(path) === before.get(path)) continue;
+    // What was ignored at the start is not in its record, and files keep their times when a folder above them moves.
+    if (isAgents && /ignored\/|^(?:app\/)?src\d+\//.test(path) && after.get(path) === before.get(path)) continue;
     if (after.get(path) !== wanted) return `${path}: ${after.get(path)} instead of ${wanted}`;
   }
   const head = refsBefore.get('HEAD')?.trim().replace('ref: refs/', '') ?? '';

@@ -65,37 +65,17 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const bring: Path[] = [];
   const added: Path[] = [];
   const left: LeftAlone[] = [];
-  /** Contents that come back to where they were, and new files in folders that the loop may have moved. */
-  const brought = new Set<string>();
-  const moved: Pick<TreeChange, 'path' | 'content'>[] = [];
-  for (const { path, was, is, content } of since) {
+  for (const { path, was, is } of since) {
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
     const stat = lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
     if (was === GITLINK || is === GITLINK) left.push({ path, why: 'repository' });
     else if (later.has(path)) left.push({ path, why: 'changed-since' });
     else if (stat?.isDirectory() || isBelowFile(around.top, path)) left.push({ path, why: 'folder' });
-    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) {
-      if (was === null && isInChangedFolder(around, path, isLoops)) moved.push({ path, content });
-      else left.push({ path, why: 'users' });
-    } else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
-    else if (was === null) added.push(path);
-    else {
-      bring.push(path);
-      if (is === null) brought.add(content);
-    }
-  }
-  for (const { path, content } of moved) {
-    if (brought.has(content)) added.push(path);
-    else left.push({ path, why: 'users' });
+    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) left.push({ path, why: 'users' });
+    else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
+    else (was === null ? added : bring).push(path);
   }
   return { around, start, bring, added, left, commits };
-}
-
-/** Returns whether the loop can have moved a folder above this file: that leaves the times of the file as they were. */
-function isInChangedFolder({ top, prefix }: Around, path: Path, isLoops: UndoFacts['isLoops']): boolean {
-  for (let end = path.lastIndexOf('/'); end >= Buffer.byteLength(prefix); end = path.lastIndexOf('/', end - 1))
-    if (isLoops(lstatSync(onDisk(top, path.slice(0, end))).ctimeMs)) return true;
-  return false;
 }
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
@@ -181,8 +161,6 @@ interface TreeChange {
   /** Modes before and after; null if there is no file. */
   readonly was: string | null;
   readonly is: string | null;
-  /** Id of the content; that before, if there is no file now. */
-  readonly content: string;
 }
 
 const NONE = '000000';
@@ -221,14 +199,8 @@ async function changesFrom(
   const fields = must(answer).split('\0');
   const changes: TreeChange[] = [];
   for (let field = 0; field + 1 < fields.length; field += 2) {
-    const [was = '', is = '', before = '', now = ''] = (fields[field] ?? '').slice(1).split(' ');
-    const content = is === NONE ? before : now;
-    changes.push({
-      path: fields[field + 1] ?? '',
-      was: was === NONE ? null : was,
-      is: is === NONE ? null : is,
-      content,
-    });
+    const [was = '', is = ''] = (fields[field] ?? '').slice(1).split(' ');
+    changes.push({ path: fields[field + 1] ?? '', was: was === NONE ? null : was, is: is === NONE ? null : is });
   }
   return changes;
 }
