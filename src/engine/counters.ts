@@ -9,11 +9,17 @@ export function countersOf({
   idleIterations,
   epoch,
   usage,
-  stoppedMs,
   marks: read,
+  ...rest
 }: LoopState): Counters {
   const { callsBytes: _, ...marks } = read;
-  return { loopId, iteration, idleIterations, epoch, usage, marks, ...(stoppedMs !== undefined && { stoppedMs }) };
+  return { loopId, iteration, idleIterations, epoch, usage, marks, ...stoppedTime(rest) };
+}
+
+type StoppedTime = Pick<Counters, 'stoppedMs' | 'stoppedUntil'>;
+
+function stoppedTime({ stoppedMs, stoppedUntil }: StoppedTime): StoppedTime {
+  return { ...(stoppedMs !== undefined && { stoppedMs }), ...(stoppedUntil !== undefined && { stoppedUntil }) };
 }
 
 /** Returns the higher one of two counters of a loop; the usage of both has grown from one to the other. */
@@ -41,10 +47,11 @@ export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
 }
 
 /** Returns the state with the kept time in which its loop was stopped: a longer one, which somebody wrote, would extend max_time. */
-export function withStoppedTime<S extends LoopState>(state: S, kept: Counters): S {
-  if (kept.loopId !== state.loopId || state.stoppedMs === kept.stoppedMs) return state;
-  const { stoppedMs: _, ...rest } = state;
-  return { ...(rest as S), ...(kept.stoppedMs !== undefined && { stoppedMs: kept.stoppedMs }) };
+export function withStoppedTime<S extends StoppedTime & { readonly loopId: string }>(state: S, kept: S | Counters): S {
+  const { stoppedMs, stoppedUntil, ...rest } = state;
+  if (kept.loopId !== state.loopId || (stoppedMs === kept.stoppedMs && stoppedUntil === kept.stoppedUntil))
+    return state;
+  return { ...(rest as S), ...stoppedTime(kept) };
 }
 
 /** Returns a warning if a state is older than the counters of its loop; else null. */

@@ -103,15 +103,15 @@ export function unrecordedText(lacking: number, counted: number): string {
 function figures({ iterations: count, maxIterations, durationMs, stoppedMs, costUsd, tokens }: EndReport): string {
   return [
     `${iterations(count)} of ${maxIterations}`,
-    timeText(durationMs) + (stoppedMs === undefined ? '' : stoppedText(stoppedMs)),
+    timeText(durationMs) + stoppedText(stoppedMs ?? 0, (time) => `not counting ${time} in which it was stopped`),
     costUsd === null ? 'cost unknown' : dollarText(costUsd),
     tokens === null ? 'tokens unknown' : `${tokens.toLocaleString('en')} tokens`,
   ].join(', ');
 }
 
-/** Says how long a loop was stopped, after the time that it took; '' for less than a second. */
-export function stoppedText(stoppedMs: number): string {
-  return stoppedMs < 1_000 ? '' : ` (without ${timeText(stoppedMs)} in which it was stopped)`;
+/** Says in these words how long a loop was stopped; '' for less than a second. */
+export function stoppedText(stoppedMs: number, say: (time: string) => string): string {
+  return stoppedMs < 1_000 ? '' : ` (${say(timeText(stoppedMs))})`;
 }
 
 function changeLines({ stat, newFiles }: NonNullable<EndReport['changes']>): string[] {

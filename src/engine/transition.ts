@@ -1,4 +1,3 @@
-import { elapsed } from '../text/time.ts';
 import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, budgetText, sharedBudgetText, sleptText } from './messages.ts';
 import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
@@ -61,14 +60,18 @@ function isOwnResume(state: LiveState, happened: EngineEvent): boolean {
   return happened.type === 'operator' && happened.command.kind === 'resume' && happened.command.by === 'launcher';
 }
 
+/** Less is what remains of a sleep that another process has noticed a moment earlier. */
+const ANNOUNCED_MS = 1_000;
+
 /** Adds the time in which the machine slept, or the driver was stopped, to that which does not count. */
 function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
   // A pause is left out of the loop's time as a whole.
   if (stoppedSince(state) !== null) return { state, effects: [] };
   const next = stoppedFor(state, since, at);
+  const addedMs = (next.stoppedMs ?? 0) - (state.stoppedMs ?? 0);
   return {
     state: next,
-    effects: next === state ? [] : [event(next, at, 'slept', { since, message: sleptText(elapsed(since, at)) })],
+    effects: addedMs < ANNOUNCED_MS ? [] : [event(next, at, 'slept', { since, message: sleptText(addedMs) })],
   };
 }
 

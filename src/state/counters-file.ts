@@ -62,6 +62,16 @@ export function keepCounters(
   return counters;
 }
 
+/**
+ * Stores the time in which a loop was stopped before the state that has it: a kill in between loses no time, since time that
+ * was added is not added again, and a state with more than the counters is one that somebody wrote.
+ */
+export function keepStoppedTime(files: LoopFiles, state: LoopState, stored: Counters | null): void {
+  if (stored === null) return;
+  const next = withStoppedTime(stored, countersOf(state));
+  if (next !== stored) writeRecord(files.counters, next);
+}
+
 /** Iterations by which a kill between state and counters leaves the counters behind; more is an older copy. */
 const MOST_BEHIND = 1;
 

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { atLeast, higher } from '../engine/counters.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
-import { type KnownCounters, keepCounters, readCounters, withKept } from './counters-file.ts';
+import { type KnownCounters, keepCounters, keepStoppedTime, readCounters, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
+import { lookAtClock } from './process/sleep-watch.ts';
 
 export interface Change<T> {
   /** New state, `keep` for no change, or `remove` once it is in the archive. */
@@ -38,6 +39,8 @@ export interface StateOptions extends LockOptions {
  * state that could not be read again, `no-loop` where no loop can be.
  */
 export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
+  // What is decided by the time leaves out a sleep.
+  lookAtClock();
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
     const { next, result } = decide({ kind: 'absent' });
     if (next === 'keep') return result;
@@ -76,6 +79,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     // missing: `decide` moved it aside
     if (after !== before || !existsSync(files.state)) {
       refuseUnreadable(after);
+      keepStoppedTime(files, counted, begun);
       writeAtomically(files.state, after);
     }
     keepCounters(files, counted, begun, known);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { descendants, lives } from '../support/client/process-tree.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
 import type { Answer } from '../support/project.ts';
@@ -125,10 +128,21 @@ test('in a pipe every line is plain and names its loop, and the table ends it', 
   );
 });
 
-test('a killed run that is resumed gives the exit code of all its tasks, the ended ones included', async (t) => {
+const NIGHT_MS = 8 * 3_600_000;
+
+/** Moves the record of a run, which may take an hour, to the evening before. */
+function letANightPass(record: string): void {
+  const { startedAt, ...rest } = JSON.parse(readFileSync(record, 'utf8'));
+  const before = new Date(Date.parse(startedAt) - NIGHT_MS).toISOString();
+  const written = (statSync(record).mtimeMs - NIGHT_MS) / 1000;
+  writeFileSync(record, JSON.stringify({ ...rest, startedAt: before }));
+  utimesSync(record, written, written);
+}
+
+test('a killed run that is resumed after a night gives the exit code of all its tasks', async (t) => {
   const work = `[ "$name" = a ] && exit 0\nwhile [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${OWN_FILE}`;
   const p = repository(t, ['a', 'b'], work, 'max_iterations: 1');
-  const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json'];
+  const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json', '--max-time', '1h'];
   const { child, said, over } = begun(p, words);
   await until(
     'one has ended, the other is at work',
@@ -140,6 +154,7 @@ test('a killed run that is resumed gives the exit code of all its tasks, the end
   // An agent that sees the file and is killed as it commits would leave its work uncommitted.
   await until('its loops and agents have ended', () => !tree.some(lives));
   p.write('../notes/go', '');
+  letANightPass(join(loopFiles(p.dir, null, p.env).outsideDir, 'parallel.json'));
   const again = p.ralph(['run', '--resume', '--json'], agents(p));
   assert.equal(again.code, 2, again.stdout + again.stderr);
   assert.deepEqual(

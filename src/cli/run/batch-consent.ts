@@ -57,7 +57,9 @@ export async function beginPlan(context: CommandContext): Promise<PlanBatch | nu
   const branch = userGit(projectDir, ['symbolic-ref', '--short', 'HEAD'], env).text.trim();
   const { tasks } = readPlan(readPlanText(projectDir, task));
   return {
-    ...{ startedAt: context.now(), runner: { pid: process.pid, startedAt: null }, atOnce, integrate: 'none' },
+    startedAt: context.now(),
+    stoppedMs: 0,
+    ...{ runner: { pid: process.pid, startedAt: null }, atOnce, integrate: 'none' },
     ...{ limits: limitsOf(context), fresh: false },
     ...{ words: [...wordsOf(context), '--project', projectDir], rest: [...rest], tasks: [] },
     plan: { path: task, branch, from: start.from, maxTasks: 1, done: [], blocked: blockedIn(tasks) },

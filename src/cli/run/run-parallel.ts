@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { continueNow } from '../../drive/control/operate.ts';
 import type { Batch, BatchTask } from '../../drive/parallel/batch.ts';
-import { claimBatch, findBatch, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
+import { claimBatch, findBatch, notDrivenSince, readBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../drive/parallel/plan-runner.ts';
@@ -128,7 +128,9 @@ async function begun(context: CommandContext, former: Batch | null, problems: st
     tasks.set(name, { name, taskPath, words: [], step: 'waiting', end: null });
   }
   return {
-    ...{ startedAt: context.now(), runner: { pid: process.pid, startedAt: null }, atOnce },
+    startedAt: context.now(),
+    stoppedMs: 0,
+    ...{ runner: { pid: process.pid, startedAt: null }, atOnce },
     ...{ integrate: how, limits },
     fresh: values['fresh'] === true,
     ...{ words: [...wordsOf(context), '--project', projectDir], rest: [...rest], tasks: [...tasks.values()] },
@@ -143,7 +145,7 @@ function resumed(context: CommandContext, former: Batch | null): Batch | null {
   const given = limitsOf(context);
   const { limits } = former;
   return takeUp(context, {
-    ...former,
+    ...notDrivenSince(context.projectDir, context.env, former),
     ...(values['parallel'] !== undefined && { atOnce: atOnceOf(context) }),
     ...(values['integrate'] !== undefined && { integrate: integrateOf(values['integrate']) }),
     limits: {

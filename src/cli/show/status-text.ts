@@ -69,7 +69,10 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ['iterations', progressText(status)],
     ...(status.checklist === undefined ? [] : [['checklist', checklistText(status.checklist)]]),
     ...(status.scenarios === undefined ? [] : [['scenarios', scenariosText(status.scenarios)]]),
-    ['started', instantText(status.startedAt, at) + stoppedText(status.stoppedMs ?? 0)],
+    [
+      'started',
+      instantText(status.startedAt, at) + stoppedText(status.stoppedMs ?? 0, (time) => `stopped for ${time} since`),
+    ],
     ['last turn', instantText(status.lastRunAt, at)],
     ['findings', `${status.lastFindingsCount}`],
     ['client', clientText(status, paint)],

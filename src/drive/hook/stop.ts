@@ -8,6 +8,7 @@ import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
@@ -18,6 +19,7 @@ import { runEffects } from '../effects/run-effects.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { lastRecord, recordJournal } from '../records/journal.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
+import { noteSleep } from '../turn/note-sleep.ts';
 import { isRewritten, restoreState } from '../turn/tampering.ts';
 import type { Dispatched, Driver, Loaded, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, loadedUnder, newTurn, pauseForLoss } from '../turn/turn.ts';
@@ -45,7 +47,25 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   }
   const notes: string[] = [];
   const driver = hookDriver(notes, context.files);
-  const open = (): OpenedTurn => openTurn(context, options.signal, deadline);
+  let endWatch = (): void => undefined;
+  const open = (): OpenedTurn => {
+    const opened = openTurn(context, options.signal, deadline);
+    endWatch();
+    if ('turn' in opened) endWatch = watchSleep((since) => void noteSleep(opened.turn, since));
+    return opened;
+  };
+  try {
+    return await decide(context, driver, open);
+  } finally {
+    endWatch();
+  }
+}
+
+async function decide(
+  context: DriverContext,
+  driver: Driver<HookAnswer | null>,
+  open: () => OpenedTurn,
+): Promise<HookAnswer | null> {
   const waited = await waitForBackground(context.input, open, driver);
   if (waited !== 'decide') return waited.answer;
   // Ownership is decided under the lock; until then an unreadable contract is ignored.

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, utimesSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { baseline, provedWork } from '../../engine/schema/proof.ts';
@@ -64,6 +64,8 @@ export const NEW_END = { integrated: null, problem: null, durationMs: null, prov
 
 const batch = z.strictObject({
   startedAt: z.string(),
+  /** Milliseconds since then in which the run was not driven, or its machine slept. */
+  stoppedMs: z.number().min(0).default(0),
   runner: z.object({ pid: z.int(), startedAt: z.string().nullable() }),
   atOnce: z.int().min(1),
   integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
@@ -138,6 +140,19 @@ export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: O
   const files = loopFiles(projectDir, null, env);
   const own: Batch = { ...record, runner: identityOf(process.pid) };
   storeProjectRecord(files, files.batch, own);
+}
+
+/** Marks the run as driven until now, for a resume after a kill. */
+export function touchBatch(projectDir: string, env: NodeJS.ProcessEnv): void {
+  const [{ batch: path }, now] = [loopFiles(projectDir, null, env), new Date()];
+  // Removed by somebody: the next change writes it again.
+  if (existsSync(path)) utimesSync(path, now, now);
+}
+
+/** Returns the run as it is resumed: the time since it was last driven does not count. */
+export function notDrivenSince(projectDir: string, env: NodeJS.ProcessEnv, former: Batch): Batch {
+  const sinceMs = Date.now() - statSync(loopFiles(projectDir, null, env).batch).mtimeMs;
+  return { ...former, stoppedMs: former.stoppedMs + Math.max(0, sinceMs) };
 }
 
 /** Records this process as the owner of a run. Throws `refused` if another run has begun since `former` was read. */

@@ -5,7 +5,7 @@ import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
-import { type BatchTask, dropBatch, NEW_END, type PlanBatch, writeBatch } from './batch.ts';
+import { type BatchTask, dropBatch, NEW_END, type PlanBatch } from './batch.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, type PlanEnd, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
@@ -271,7 +271,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
 
   #save(change: Partial<Pick<PlanBatch, 'tasks' | 'plan'>>): void {
     this.#record = { ...this.#record, ...change };
-    writeBatch(this.options.projectDir, this.options.env, this.#record);
+    this.write(this.#record);
   }
 }
 

@@ -7,7 +7,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type BatchTask, dropBatch, NEW_END, writeBatch } from './batch.ts';
+import { type BatchTask, dropBatch, NEW_END } from './batch.ts';
 import type { Integrated } from './deliver.ts';
 import { integrate } from './integrate.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
@@ -201,9 +201,8 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
   }
 
   #save(task: BatchTask): void {
-    const { batch, projectDir, env } = this.options;
     this.#tasks = this.#tasks.map((one) => (one.name === task.name ? task : one));
-    writeBatch(projectDir, env, { ...batch, tasks: [...this.#tasks] });
+    this.write({ ...this.options.batch, tasks: [...this.#tasks] });
   }
 }
 

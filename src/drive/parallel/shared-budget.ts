@@ -12,11 +12,14 @@ export class SharedBudget {
   readonly #limits: Batch['limits'];
   /** Epoch milliseconds. */
   readonly #startedAt: number;
+  /** Milliseconds since the start that the time limit does not count. */
+  stoppedMs: number;
 
   /** Adds up the usage of the tasks that have ended. */
-  constructor({ limits, startedAt, tasks }: Pick<Batch, 'limits' | 'startedAt' | 'tasks'>) {
+  constructor({ limits, startedAt, stoppedMs, tasks }: Pick<Batch, 'limits' | 'startedAt' | 'stoppedMs' | 'tasks'>) {
     this.#limits = limits;
     this.#startedAt = Date.parse(startedAt);
+    this.stoppedMs = stoppedMs;
     for (const { name, end } of tasks) if (end !== null) this.note(name, end);
   }
 
@@ -52,20 +55,24 @@ export class SharedBudget {
     return { kind: 'go', allowance: this.#allowance(at) };
   }
 
+  #passed(at: number): number {
+    return at - this.#startedAt - this.stoppedMs;
+  }
+
   #allowance(at: number): Allowance {
     const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
     const { costUsd, tokens } = this.spent;
     return {
       costUsd: maxCostUsd === null || costUsd === null ? null : maxCostUsd - costUsd,
       tokens: maxTokens === null ? null : maxTokens - tokens,
-      timeMs: maxTimeMs === null ? null : maxTimeMs - (at - this.#startedAt),
+      timeMs: maxTimeMs === null ? null : maxTimeMs - this.#passed(at),
     };
   }
 
   #reached(at: number): string | null {
     const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
     const { costUsd, tokens } = this.spent;
-    const passed = at - this.#startedAt;
+    const passed = this.#passed(at);
     if (maxCostUsd !== null && costUsd === null) return PARALLEL_TEXTS.unknownCost;
     if (maxCostUsd !== null && costUsd !== null && costUsd >= maxCostUsd) {
       return PARALLEL_TEXTS.cost(dollarText(costUsd), dollarText(maxCostUsd));

@@ -2,8 +2,10 @@ import type { OperatorCommand } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { onSignals } from '../../state/process/signals.ts';
+import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
+import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import type { Permit } from '../runner/runner.ts';
-import type { Batch, BatchTask } from './batch.ts';
+import { type Batch, type BatchTask, touchBatch, writeBatch } from './batch.ts';
 import { type LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { SharedBudget } from './shared-budget.ts';
@@ -42,10 +44,17 @@ export abstract class SideBySideRunner<End extends BatchEnd> {
 
   /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
   async run(): Promise<End> {
+    const { projectDir, env } = this.options;
     const quiet = onSignals({ press: () => this.press(), leave: () => this.leave() });
+    const endWatch = watchSleep((since) => {
+      this.budget.stoppedMs += Date.now() - Date.parse(since);
+    });
+    const alive = setInterval(() => touchBatch(projectDir, env), BEAT_MS).unref();
     try {
       await this.work();
     } finally {
+      clearInterval(alive);
+      endWatch();
       quiet();
     }
     return this.end();
@@ -69,8 +78,13 @@ export abstract class SideBySideRunner<End extends BatchEnd> {
     for (const process of this.processes()) process.signal('SIGTERM');
   }
 
+  protected write(record: Batch): void {
+    writeBatch(this.options.projectDir, this.options.env, { ...record, stoppedMs: this.budget.stoppedMs });
+  }
+
   /** Answers whether another agent run may start. */
   protected permit(): Permit {
+    lookAtClock();
     const permit = this.budget.permit(Date.now());
     if (permit.kind === 'budget') this.refused = permit.reading;
     return permit;

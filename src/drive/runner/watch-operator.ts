@@ -6,7 +6,7 @@ import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { sleepWatch } from '../../state/process/sleep-watch.ts';
+import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState, withState } from '../../state/with-state.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
@@ -28,11 +28,11 @@ export function watchOperator(runner: Runner): () => void {
   const contract = begun.loaded.stored?.contract;
   const isOurs = (state: LoopState): boolean => state.loopId === loopId;
   let shown = Date.now();
-  const slept = sleepWatch(POLL_MS);
-  const timer = setInterval(() => {
-    const since = slept();
-    const said = since === null ? null : noteSleep(begun, since);
+  const endWatch = watchSleep((since) => {
+    const said = noteSleep(begun, since);
     if (said !== null) options.tell({ type: 'agent.notice', message: said });
+  });
+  const timer = setInterval(() => {
     // The disk may work at the next poll; otherwise the end of the iteration reports the error.
     orLogged(files, now(), 'runner', () => {
       if (Date.now() - shown >= BEAT_MS) {
@@ -44,7 +44,10 @@ export function watchOperator(runner: Runner): () => void {
       pollForChanges(runner);
     });
   }, POLL_MS);
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    endWatch();
+  };
 }
 
 /** Writes counters again that another program has removed or damaged: this process remembers them. */

@@ -11,7 +11,7 @@ import { readLines } from '../../state/files/journal-lines.ts';
 import { orLogged, REPEATED, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { isAtTerminal, onSignals } from '../../state/process/signals.ts';
-import { sleepWatch } from '../../state/process/sleep-watch.ts';
+import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { endedState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
@@ -148,11 +148,16 @@ async function runClient(
   const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
   const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
   const timer = endAtLimit(child, turn, options);
+  const endWatch = watchSleep((since) => {
+    const said = noteSleep(turn, since);
+    if (said !== null) options.say(said);
+  });
   try {
     await once(child, 'exit');
   } finally {
     clearInterval(ending);
     clearInterval(timer);
+    endWatch();
     quiet();
   }
 }
@@ -172,17 +177,13 @@ function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, 
 const POLLS_AFTER_LIMIT = 3;
 
 /** Ends the loop when its max_time has passed, though its agent is busy, and a headless client with it. */
-function endAtLimit(child: ChildProcess, turn: Turn, { headless, say }: LaunchOptions): NodeJS.Timeout | undefined {
+function endAtLimit(child: ChildProcess, turn: Turn, { headless }: LaunchOptions): NodeJS.Timeout | undefined {
   const { context, loaded } = turn;
   const { files, now } = context;
   const contract = loaded.stored?.contract;
   if (contract === undefined || contract.policy.budget.maxTimeMs === null) return undefined;
   let polls = 0;
-  const slept = sleepWatch(POLL_MS);
   return setInterval(() => {
-    const since = slept();
-    const said = since === null ? null : noteSleep(turn, since);
-    if (said !== null) say(said);
     const state = readLoop(files, loaded.state.loopId);
     if (polls === 0) {
       if (state === null) return;

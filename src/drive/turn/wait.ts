@@ -5,7 +5,6 @@ import { watchQueue } from '../../claude/transcript/queued-messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { type ReadState, readState } from '../../state/loop-files.ts';
-import { sleepWatch } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
@@ -14,8 +13,6 @@ import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
 
 /** Poll interval: reacts within half a second, at less than 0.2 % of a core. */
 const POLL_MS = 330;
-/** Time in which the watch of a process has looked at the clock. */
-const NOTED_MS = 700;
 
 export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
 
@@ -70,7 +67,6 @@ export async function waitUntil(
   let state: string | null = null;
   // Consecutive waits of no length would never let an abort through.
   await new Promise((resolve) => setImmediate(resolve));
-  const slept = sleepWatch(POLL_MS);
   for (;;) {
     if (wait.signal.aborted) return 'aborted';
     const now = stamp(files.state);
@@ -79,8 +75,6 @@ export async function waitUntil(
     const left = leftNow();
     if (left <= 0) return wait.until <= wait.deadline ? 'elapsed' : 'deadline';
     await setTimeout(Math.min(left, POLL_MS), undefined, { signal: wait.signal }).catch(() => undefined);
-    // The watch of a runner or launcher notes first that its machine slept, so that a limit does not count that time.
-    if (slept() !== null) await setTimeout(NOTED_MS, undefined, { signal: wait.signal }).catch(() => undefined);
     const queued = queue();
     if (queued !== null) return queued;
     if (taskFile !== null && stamp(taskFile) !== task) return 'changed';

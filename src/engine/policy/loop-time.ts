@@ -6,13 +6,19 @@ import type { CommonState, LoopState } from '../schema/state.ts';
  * while the loop is paused or awaits consent, between its end and its resume, and while its machine sleeps.
  */
 export function timeSpent(state: LoopState, at: string): number {
-  return Math.max(0, elapsed(state.startedAt, stoppedSince(state) ?? at) - (state.stoppedMs ?? 0));
+  return Math.max(0, elapsed(state.startedAt, uncountedSince(state, at) ?? at) - (state.stoppedMs ?? 0));
 }
 
 /** Returns the time that `timeSpent` leaves out, including a pause that still lasts. */
 export function timeStopped(state: LoopState, at: string): number {
   const until = state.status === 'ended' ? state.ended.at : at;
-  return (state.stoppedMs ?? 0) + elapsed(stoppedSince(state) ?? until, until);
+  return (state.stoppedMs ?? 0) + elapsed(uncountedSince(state, until) ?? until, until);
+}
+
+/** Returns since when the time of a stopped loop has not been added to `stoppedMs`. */
+function uncountedSince(state: LoopState, at: string): string | null {
+  const since = stoppedSince(state);
+  return since === null ? null : notCounted(state, since, at);
 }
 
 /** Returns since when time does not count; null for a loop that runs or waits. */
@@ -33,10 +39,21 @@ export function stoppedSince(state: LoopState): string | null {
   }
 }
 
-/** Adds the time from `since` to `at` to that in which the loop was stopped. */
+/**
+ * Adds the time from `since` to `at` to that in which the loop was stopped. What was added before is not added again: several
+ * processes notice the same sleep, and a kill may leave the time added to the counters alone.
+ */
 export function stoppedFor<S extends CommonState>(state: S, since: string, at: string): S {
-  const more = elapsed(since, at);
-  return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more };
+  const more = elapsed(notCounted(state, since, at), at);
+  return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
+}
+
+/** Difference from which an instant that lies ahead shows that the clock was set back; less is between two processes. */
+const CLOCK_SET_BACK_MS = 60_000;
+
+/** Returns the later one of `since` and the end of the time that has been added. */
+function notCounted({ stoppedUntil: until }: CommonState, since: string, at: string): string {
+  return until === undefined || elapsed(since, until) === 0 || elapsed(at, until) > CLOCK_SET_BACK_MS ? since : until;
 }
 
 /** Returns the state after a transition, with the time that a pause or the wait for consent before it has lasted. */

@@ -88,6 +88,8 @@ const base = {
   startedAt: instant,
   /** Milliseconds since then in which the loop was paused or not driven, or its machine slept; absent: none. */
   stoppedMs: count.optional(),
+  /** End of the time that was last added to `stoppedMs`. */
+  stoppedUntil: instant.optional(),
   lastRunAt: instant,
   lastFindingsCount: count.nullable(),
   schemaVersion: z.literal(SCHEMA_VERSION),
@@ -232,7 +234,15 @@ export const commonPart = z.object(base);
 
 /** Counts that only rise, and the position in the transcript up to which the usage was read. Stored outside the project. */
 export const counters = commonPart
-  .pick({ loopId: true, iteration: true, idleIterations: true, epoch: true, usage: true, stoppedMs: true })
+  .pick({
+    loopId: true,
+    iteration: true,
+    idleIterations: true,
+    epoch: true,
+    usage: true,
+    stoppedMs: true,
+    stoppedUntil: true,
+  })
   .extend({ marks: readMarks.omit({ callsBytes: true }) });
 
 const loopState = z.intersection(commonPart, statusPart);

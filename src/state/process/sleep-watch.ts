@@ -2,16 +2,30 @@ import { instantOf } from '../../text/time.ts';
 
 /** Delay of a look from which the machine must have slept, or the process must have been stopped; a busy process is later less. */
 export const SLEPT_MS = 5_000;
+const LOOK_MS = 330;
+
+const watches = new Set<() => void>();
 
 /**
- * Returns a function for a caller that looks at the clock every `everyMs`. It returns since when this process has not run, if
- * its machine slept or it was stopped since the last look; else null.
+ * Calls `onSleep` with the instant since when this process has not run, whenever its machine has slept or it was stopped: soon,
+ * and within `lookAtClock`. Returns a function that ends the watch.
  */
-export function sleepWatch(everyMs: number): () => string | null {
+export function watchSleep(onSleep: (since: string) => void): () => void {
   let looked = Date.now();
-  return () => {
-    const due = looked + everyMs;
+  const look = (): void => {
+    const due = looked + LOOK_MS;
     looked = Date.now();
-    return looked - due > SLEPT_MS ? instantOf(due) : null;
+    if (looked - due > SLEPT_MS) onSleep(instantOf(due));
   };
+  const timer = setInterval(look, LOOK_MS).unref();
+  watches.add(look);
+  return () => {
+    clearInterval(timer);
+    watches.delete(look);
+  };
+}
+
+/** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
+export function lookAtClock(): void {
+  for (const look of watches) look();
 }

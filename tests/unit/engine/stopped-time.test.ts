@@ -109,6 +109,31 @@ describe('the time in which a loop was stopped', () => {
     assert.equal(timeSpent(after, at(NIGHT)), 60_000, 'a pause in which the machine slept');
   });
 
+  test('has a sleep in it once that several processes notice, and none of what the clock went back', () => {
+    const asleep = (state: LoopState, since: number, until: number): LoopState =>
+      transition(state, { type: 'slept', since: at(since), at: at(until) }, ONE_HOUR).state;
+    const first = asleep(running(), 60, NIGHT);
+    const second = transition(first, { type: 'slept', since: at(59.8), at: at(NIGHT + 0.3) }, ONE_HOUR);
+    assert.equal(timeSpent(second.state, at(NIGHT + 0.3)), 60_000);
+    assert.deepEqual(second.effects, [], 'and says so once');
+    assert.equal(timeSpent(asleep(second.state, NIGHT + 60, 2 * NIGHT), at(2 * NIGHT)), 119_700);
+    const { stoppedUntil: _, ...forgetful } = first;
+    const twice = asleep(forgetful as LoopState, 59.8, NIGHT + 0.3);
+    assert.equal(timeSpent(twice, at(NIGHT + 0.3)), 0, 'control: without the end of the first');
+    const back = asleep(asleep(running(), NIGHT, NIGHT + HOUR), 60, HOUR);
+    assert.equal(back.stoppedMs, (HOUR + HOUR - 60) * 1_000);
+  });
+
+  test('is not lost by a kill between the counters and the state of a resume', () => {
+    const resumed = transition(pausedAt(60), resume('user', NIGHT), ONE_HOUR).state;
+    const { stoppedMs = 0, stoppedUntil = '' } = resumed;
+    const restored: LoopState = { ...pausedAt(60), stoppedMs, stoppedUntil };
+    assert.equal(timeSpent(restored, at(NIGHT + 10)), 60_000);
+    assert.equal(timeStopped(restored, at(NIGHT + 10)), (NIGHT - 50) * 1_000);
+    const { state } = transition(restored, resume('user', NIGHT + 10), ONE_HOUR);
+    assert.equal(timeSpent(state, at(NIGHT + 30)), 80_000);
+  });
+
   test('is never negative after the clock was set back', () => {
     const state = resumeState(running(), at(0), true, at(60));
     assert.equal(timeSpent(state, at(-30)), 0);

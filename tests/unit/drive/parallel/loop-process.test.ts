@@ -46,7 +46,7 @@ function started(projectDir: string, program: string, words: readonly string[] =
   const run = new LoopProcess({
     ...{ projectDir, env, name: 'one', program: ['-e', program], words, over: undefined },
     ...{
-      budget: new SharedBudget({ limits: LIMITS, startedAt: new Date(0).toISOString(), tasks: [] }),
+      budget: new SharedBudget({ limits: LIMITS, stoppedMs: 0, startedAt: new Date(0).toISOString(), tasks: [] }),
       tell: () => undefined,
       onPermit: () => ({ kind: 'start' }) as never,
     },

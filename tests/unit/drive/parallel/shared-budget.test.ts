@@ -4,8 +4,8 @@ import type { Batch } from '../../../../src/drive/parallel/batch.ts';
 import { SharedBudget } from '../../../../src/drive/parallel/shared-budget.ts';
 
 const DOLLARS = { maxCostUsd: 3, maxTokens: null, maxTimeMs: null };
-const budgetOf = (limits: Batch['limits']) =>
-  new SharedBudget({ limits, startedAt: new Date(0).toISOString(), tasks: [] });
+const budgetOf = (limits: Batch['limits'], stoppedMs = 0) =>
+  new SharedBudget({ limits, startedAt: new Date(0).toISOString(), stoppedMs, tasks: [] });
 
 test('the loops of a shared budget are stopped once together they have used it', () => {
   const budget = budgetOf(DOLLARS);
@@ -43,4 +43,12 @@ test('a permit names what all loops together have left', () => {
   const without = { costUsd: null, tokens: null, timeMs: null };
   const none = { maxCostUsd: null, maxTokens: null, maxTimeMs: null };
   assert.deepEqual(budgetOf(none).permit(1), { kind: 'go', allowance: without }, 'control: no limit');
+});
+
+test('the time in which a run was not driven is no part of its time limit', () => {
+  const night = 8 * 3_600_000;
+  const limits = { maxCostUsd: null, maxTokens: null, maxTimeMs: 60_000 };
+  const permit = budgetOf(limits, night).permit(night + 10_000);
+  assert.deepEqual(permit, { kind: 'go', allowance: { costUsd: null, tokens: null, timeMs: 50_000 } });
+  assert.equal(budgetOf(limits).permit(night + 10_000).kind, 'budget', 'control: with the night in it');
 });
