@@ -140,6 +140,8 @@ export type EngineEvent =
       readonly at: string;
       readonly name: 'max_cost' | 'max_tokens' | 'max_time';
       readonly reading: string;
+      /** The checks of a claim were ended for it. */
+      readonly cut?: 'checks';
     }
   /** A budget shared by several loops is used up; `reading` shows the figures. */
   | { readonly type: 'shared-budget-reached'; readonly at: string; readonly reading: string }

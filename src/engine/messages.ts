@@ -83,6 +83,8 @@ export function budgetText(name: string, reading: string): string {
   return `Stopped: the budget ${name} is exhausted: ${reading}.`;
 }
 
+export const CHECKS_CUT = ' The checks of the last claim were ended before they had finished.';
+
 export function sharedBudgetText(reading: string): string {
   return `Stopped: the shared budget of these loops is exhausted: ${reading}.`;
 }

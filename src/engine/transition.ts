@@ -1,5 +1,5 @@
 import type { EngineEvent, EventOf } from './events.ts';
-import { apiErrorText, budgetText, sharedBudgetText, sleptText } from './messages.ts';
+import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } from './messages.ts';
 import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
@@ -35,7 +35,8 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   suspended,
   'task-missing': failed,
   'agent-failed': failed,
-  'budget-reached': (state, { at, name, reading }) => end(state, at, 'budget-exhausted', budgetText(name, reading)),
+  'budget-reached': (state, { at, name, reading, cut }) =>
+    end(state, at, 'budget-exhausted', budgetText(name, reading) + (cut === undefined ? '' : CHECKS_CUT)),
   'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
   noticed,
   slept,

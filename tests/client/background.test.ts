@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { runClient } from '../support/client/client.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
@@ -106,3 +109,36 @@ for (const [driver, drive] of DRIVERS) {
     });
   });
 }
+
+/** A server in a session of its own, which outlives its shell and the client. */
+const server = (seconds: number) => bash(`setsid sleep ${seconds} > log.txt 2>&1 &\necho $! > pid.txt; echo started`);
+
+const runs = (command: string): boolean => spawnSync('pgrep', ['-f', `^${command}$`]).status === 0;
+
+for (const [driver, drive] of DRIVERS) {
+  test(`what the agent left running ends with the loop and is named: ${driver}`, async () => {
+    const seconds = driver === 'run' ? 3178 : 3179;
+    await inLoopProject({ frontmatter: 'max_iterations: 2' }, steps([server(seconds), claim]), async (project) => {
+      const { code, said } = await drive(project);
+      project.model.check();
+      assert.equal(code, 0, said);
+      assert.match(said, new RegExp(`Ended what the agent had left running: sleep ${seconds} \\(process \\d+\\)`));
+      assert.equal(runs(`sleep ${seconds}`), false);
+    });
+  });
+}
+
+test('a session that goes on after its loop is told what the agent left running', async () => {
+  const script = steps([server(3180), claim]);
+  await inLoopProject({ frontmatter: 'max_iterations: 2' }, script, async (project) => {
+    const { loopId } = JSON.parse(project.main(['start', '--json']).stdout) as { loopId: string };
+    const { workspace, model } = project;
+    const { stdout } = await runClient({ workspace, model, settings: project.settings(loopId), prompt: 'begin' });
+    assert.equal(project.ended().as, 'complete', stdout);
+    assert.equal(runs('sleep 3180'), true, 'control: nothing has ended it');
+    if (!CLIENT.printsStopMessages) return;
+    const [, pid = ''] = /Still running, started by the agent: sleep 3180 \(process (\d+)\)/.exec(stdout) ?? [];
+    assert.match(stdout, new RegExp(`End with: kill ${pid}\\b`), stdout);
+    process.kill(Number(pid));
+  });
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
-import { bash, type Script, text } from '../support/model/scripted-model.ts';
+import { bash, type Script, steps, text } from '../support/model/scripted-model.ts';
 
 /** An agent that calls tools for ever, within one iteration. */
 const busy: Script = { main: ({ index }) => (index > 40 ? text('over') : bash(`echo ${index}`)) };
@@ -74,5 +74,20 @@ test('session: max_time ends a client whose command runs on', async () => {
     assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
     assert.equal(project.ended().as, 'budget-exhausted');
     assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
+  });
+});
+
+/** The check runs on once the agent has claimed, so not in the baseline. */
+const LONG_CHECK = 'validation: ["test ! -e claimed || { touch begun; sleep 90; touch over; }"]';
+
+test('session: max_time ends the checks of a claim, and the end says so', async () => {
+  const frontmatter = `budget: {max_time: 20s}\n${LONG_CHECK}`;
+  const script = steps([bash('touch claimed'), text('RALPH_AUDIT_COMPLETE_NO_FINDINGS')]);
+  await inLoopProject({ frontmatter }, script, async (project) => {
+    const run = await project.run();
+    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+    assert.equal(project.ended().as, 'budget-exhausted');
+    assert.match(project.ended().message, /checks of the last claim were ended/);
+    assert.deepEqual([project.workspace.has('begun'), project.workspace.has('over')], [true, false]);
   });
 });

@@ -90,6 +90,10 @@ export function launcherVariable(): Readonly<Record<string, string>> {
   return { [LAUNCHER]: JSON.stringify(identityOf(process.pid)) };
 }
 
+export function launchedHeadless(env: NodeJS.ProcessEnv): boolean {
+  return env[LAUNCHER] !== undefined;
+}
+
 /** Returns whether the headless launcher of this hook's client has exited, which leaves the loop unobserved. */
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   const launcher = jsonOrNull(env[LAUNCHER] ?? '') as ProcessIdentity | null;

@@ -1,4 +1,5 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
+import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
@@ -41,10 +42,11 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
       return 'effects' in made ? made : driver.deliver(made.turn, made.prompt);
     }
     case 'wait': {
-      const { state } = turn.loaded;
+      const { state, policy } = turn.loaded;
       const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
-      driver.tell({ type: 'wait.started', why, until: step.until });
-      return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, step.until);
+      const until = untilTimeUp(state, policy.budget, turn.context.now(), step.until);
+      driver.tell({ type: 'wait.started', why, until });
+      return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, until);
     }
     case 'look':
       return look(turn);
@@ -80,11 +82,11 @@ const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail:
 
 /** Verifies a claim outside the lock. An abort ends the checks and their whole process groups. */
 async function verify(turn: Turn): Promise<Dispatched> {
-  const { context, loaded, signal, task } = turn;
+  const { context, loaded, task } = turn;
   if (loaded.stored !== null) proveEvidence(context.files, loaded.stored.contract);
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
-  const verified = await abortIfSuperseded(context.files, loaded.state, signal, async (ended) => {
+  const verified = await abortIfSuperseded(turn, async (ended) => {
     const found = await kind.verify({ ...turn, signal: ended });
     return { ...found, ...(await factsOfStart(turn, found.results, ended)) };
   });
@@ -92,6 +94,12 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const after = await restoreNow(turn, 'checks');
   const said = [...before.effects, ...after.effects];
   if (verified === 'aborted') return following(said, handleAbort(turn));
+  const at = context.now();
+  const reached = verified === 'superseded' ? timeReading(loaded.state, loaded.policy.budget, at) : null;
+  if (reached !== null) {
+    const { name, text: reading } = reached;
+    return following(said, dispatch(turn, { type: 'budget-reached', at, name, reading, cut: 'checks' }));
+  }
   // Cancelled checks prove nothing if the loop returns to its claim.
   const proved = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
   // The verdict on a plan's task has already been carried out.
@@ -99,7 +107,7 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const facts = { ...proved, results: [...proved.results, ...held] };
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
-  return following(said, dispatch(noted, { type: 'verified', at: context.now(), ...facts }));
+  return following(said, dispatch(noted, { type: 'verified', at, ...facts }));
 }
 
 /** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
@@ -171,12 +179,12 @@ function endOf(detail: string): string {
 
 /** Compares the watched files and the output of the task's commands with those at the time of the idle report. */
 async function look(turn: Turn): Promise<Dispatched> {
-  const { context, loaded, signal } = turn;
+  const { context, loaded } = turn;
   const { files, env } = context;
   const { state, policy } = loaded;
   const contract = loaded.stored?.contract;
   const before = state.status === 'waiting' ? state.waiting.seen : null;
-  const evidence = await abortIfSuperseded(files, state, signal, async (ended) =>
+  const evidence = await abortIfSuperseded(turn, async (ended) =>
     contract ? gatherEvidence(contract, files.projectDir, { signal: ended, env, iteration: state.iteration + 1 }) : [],
   );
   if (evidence === 'aborted') return handleAbort(turn);

@@ -5,6 +5,7 @@ import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { deliveryOf } from '../effects/make-prompt.ts';
 import { recordLive } from '../records/live-events.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
+import { launchedHeadless } from '../turn/ownership.ts';
 import type { Driver, Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
@@ -48,5 +49,8 @@ async function allow(turn: Turn, message: string | null, notes: readonly string[
 async function reportOf(state: LoopState, { files, env }: Turn['context']): Promise<string> {
   if (state.status !== 'ended') return '';
   const { reportText } = await import('../status/end-report.ts');
-  return reportText(files, state, env);
+  const { leftRunningText } = await import('../status/left-running.ts');
+  // A headless launcher ends it, once its client has exited.
+  const left = launchedHeadless(env) ? null : leftRunningText(state.loopId);
+  return `${left === null ? '' : `\n${left}`}${await reportText(files, state, env)}`;
 }

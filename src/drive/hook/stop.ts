@@ -3,6 +3,7 @@ import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
+import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -12,6 +13,7 @@ import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { after } from '../../text/time.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, launcherGone, ownership } from '../control/ownership.ts';
 import { announceRestored, endTurn } from '../effects/end-turn.ts';
@@ -157,7 +159,8 @@ async function waitForBackground(
   });
   let end: WaitEnd = 'elapsed';
   for (let ms = next(); ms !== null; ms = end === 'elapsed' ? next() : null) {
-    const until = Date.now() + ms;
+    const limit = untilTimeUp(turn.loaded.state, policy.budget, context.now(), after(context.now(), ms));
+    const until = Date.parse(limit);
     end = await waitUntil(turn, { until, deadline, signal, state: turn.loaded.state, taskPath: null, tasks: taskIds });
   }
   const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: HookAnswer | null }> => ({

@@ -1,6 +1,7 @@
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { spentOf, totalCost } from '../../engine/policy/budget.ts';
+import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
@@ -8,6 +9,7 @@ import { show } from '../../state/process/program.ts';
 import { endedState } from '../../state/with-state.ts';
 import { lastWordsText } from '../../text/excerpt.ts';
 import { about, RalphError } from '../../text/message.ts';
+import { instantOf } from '../../text/time.ts';
 import { endTurn } from '../effects/end-turn.ts';
 import { runEffects } from '../effects/run-effects.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
@@ -16,6 +18,7 @@ import { loopStarted, recordLive } from '../records/live-events.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { reportAtEnd } from '../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
+import { endLeftRunning, leftRunningText } from '../status/left-running.ts';
 import type { Dispatched, Driver, Prompt, Turn } from '../turn/turn.ts';
 import { dispatch, isStep, startFreshTurn } from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
@@ -244,12 +247,13 @@ async function waitForRetry(runner: Runner, turn: Turn, message: string): Promis
   const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());
   runner.failures += 1;
   options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });
-  const until = Date.now() + delay;
-  options.tell({ type: 'wait.started', why: 'retry', until: new Date(until).toISOString() });
+  const { state, policy } = turn.loaded;
+  const at = untilTimeUp(state, policy.budget, turn.context.now(), instantOf(Date.now() + delay));
+  options.tell({ type: 'wait.started', why: 'retry', until: at });
   const now = new AbortController();
   runner.retryNow = () => now.abort();
   const signal = AbortSignal.any([leave.signal, now.signal]);
-  await waitUntil(turn, { until, deadline: turn.deadline, signal, state: turn.loaded.state, taskPath: null });
+  await waitUntil(turn, { until: Date.parse(at), deadline: turn.deadline, signal, state, taskPath: null });
   runner.retryNow = null;
   return 'retry';
 }
@@ -281,6 +285,9 @@ async function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEnd
   const ended = lost ? null : endedState(files, loopId);
   const message = ended && undeliveredText(ended);
   if (message !== null) options.tell({ type: 'agent.notice', message });
+  // Before the report: what runs on could change the project behind it.
+  const left = lost ? null : ended === null ? leftRunningText(loopId) : await endLeftRunning(loopId);
+  if (left !== null) options.tell({ type: 'agent.notice', message: left });
   const report = ended && (await reportAtEnd(files, ended, options.env));
   const reported: RunnerEnd = report === null ? told : { ...told, report };
   options.tell(reported);

@@ -1,5 +1,6 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow } from '../../engine/policy/budget.ts';
+import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lacksCounters } from '../../state/counters-file.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
@@ -9,6 +10,7 @@ import { show } from '../../state/process/program.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState, withState } from '../../state/with-state.ts';
+import { instantOf } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
@@ -145,18 +147,20 @@ const MARGIN_MS = 1_000;
 /** Waits while a rate limit or the user pauses the loop. Returns whether it was resumed. */
 export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean> {
   const { leave, options, files, loopId } = runner;
-  const { state } = turn.loaded;
+  const { state, policy } = turn.loaded;
+  const { budget } = policy;
   if (state.status !== 'paused') return false;
   const { reason, resumesAt } = state.paused;
   if (reason !== 'rate-limited' && reason !== 'operator' && reason !== 'interrupted') return false;
   const limited = reason === 'rate-limited';
-  const until = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
+  const reset = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
+  const until = limited ? Date.parse(untilTimeUp(state, budget, now(), instantOf(reset))) : reset;
   if (limited) {
-    const at = new Date(until).toISOString();
-    const window = reachedWindow(state.limits, turn.loaded.policy.budget, now());
+    const at = instantOf(reset);
+    const window = reachedWindow(state.limits, budget, now());
     const why = window === null ? RUNNER_TEXTS.waitingForLimit(at) : show(windowText(window), state);
     options.tell({ type: 'agent.notice', message: why });
-    options.tell({ type: 'wait.started', why: 'rate-limit', until: at });
+    options.tell({ type: 'wait.started', why: 'rate-limit', until: instantOf(until) });
   } else {
     const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
     options.tell({ type: 'agent.notice', message: show(message, turn.loaded.state) });

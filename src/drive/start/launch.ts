@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
+import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -14,7 +15,7 @@ import { isAtTerminal, onSignals } from '../../state/process/signals.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { endedState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
-import { isBefore } from '../../text/time.ts';
+import { instantOf, isBefore } from '../../text/time.ts';
 import { atLeast } from '../../text/version.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
 import { launcherVariable } from '../control/ownership.ts';
@@ -23,6 +24,7 @@ import { applyEffects } from '../records/apply-effects.ts';
 import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../records/export-telemetry.ts';
 import { reportText } from '../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
+import { endLeftRunning } from '../status/left-running.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { noteSleep } from '../turn/note-sleep.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
@@ -91,10 +93,12 @@ export async function launch(
     const state = readLoop(files, loopId);
     if (state !== null && state.iteration > done) retries = 0;
     done = state?.iteration ?? done;
-    const pause = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
-    if (pause === null || state === null) return end(turn, options);
+    const wanted = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
+    if (wanted === null || state === null) return end(turn, options);
+    const limit = untilTimeUp(state, turn.loaded.policy.budget, context.now(), instantOf(Date.now() + wanted));
+    const pause = Math.max(0, Date.parse(limit) - Date.now());
     const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
-    options.say(LAUNCH_TEXTS[text](new Date(Date.now() + pause).toISOString()));
+    options.say(LAUNCH_TEXTS[text](limit));
     if (!(await staysPaused(pause, turn))) return end(turn, options);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
@@ -291,7 +295,7 @@ function noteApiError(turn: Turn, since: string): void {
 /** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
 async function end(
   turn: Turn,
-  { requiresProof }: LaunchOptions,
+  { requiresProof, headless }: LaunchOptions,
 ): Promise<{ readonly code: number; readonly message: string }> {
   const { context, loaded } = turn;
   const { files } = context;
@@ -306,10 +310,14 @@ async function end(
     status === 'paused' && message !== null
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
+  // A client at a terminal may have other work; its hook has named what the loop left.
+  const ends = headless && state?.status === 'ended';
+  const running = ends ? await endLeftRunning(loopId) : null;
   const report = await reportText(files, state, context.env);
   if (state !== null) await exportTelemetry(files, state, context.env);
   const code = exitCode(status, requiresProof && !isVerified(state));
-  return { code, message: `${left === null ? text : `${text} ${left}`}${report}` };
+  const told = [text, left, running].filter((part) => part !== null).join(' ');
+  return { code, message: `${told}${report}` };
 }
 
 /** Revokes a completion that was never verified, before it is archived. */

@@ -1,18 +1,19 @@
-import type { LoopState } from '../../engine/schema/state.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { timeReading } from '../../engine/policy/loop-time.ts';
+import { readState } from '../../state/loop-files.ts';
+import { instantOf } from '../../text/time.ts';
+import type { Turn } from './turn.ts';
 
 const POLL_MS = 330;
 
-/** Runs slow work and aborts it once the loop has changed (`superseded`) or the driver has to exit (`aborted`). */
+/** Runs slow work and aborts it once the loop has changed or used its time (`superseded`), or the driver has to exit (`aborted`). */
 export async function abortIfSuperseded<T>(
-  files: LoopFiles,
-  state: LoopState,
-  signal: AbortSignal,
+  turn: Pick<Turn, 'context' | 'loaded' | 'signal'>,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | 'aborted' | 'superseded'> {
+  const { signal } = turn;
   const superseded = new AbortController();
   const timer = setInterval(() => {
-    if (isSuperseded(files, state)) superseded.abort();
+    if (isSuperseded(turn)) superseded.abort();
   }, POLL_MS);
   try {
     const result = await work(AbortSignal.any([signal, superseded.signal]));
@@ -26,13 +27,17 @@ export async function abortIfSuperseded<T>(
   }
 }
 
-function isSuperseded(files: LoopFiles, before: LoopState): boolean {
+function isSuperseded({
+  context: { files },
+  loaded: { state: before, policy },
+}: Pick<Turn, 'context' | 'loaded'>): boolean {
   try {
     const current = readState(files.state);
     // An unreadable file, or one of another program, is left to the next decision.
     if (current.kind !== 'loop') return current.kind === 'absent';
     const { loopId, status, stopRequested } = current.state;
     if (loopId !== before.loopId || status !== before.status) return true;
+    if (timeReading(current.state, policy.budget, instantOf(Date.now())) !== null) return true;
     // A claim is checked to the end: completion takes precedence over a stop.
     return stopRequested && before.status === 'running';
   } catch {

@@ -79,7 +79,7 @@ export function tellBegin({ loaded: { state } }: Turn, { tell }: Listener): void
 }
 
 async function folderPrompt(
-  { context, loaded, signal: aborted, task: ended, freshContext }: Turn,
+  turn: Turn,
   step: PromptStep,
   contract: Contract,
   task: TaskTerms,
@@ -87,11 +87,12 @@ async function folderPrompt(
   findings: ReturnType<typeof realFindings>,
   { tell }: Listener,
 ): Promise<Prompt | 'aborted' | 'superseded'> {
+  const { context, loaded, task: ended, freshContext } = turn;
   const { files, env, now } = context;
   const { state } = loaded;
   // A snapshot a few seconds old is reused unless a command or a wait gave something time to change.
   const isRecent = !freshContext && task.commands.length === 0 && ended?.waited === false && ended.gate === null;
-  const made = await abortIfSuperseded(files, state, aborted, (signal) =>
+  const made = await abortIfSuperseded(turn, (signal) =>
     taskPrompt({
       ...{ files, contract, task, state, text, told: step, findings, env, signal, now, fresh: freshContext },
       before: isRecent ? ended.measured.after : null,

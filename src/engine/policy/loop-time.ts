@@ -1,5 +1,7 @@
-import { elapsed } from '../../text/time.ts';
+import { after, elapsed, isBefore } from '../../text/time.ts';
+import type { Policy } from '../schema/contract.ts';
 import type { CommonState, LoopState } from '../schema/state.ts';
+import { type BudgetReading, readBudget } from './budget.ts';
 
 /**
  * Returns the milliseconds in which the loop has run or waited since its start: what `max_time` counts. Time does not count
@@ -7,6 +9,22 @@ import type { CommonState, LoopState } from '../schema/state.ts';
  */
 export function timeSpent(state: LoopState, at: string): number {
   return Math.max(0, elapsed(state.startedAt, uncountedSince(state, at) ?? at) - (state.stoppedMs ?? 0));
+}
+
+/** Returns the reading of max_time if the loop has reached it; else null. */
+export function timeReading(state: LoopState, budget: Policy['budget'], at: string): BudgetReading | null {
+  const readings = readBudget(state.usage, timeSpent(state, at), budget);
+  return readings.find(({ name, used, limit }) => name === 'max_time' && used >= limit) ?? null;
+}
+
+/**
+ * Returns the earlier one of `until` and the instant at which max_time ends a loop that runs or waits from `at` on. A driver's
+ * wait in a pause, for a rate limit, counts from the begin of the pause.
+ */
+export function untilTimeUp(state: LoopState, { maxTimeMs }: Policy['budget'], at: string, until: string): string {
+  if (maxTimeMs === null) return until;
+  const limit = after(stoppedSince(state) ?? at, Math.max(0, maxTimeMs - timeSpent(state, at)));
+  return isBefore(limit, until) ? limit : until;
 }
 
 /** Returns the time that `timeSpent` leaves out, including a pause that still lasts. */

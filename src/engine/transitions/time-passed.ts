@@ -2,6 +2,7 @@ import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { idleLimitText } from '../messages.ts';
 import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';
+import { timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, prompt, release, running, type Transition } from './build.ts';
@@ -56,6 +57,7 @@ function isPace({ waiting }: Waiting): boolean {
 }
 
 function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
+  if (timeReading(state, policy.budget, at) !== null) return goOn(state, at, policy, 'max_time has passed');
   if (isBefore(at, state.waiting.until)) {
     return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
   }
