@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync, utimesSync } from 'node:fs';
 import { test } from 'node:test';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
+import { storeProjectRecord } from '../../src/state/evidence/project-records.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { descendants, lives } from '../support/client/process-tree.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
-import type { Answer } from '../support/project.ts';
+import type { Answer, Project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -131,12 +131,13 @@ test('in a pipe every line is plain and names its loop, and the table ends it', 
 const NIGHT_MS = 8 * 3_600_000;
 
 /** Moves the record of a run, which may take an hour, to the evening before. */
-function letANightPass(record: string): void {
-  const { startedAt, ...rest } = JSON.parse(readFileSync(record, 'utf8'));
+function letANightPass(p: Project): void {
+  const files = loopFiles(p.dir, null, p.env);
+  const written = (statSync(files.batch).mtimeMs - NIGHT_MS) / 1000;
+  const { startedAt, ...rest } = JSON.parse(readFileSync(files.batch, 'utf8'));
   const before = new Date(Date.parse(startedAt) - NIGHT_MS).toISOString();
-  const written = (statSync(record).mtimeMs - NIGHT_MS) / 1000;
-  writeFileSync(record, JSON.stringify({ ...rest, startedAt: before }));
-  utimesSync(record, written, written);
+  storeProjectRecord(files, files.batch, { ...rest, startedAt: before });
+  utimesSync(files.batch, written, written);
 }
 
 test('a killed run that is resumed after a night gives the exit code of all its tasks', async (t) => {
@@ -154,7 +155,7 @@ test('a killed run that is resumed after a night gives the exit code of all its 
   // An agent that sees the file and is killed as it commits would leave its work uncommitted.
   await until('its loops and agents have ended', () => !tree.some(lives));
   p.write('../notes/go', '');
-  letANightPass(join(loopFiles(p.dir, null, p.env).outsideDir, 'parallel.json'));
+  letANightPass(p);
   const again = p.ralph(['run', '--resume', '--json'], agents(p));
   assert.equal(again.code, 2, again.stdout + again.stderr);
   assert.deepEqual(

@@ -2,10 +2,10 @@ import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { launchedHeadless } from '../control/ownership.ts';
 import { deliveryOf } from '../effects/make-prompt.ts';
 import { recordLive } from '../records/live-events.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
-import { launchedHeadless } from '../turn/ownership.ts';
 import type { Driver, Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 

@@ -17,6 +17,7 @@ export const RECORDS: Readonly<Record<string, (files: LoopFiles) => string>> = {
 
 const BATCH: Batch = {
   startedAt: '2026-01-01T00:00:00Z',
+  stoppedMs: 0,
   runner: { pid: 999999, startedAt: null },
   atOnce: 1,
   integrate: 'merge',
