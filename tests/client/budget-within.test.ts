@@ -81,9 +81,9 @@ test('session: max_time ends a client whose command runs on', async () => {
 const LONG_CHECK = 'validation: ["test ! -e claimed || { touch begun; sleep 90; touch over; }"]';
 
 test('session: max_time ends the checks of a claim, and the end says so', async () => {
-  const frontmatter = `budget: {max_time: 20s}\n${LONG_CHECK}`;
+  const frontmatter = `budget: {max_time: 15s}\n${LONG_CHECK}`;
   const script = steps([bash('touch claimed'), text('RALPH_AUDIT_COMPLETE_NO_FINDINGS')]);
-  await inLoopProject({ frontmatter }, script, async (project) => {
+  await inLoopProject({ standIn: true, frontmatter }, script, async (project) => {
     const run = await project.run();
     assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
     assert.equal(project.ended().as, 'budget-exhausted');
