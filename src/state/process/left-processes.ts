@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { oneLine } from '../../text/excerpt.ts';
-import { orElse } from '../../text/or-else.ts';
-import { namesIn } from '../files/regular-file.ts';
 import { environmentOf } from './ancestors.ts';
-import { identityOf, isAlive, type ProcessIdentity } from './identity.ts';
+import { identityOf, isAlive, type ProcessIdentity, procIsOurs } from './identity.ts';
 
 interface LeftProcess extends ProcessIdentity {
   readonly command: string;
@@ -14,7 +12,8 @@ const MOST_COMMAND = 80;
 
 /** Lists what the agent of a loop has started and still runs, also in a group or session of its own. Linux only; else empty. */
 export function leftProcesses(loopId: string): LeftProcess[] {
-  return namesIn('/proc')
+  if (!procIsOurs()) return [];
+  return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => pid !== process.pid && isAgents(environmentOf(pid), loopId))
@@ -27,9 +26,15 @@ function isAgents(variables: readonly string[], loopId: string): boolean {
 }
 
 function commandOf(pid: number): string {
-  // The process may just have ended.
-  const words = orElse(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '');
-  return oneLine(words.replaceAll('\0', ' ')).slice(0, MOST_COMMAND);
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return oneLine(words).slice(0, MOST_COMMAND);
+  } catch (error) {
+    // It has just ended.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
+    return '';
+  }
 }
 
 const GRACE_MS = 2_000;
