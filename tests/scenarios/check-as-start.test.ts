@@ -26,11 +26,6 @@ const CORPUS: Readonly<Record<string, BadTask>> = {
     words: [],
     says: /agent starts Claude Code itself/,
   },
-  'guardrails for another agent': {
-    text: PROMPT('agent: ./a.sh\nguardrails: {protected_files: [tests/**]}'),
-    words: [],
-    says: /Guardrails cannot be enforced on an agent command/,
-  },
   'a cost limit for another agent': {
     text: PROMPT('agent: ./a.sh\nbudget: {max_cost: 1}'),
     words: [],
@@ -40,6 +35,11 @@ const CORPUS: Readonly<Record<string, BadTask>> = {
     text: PROMPT('agent: ./a.sh\nsandbox: {mode: "on"}'),
     words: [],
     says: /a\.sh/,
+  },
+  'guardrails for another agent': {
+    text: PROMPT('agent: ./a.sh\nguardrails: {protected_files: [tests/**]}'),
+    words: [],
+    says: /Guardrails cannot be enforced on an agent command/,
   },
   'two checks of one name': {
     text: PROMPT('validation: [{name: a, run: "true"}, {name: a, run: "false"}]'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { StoredContract } from '../../src/engine/schema/contract.ts';
@@ -16,10 +16,12 @@ interface Former {
 }
 
 /** A project in which the former version was killed in the middle of its work. */
-function former(context: TestContext, name: string): Project {
+function former(context: TestContext, name: string, change = (text: string): string => text): Project {
   const p = project(context);
   const path = join(import.meta.dirname, 'support', 'former', `${name}.json`);
-  const text = readFileSync(path, 'utf8').replaceAll('{{PROJECT}}', p.dir).replaceAll('{{ROOT}}', dirname(p.dir));
+  const text = change(readFileSync(path, 'utf8'))
+    .replaceAll('{{PROJECT}}', p.dir)
+    .replaceAll('{{ROOT}}', dirname(p.dir));
   const { files, outside } = JSON.parse(text) as Former;
   const { outsideDir } = loopFiles(p.dir, null, p.env);
   const hashes = new Map<string, string>();
@@ -37,6 +39,8 @@ function former(context: TestContext, name: string): Project {
   }
   return p;
 }
+
+const FRONTMATTER = 'validation: [{name: done, run: "test -f done.txt"}]\n';
 
 /** The contract holds the project's path, so that its hash is another one in each project. */
 function proved(content: string, hashes: Map<string, string>): string {
@@ -103,10 +107,37 @@ test('a plan of the former version is resumed', (context) => {
 
 test('a run of the former version whose runner was killed continues with its agent and its limits', (context) => {
   const p = former(context, 'runner');
+  rmSync(join(p.dir, 'prompt.txt'));
   p.write('agent.sh', '#!/bin/sh\ncat > prompt.txt\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS\n', 0o755);
   const { code, stdout, stderr } = p.ralph(['resume']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(p.read('prompt.txt'), /Iteration \d of 4/);
+});
+
+test('a run of the former version with checks completes verified, by checks whose earlier results are unknown', (context) => {
+  const entry = { name: 'done', run: 'test -f done.txt', timeoutSeconds: 300 };
+  const p = former(context, 'runner', (text) => {
+    const { files, outside } = JSON.parse(text) as Former;
+    const stored = JSON.parse(outside['contract.json'] ?? '') as StoredContract;
+    const contract = {
+      ...stored.contract,
+      frontmatter: FRONTMATTER,
+      head: `---\n${FRONTMATTER}---\n`,
+      validation: [entry],
+    };
+    const task = `---\n${FRONTMATTER}---\nWork.\n`;
+    return JSON.stringify({
+      files: { ...files, '.claude/ralph/PROMPT.md': task },
+      outside: { ...outside, 'contract.json': JSON.stringify({ ...stored, contract }) },
+    });
+  });
+  p.write('agent.sh', '#!/bin/sh\ncat > prompt.txt\ntouch done.txt\necho RALPH_AUDIT_COMPLETE_NO_FINDINGS\n', 0o755);
+  const { code, stdout, stderr } = p.ralph(['resume']);
+  assert.equal(code, 0, stdout + stderr);
+  const { json } = p.ralph(['status', '--json']);
+  const { verified, proof } = json['report'] as { verified: boolean; proof: string };
+  assert.deepEqual([verified, proof], [true, 'green']);
+  assert.match(stdout, /Whether the checks passed before the start is unknown\./);
 });
 
 test('a router of the former version hands its work out again to the session that takes over', (context) => {

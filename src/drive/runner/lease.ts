@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
 import { readRecord, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { isOwnedBy, leasePaths, newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { holderLives, isOwnedBy, leasePaths, newOwner, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
@@ -39,7 +39,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     const before = readOwner(holder);
     let former: ProcessIdentity | null = null;
     if (typeof before === 'object') {
-      if (ownerLives(before, lease))
+      if (holderLives(before, lease))
         throw new RalphError('refused', about(RUNNER_TEXTS.held(before.pid), { name: files.name, mode: 'runner' }));
       // The lock admits one process at a time, so the dead holder's place is still free.
       fs.rmSync(lease, { recursive: true, force: true });

@@ -84,11 +84,16 @@ export function leasePaths({ outsideDir, name }: LoopFiles): Record<'path' | 'le
   return { path, lease: `${path}.lease`, holder: `${path}.holder.json` };
 }
 
-/** Returns whether a runner works on this loop; one of another machine counts while it renews its lease. */
+/** Returns whether the holder of a runner's lease works; one of another machine does while it renews the lease. */
+export function holderLives(owner: LockOwner, lease: string): boolean {
+  return (owner.host === hostIdentity() || existsSync(lease)) && ownerLives(owner, lease);
+}
+
+/** Returns whether a runner works on this loop. */
 export function runnerLives(files: LoopFiles): boolean {
   const { lease, holder } = leasePaths(files);
   const owner = readOwner(holder);
-  return typeof owner === 'object' && ownerLives(owner, lease);
+  return typeof owner === 'object' && holderLives(owner, lease);
 }
 
 /** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */
