@@ -103,3 +103,13 @@ Fix the failing auth tests for {{ args.owner }}.
 
 Stop with <promise>DONE</promise> only when FIXES.md exists.
 `;
+
+test('open boxes of a file that is no checklist are named when it starts', (t) => {
+  const p = project(t);
+  const boxes = '# Fix\n\n- [ ] One\n- [ ] Two\n';
+  p.write('docs/list.md', boxes);
+  p.write('.ralph/site/task.md', boxes);
+  const run = (...words: string[]) => p.ralph(['run', ...words, '--max-iterations', '1', '--agent', 'echo Work.']);
+  assert.match(run('docs/list.md').stderr, /2 open boxes are not counted/);
+  assert.doesNotMatch(run('site').stderr, /not counted/, 'control: a checklist counts them');
+});

@@ -35,6 +35,7 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
   const look = readLook(path);
   if (look === null) return null;
   const { paths, stamps, quick } = look;
+  if (!isOf(path, look)) return false;
   const count = which === 'all' ? paths.length : quick;
   const isLong = count >= LONG_LOOK;
   if (isLong) setFlagsFromString('--no-opt');
@@ -53,6 +54,11 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
   } finally {
     if (isLong) setFlagsFromString('--opt');
   }
+}
+
+/** Returns whether the stamps are those of this loop: the second one is that of the snapshot beside them. */
+function isOf(path: string, { paths }: Look): boolean {
+  return paths[1] === path.replace(/look$/, 'json');
 }
 
 /** Reads the stamps; null if there are none, or a crash tore the file. */
@@ -87,6 +93,7 @@ export function proveLook(path: string): void {
     throw evidenceLost(path, 'torn');
   }
   const [stored, found] = look.digests();
+  if (stored !== '' && !isOf(path, look)) throw evidenceLost(path, 'foreign');
   if (stored !== '' && stored !== found) throw evidenceLost(path, 'edited');
 }
 

@@ -29,7 +29,7 @@ const TERMS = 'validation: ["true"]\nunchanged: ["fixed/**"]\nguardrails:\n  pro
 const FILES = {
   [PROMPT]: `---\nmax_iterations: 4\n${TERMS}\n---\nWork.\n`,
   'fixed/a.txt': 'a\n',
-  'kept/b.txt': 'b\n',
+  'kept/b.txt': 'b1\n',
   'src/c.txt': 'c\n',
 };
 const PLAN = `---\n${TERMS}\n---\n# Plan\n\n- [ ] **Task 1: Make it**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;

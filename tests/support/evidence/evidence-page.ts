@@ -10,7 +10,8 @@ cause. \`resume\` takes the present state as a new start, and says so.
 
 This page is what the loops of tests/unit/drive/evidence-table.test.ts did, whose agent damages one file in its turn and then claims to be
 done; \`UPDATE=1 node --import tsx --test tests/unit/drive/evidence-table.test.ts\` writes it. An older copy is that of the start of the loop,
-or of another loop where the file has not changed since. *Edited*: one digit differs, or of the counters the iteration is higher. *Made
+or of another loop where the file has not changed since; of the stamps (\`snapshot.look\`) always another loop's, for an own older one only
+makes a loop examine more. *Edited*: one digit differs, or of the counters the iteration is higher. *Made
 up*: a whole file in the same form that says something else. A dash: a loop of this kind has no such file. *As runner*: a run on a plan,
 alone or beside others, is one of a runner, which reads the file; it was not damaged here again.
 `;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
@@ -23,7 +23,17 @@ export interface Cell {
 export const ROWS: Readonly<Record<string, (files: LoopFiles) => string>> = {
   ...EVIDENCE,
   manifest: (files) => files.evidence,
+  look: ({ snapshot }) => `${snapshot}.look`,
+  pack: ({ outsideDir, snapshot }) => join(outsideDir, packIn(outsideDir) ?? `${basename(snapshot)}${PACK}`),
 };
+
+/** Each snapshot's pack has a name of its own, which reports and the page shorten to this. */
+const PACK = '+pack';
+const packIn = (folder: string): string | undefined =>
+  (existsSync(folder) ? readdirSync(folder) : []).find((name) => name.includes(`${PACK}-`));
+
+/** Files whose digests a listed entry holds. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = { snapshot: ['look', 'pack'] };
 
 const OF_EVERY_LOOP = ['contract', 'manifest'];
 
@@ -38,8 +48,9 @@ export const DAMAGES: Readonly<Record<string, (path: string, row: string, copies
   deleted: (path) => rmSync(path, { recursive: true }),
   emptied: (path) => eachFile(path, (file) => truncateSync(file)),
   torn: (path) => eachFile(path, (file) => truncateSync(file, statSync(file).size >> 1)),
-  'older copy': (path, _, { former, others }) =>
-    writeFileSync(path, former.equals(readFileSync(path)) ? others : former),
+  // An older look of the same loop only makes it examine more.
+  'older copy': (path, row, { former, others }) =>
+    writeFileSync(path, row === 'look' || former.equals(readFileSync(path)) ? others : former),
   edited: (path, row) =>
     eachFile(path, (file) => writeFileSync(file, edited(readFileSync(file, 'latin1'), row), 'latin1')),
   'made up': (path) => eachFile(path, (file) => writeFileSync(file, madeUp(readFileSync(file, 'latin1')), 'latin1')),
@@ -60,7 +71,7 @@ function edited(text: string, row: string): string {
 function madeUp(text: string): string {
   return /^\{/.test(text)
     ? `{"loopId":"loop-made-up",${text.slice(1).replace(/"loopId":"[^"]*",?/, '')}`
-    : `${text}made up\n`;
+    : `made up\n${text}`;
 }
 
 export interface Control {
@@ -81,8 +92,11 @@ export async function controlOf(t: TestContext, play: PlayColumn): Promise<Contr
       const found = findContract(damaged.files);
       assert.ok(typeof found === 'object');
       const listed = Object.keys(found.contract.evidence ?? {});
-      entries = [...OF_EVERY_LOOP, ...EVIDENCE_NAMES.filter((name) => listed.includes(name))];
+      const named = EVIDENCE_NAMES.filter((name) => listed.includes(name));
+      entries = [...OF_EVERY_LOOP, ...named.flatMap((name) => [name, ...(BESIDE[name] ?? [])])];
       for (const row of entries) files[row] = contentOf(pathOf(row, damaged.files));
+      // This loop protects the same file; others protect other ones.
+      files['pack'] = Buffer.from('c2\n');
     },
     () => undefined,
   );
@@ -150,6 +164,7 @@ function saidBy({ files }: Project, state: LoopState | null): string[] {
     .map(({ text }) =>
       text
         .replaceAll(/\/\S*\//g, '')
+        .replace(/(\+pack)-\S+/, '$1')
         .replace('Evidence of this loop is lost: ', '')
         .replace(/\.$/, ''),
     );
