@@ -59,16 +59,16 @@ type CheckPlace = { readonly where: 'project' } | { readonly where: 'commit'; re
 /** Reports that the agent left the branch of the start: a claim is judged on what is checked out. */
 async function noteBranch({ files, env, now }: Turn['context'], contract: Contract, state: LoopState): Promise<void> {
   const { startPointOf } = await import('../../task/git/start-point.ts');
-  const branch = startPointOf(files, contract)?.tree.branch?.replace('refs/heads/', '') ?? null;
+  const branch = startPointOf(files, contract)?.tree.branch ?? null;
   if (branch === null) return;
   const { runGit } = await import('../../task/git/run-git.ts');
-  const [on, at] = await Promise.all([
-    runGit(files.projectDir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], { env }),
-    runGit(files.projectDir, ['rev-parse', '--short=12', 'HEAD'], { env }),
-  ]);
-  if (at.kind !== 'answer' || (on.kind === 'answer' && on.text.trim() === branch)) return;
-  const where = on.kind === 'answer' ? `the branch ${on.text.trim()}` : `no branch, at ${at.text.trim()}`;
-  const text = `the agent left the branch ${branch}: the project is on ${where}; the checks ran there`;
+  const found = await runGit(files.projectDir, ['rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD'], { env });
+  if (found.kind !== 'answer') return;
+  const [at = '', on = ''] = found.text.split('\n');
+  if (on === branch) return;
+  const short = (name: string): string => name.replace('refs/heads/', '');
+  const where = on.startsWith('refs/') ? `the branch ${short(on)}` : `no branch, at ${at.slice(0, 12)}`;
+  const text = `the agent left the branch ${short(branch)}: the project is on ${where}; the checks ran there`;
   recordNotice(files, state, { at: now(), kind: 'change', text, key: `branch ${where}` });
 }
 

@@ -10,6 +10,8 @@ import { eachOfGit, type GitOptions, partsOf, runGit } from './run-git.ts';
 export interface Repository {
   readonly branch: string | null;
   readonly head: string | null;
+  /** Whether work tree and index are those of the commit, with no untracked file, of the loop or not. */
+  readonly isClean: boolean;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
   /** Files of `changed` that may differ only in the index. */
@@ -47,7 +49,8 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix, projectDir).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
   );
-  return { branch, head, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
+  const isClean = concealed.length === 0 && partsOf(status.text).every((line) => line.startsWith('# '));
+  return { branch, head, isClean, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
 }
 
 /** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */

@@ -150,6 +150,13 @@ export function commitIndex(around: Around): Promise<string | null> {
   });
 }
 
+/** Records a project whose files and index are those of its head. */
+export async function recordHead(around: Around, ref: string): Promise<RecordedTree> {
+  const { head, branch } = around;
+  must(await git(around, ['update-ref', ref, head]));
+  return { commit: head, index: head, head, branch };
+}
+
 /** Records the project's files and the index under a reference. Leaves them, stash and branches as they are. Throws if git refuses. */
 export async function recordTree(around: Around, ref: string, message: string): Promise<RecordedTree> {
   const index = await commitIndex(around);

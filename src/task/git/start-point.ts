@@ -10,10 +10,9 @@ import { WORKTREES } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import { type RecordedTree, recordTree, refOf, repositoryAround } from './record-tree.ts';
-import { type GitOptions, partsOf, runGit, type Settings } from './run-git.ts';
+import { type RecordedTree, recordHead, recordTree, refOf, repositoryAround } from './record-tree.ts';
+import { type GitOptions, partsOf, runGit } from './run-git.ts';
 import type { GitPins } from './view-record.ts';
-import { askWithoutFilters } from './without-filters.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
@@ -43,7 +42,10 @@ export async function readStartPoint(
   if (repository.head === null) return 'the repository has no commit yet. Commit its files first.';
   if (around === null) return 'git did not say where the project stands in its repository.';
   const loopId = `loop-${randomUUID()}`;
-  const tree = await recordTree(around, refOf(loopId, 'start'), 'Before the start of a loop');
+  const ref = refOf(loopId, 'start');
+  const tree = repository.isClean
+    ? await recordHead(around, ref)
+    : await recordTree(around, ref, 'Before the start of a loop');
   return { point: { loopId, tree, pins }, changed: repository.changed };
 }
 
@@ -54,7 +56,7 @@ export interface Changes {
   readonly newFiles: readonly string[];
 }
 
-/** Compares the files at the end of a loop with those of its start; null if git does not answer. Runs no filter. */
+/** Compares the files at the end of a loop with those of its start, as commits, so that no filter runs; null if git does not answer. */
 export async function changesBetween(
   projectDir: string,
   start: RecordedTree,
@@ -62,8 +64,7 @@ export async function changesBetween(
   options: GitOptions,
 ): Promise<Changes | null> {
   const between = [start.commit, end.commit, '--', '.', ...WITHOUT_OWN];
-  const git = (words: readonly string[], settings?: Settings) => runGit(projectDir, words, options, settings);
-  const ask = (...words: string[]) => askWithoutFilters(git, ['diff', ...PLAIN, ...words, ...between]);
+  const ask = (...words: string[]) => runGit(projectDir, ['diff', ...PLAIN, ...words, ...between], options);
   const [stat, added] = [await ask('--stat=72', '--diff-filter=a'), await ask('-z', '--name-only', '--diff-filter=A')];
   if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
   return {

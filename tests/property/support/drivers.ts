@@ -10,9 +10,10 @@ import { stop } from '../../../src/drive/hook/stop.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import { startLoop } from '../../../src/drive/start/start-loop.ts';
 import type { OperatorCommand, UsageDelta } from '../../../src/engine/events.ts';
+import { untilTimeUp } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
-import { loopFiles, readState } from '../../../src/state/loop-files.ts';
+import { loopFiles, readContract, readState } from '../../../src/state/loop-files.ts';
 import { aHook, type Project, put } from '../../support/drive/drive-project.ts';
 import { called, startedRouter } from '../../support/drive/router-project.ts';
 import { decisionsOf, iterationsIn } from '../../support/journal.ts';
@@ -210,9 +211,11 @@ function work({ directory, env, files }: Project, turn: TurnOf, before: number, 
 function passWait({ directory, env, files }: Project, turn: TurnOf | null, clock: FarClock): TurnOf | null {
   const state = liveState(files.state);
   if (state?.status !== 'waiting') return turn;
-  const left = Date.parse(state.waiting.until) - Date.now();
-  if (left <= 0) return turn;
   const at = new Date().toISOString();
+  const { budget } = readContract(files)?.contract.policy ?? assert.fail('a loop that waits has a contract');
+  // A clock passes the end of max_time before that of a longer wait.
+  const left = Date.parse(untilTimeUp(state, budget, at, state.waiting.until)) - Date.now();
+  if (left <= 0) return turn;
   switch (turn?.wait) {
     case 'wake':
       operate(files, env, at, () => ({ kind: 'wake' }));
