@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines, readTail } from '../../state/files/journal-lines.ts';
-import { ifOutOfReach, namesIn } from '../../state/files/regular-file.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
@@ -141,6 +141,6 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
 function subagentFiles(path: string): { name: string; path: string }[] {
   const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
   // Without the folder, no subagent ran in this session.
-  const names = namesIn(directory);
+  const names = ifOutOfReach(() => readdirSync(directory), []);
   return names.filter((name) => name.endsWith('.jsonl')).map((name) => ({ name, path: join(directory, name) }));
 }
