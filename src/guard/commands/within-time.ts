@@ -1,8 +1,10 @@
 import { Script } from 'node:vm';
 
 export const PATTERN_LIMIT_MS = 50;
-/** Minimum share of processor time in a valid attempt; below it, other programs caused the delay, and it is repeated. */
+/** Minimum share of processor time in a valid attempt; below it, other programs caused the delay, and it does not count. */
 const BUSY = 0.8;
+/** Valid attempts: in the first one V8 may have compiled or collected garbage for much of the time. */
+const MOST_BUSY = 2;
 /** Maximum number of attempts, and of their total work in multiples of the limit. */
 const MOST_TRIES = 10;
 const MOST_WORK = 2;
@@ -11,8 +13,8 @@ const WORK = Symbol.for('ralph-loop.guard-work');
 let call: Script | undefined;
 
 /**
- * Runs `work` and ends it after the time limit, even inside a regular expression; then returns null. `work` may run again if
- * other programs delayed it, so it must not accumulate state. Rethrows its errors.
+ * Runs `work` and ends it after the time limit, even inside a regular expression; returns null if it needs longer twice. `work`
+ * may run several times, so it must not accumulate state. Rethrows its errors.
  */
 export function withinTime<T>(limitMs: number, work: () => T): { readonly value: T } | null {
   const global = globalThis as { [WORK]?: () => T };
@@ -20,6 +22,7 @@ export function withinTime<T>(limitMs: number, work: () => T): { readonly value:
   global[WORK] = work;
   try {
     let worked = 0;
+    let busy = 0;
     for (let tries = 1; ; tries += 1) {
       const before = process.cpuUsage();
       try {
@@ -29,7 +32,8 @@ export function withinTime<T>(limitMs: number, work: () => T): { readonly value:
         const { user, system } = process.cpuUsage(before);
         const part = (user + system) / 1000 / limitMs;
         worked += part;
-        if (part >= BUSY || worked >= MOST_WORK || tries === MOST_TRIES) return null;
+        if (part >= BUSY) busy += 1;
+        if (busy === MOST_BUSY || worked >= MOST_WORK || tries === MOST_TRIES) return null;
       }
     }
   } finally {
