@@ -7,7 +7,8 @@ export const SIGNS_FILE = '.claude/ralph/guardrails.md';
 
 /** Pattern for the status projection of a loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
-const RUNNERS = /(?:^|\/)\.ralph-runner/;
+/** Folders only, as in git's patterns: a file whose name merely begins so is the agent's. */
+const RUNNERS = /(?:^|\/)\.ralph-runner[^/]*\//;
 
 /** Pathspecs of git that leave out what `isLoopsOwn` names. */
 export const WITHOUT_OWN: readonly string[] = [
