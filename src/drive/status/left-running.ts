@@ -1,4 +1,5 @@
 import { endProcesses, leftProcesses } from '../../state/process/left-processes.ts';
+import { redact } from '../../text/redact/redact.ts';
 
 /** Names what the agent of a loop has started and still runs, with the command that ends it; null if there is nothing. */
 export function leftRunningText(loopId: string): string | null {
@@ -16,8 +17,12 @@ export async function endLeftRunning(loopId: string): Promise<string | null> {
 }
 
 const MOST_NAMED = 5;
+const MOST_COMMAND = 80;
 
 function listed(left: ReturnType<typeof leftProcesses>): string {
-  const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${command} (process ${pid})`);
+  // Masked before it is cut: half a secret has no form.
+  const named = left
+    .slice(0, MOST_NAMED)
+    .map(({ pid, command }) => `${redact(command).slice(0, MOST_COMMAND)} (process ${pid})`);
   return [...named, ...(left.length > MOST_NAMED ? [`${left.length - MOST_NAMED} more`] : [])].join(', ');
 }

@@ -2,6 +2,7 @@ import { backgroundText } from '../../engine/messages.ts';
 import { backgroundLimit } from '../../engine/policy/background.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { projectFingerprint } from '../../task/progress/fingerprint.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { durationIn } from './wait.ts';
 
 /** Wait of a claim for shells that do not change the project. */
@@ -27,6 +28,8 @@ export function backgroundWait({ projectDir, env, policy, message, commands, tel
   const onlyShells = commands.every((command) => command !== null);
   const claimMs = durationIn(env, 'RALPH_CLAIM_WAIT', CLAIM_WAIT_MS);
   const { waitMs, mostMs } = backgroundLimit(policy, message, onlyShells, claimMs);
+  // Masked before the text cuts them: half a secret has no form.
+  const shown = commands.map((command) => command && redact(command));
   let leftMs = mostMs;
   let before: string | null = null;
   return () => {
@@ -34,7 +37,7 @@ export function backgroundWait({ projectDir, env, policy, message, commands, tel
     const now = waitMs < mostMs ? projectFingerprint(projectDir) : '';
     if (before !== null && (leftMs <= 0 || now === before)) return null;
     const nextMs = Math.min(waitMs, leftMs);
-    if (nextMs > 0) tell(backgroundText(commands, nextMs, waitMs < mostMs), nextMs);
+    if (nextMs > 0) tell(backgroundText(shown, nextMs, waitMs < mostMs), nextMs);
     before = now;
     leftMs -= nextMs;
     return nextMs;

@@ -5,10 +5,9 @@ import { environmentOf } from './ancestors.ts';
 import { identityOf, isAlive, type ProcessIdentity, procIsOurs } from './identity.ts';
 
 interface LeftProcess extends ProcessIdentity {
+  /** Its words, which may hold secrets. */
   readonly command: string;
 }
-
-const MOST_COMMAND = 80;
 
 /** Lists what the agent of a loop has started and still runs, also in a group or session of its own. Linux only; else empty. */
 export function leftProcesses(loopId: string): LeftProcess[] {
@@ -27,8 +26,7 @@ function isAgents(variables: readonly string[], loopId: string): boolean {
 
 function commandOf(pid: number): string {
   try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-    return oneLine(words).slice(0, MOST_COMMAND);
+    return oneLine(readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
   } catch (error) {
     // It has just ended.
     const { code } = error as NodeJS.ErrnoException;
