@@ -122,7 +122,7 @@ async function problemOfCommit(
   stands: Repository | string | null,
 ): Promise<string | null> {
   const held = await filesSince(place.files.projectDir, task.commit, gitOptions(place));
-  if (held === null) return 'git does not say which files the commit has.';
+  if (held === null) return PLAN_TEXTS.unknownCommit;
   const strange = held.filter((path) => !paths.includes(path) && !isInScope(path, task.scope));
   if (strange.length > 0) return PLAN_TEXTS.addedByHook(strange, task.id);
   if (stands === null || typeof stands === 'string') return stands;
