@@ -228,11 +228,12 @@ class World {
     }
   }
 
-  /** Whether the agent was at work at a time of a file, or in the whole second of a commit. */
+  /** Whether the agent was at work at a time of a file, or in the whole second of a commit (its first or last millisecond). */
   isLoops(at: number): boolean {
     const second = (time: number): number => Math.floor(time / 1000);
+    const wholeSecond = at % 1000 === 0 || at % 1000 === 999;
     return this.spans.some(([from, to]) =>
-      Number.isInteger(at) ? second(at) >= second(from) && second(at) <= second(to) : at >= from && at <= to,
+      wholeSecond ? second(at) >= second(from) && second(at) <= second(to) : at >= from && at <= to,
     );
   }
 

@@ -21,8 +21,13 @@ export interface RunnerProject {
   readonly main: string;
 }
 
-/** `frontmatter` without the dashes. The agent's environment has RALPH_STRESS, by which all that it starts is found. */
-export function runnerProject(root: string, main: string, frontmatter = ''): RunnerProject {
+/** `frontmatter` without the dashes; `agentEnv` is for fake-agent.sh. The agent's environment has RALPH_STRESS, by which all that it starts is found. */
+export function runnerProject(
+  root: string,
+  main: string,
+  frontmatter = '',
+  agentEnv: NodeJS.ProcessEnv = {},
+): RunnerProject {
   const project = join(root, 'project');
   const task = join(project, '.claude', 'ralph', 'PROMPT.md');
   mkdirSync(dirname(task), { recursive: true });
@@ -34,6 +39,7 @@ export function runnerProject(root: string, main: string, frontmatter = ''): Run
     ...{ PATH: process.env['PATH'], HOME: root, XDG_STATE_HOME: join(root, 'outside') },
     ...{ RALPH_CLAUDE: agent, RALPH_STRESS: root, FAKE_JOURNAL: journal, FAKE_FINISH: finish },
     RALPH_RETRY_WAIT: '50ms',
+    ...agentEnv,
   };
   return { files: loopFiles(project, null, env), journal, finish, env, main };
 }
