@@ -1,3 +1,5 @@
+import { test } from 'node:test';
+
 /** `npm run test:long` plays every case of long tables. */
 export const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 
@@ -5,3 +7,9 @@ export const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 export function someOf<T>(cases: readonly T[], nth: number, first = 0): readonly T[] {
   return IS_LONG ? cases : cases.filter((_, at) => at % nth === first % nth);
 }
+
+/**
+ * A test that only the long form plays. Its behaviour has another test in the short form: a cheaper one, or one of the
+ * same kind in another driver.
+ */
+export const longTest: typeof test = IS_LONG ? test : Object.assign(async () => {}, test);
