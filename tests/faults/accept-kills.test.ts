@@ -7,6 +7,7 @@ import { acceptContract, changedContract } from '../../src/drive/start/consent.t
 import { readContract } from '../../src/state/loop-files.ts';
 import { aStop, PERSON, type Project, put } from '../support/drive/drive-project.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { IS_LONG } from '../support/short-form.ts';
 import { aProtectedLoop } from '../support/snapshot/guarded-project.ts';
 
 const { directory, remove } = scratch('memory');
@@ -17,7 +18,7 @@ before(async () => {
 after(remove);
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? 9);
+const STEP = Number(process.env['KILL_STEP'] ?? (IS_LONG ? 9 : 23));
 /** Number of changes by which a run may exceed a shorter one. */
 const MOST_MORE = 100;
 const DONE = { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' };

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { onPath } from '../../src/state/process/find-program.ts';
 import { checkpointLine } from '../support/fleet/checkpoint-line.ts';
 import { type Fleet, fleet, SOON } from '../support/fleet/fleet.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** Notes each run, and waits for a file `go-N` before its Nth iteration ends; the third is the last. */
@@ -71,7 +72,7 @@ test('a loop whose worker was killed continues from its last checkpoint', async 
   assert.ok(runs(f).length - ran.length <= 2 * (claims - 2), `${runs(f)}; ${line}`);
 });
 
-test('a frozen worker ends its agent when it wakes, publishes nothing and takes other loops', async (t) => {
+longTest('a frozen worker ends its agent when it wakes, publishes nothing and takes other loops', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   const one = worker(f, 'one', SOON);
@@ -93,7 +94,7 @@ test('a frozen worker ends its agent when it wakes, publishes nothing and takes 
   assert.equal((await f.ended(next)).outcome, 'complete');
 });
 
-test('a restart of the server neither loses nor repeats an iteration', async (t) => {
+longTest('a restart of the server neither loses nor repeats an iteration', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   const one = worker(f, 'one', { RALPH_FLEET_LOCK: '10m' });
@@ -115,7 +116,7 @@ test('a restart of the server neither loses nor repeats an iteration', async (t)
   checkpointLine(f.remote, id);
 });
 
-test('no iteration starts while the repository does not answer, and none is repeated afterwards', async (t) => {
+longTest('no iteration starts while the repository does not answer, and none is repeated afterwards', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   worker(f, 'one');
@@ -249,17 +250,17 @@ async function latePublication(t: TestContext, moved: readonly string[]): Promis
   return { branch: f.git(`rev-parse refs/heads/ralph/${id}`), other };
 }
 
-test('a worker that was overtaken before it published leaves the branch alone', async (t) => {
+longTest('a worker that was overtaken before it published leaves the branch alone', async (t) => {
   const { branch, other } = await latePublication(t, ['refs/ralph', 'refs/heads/ralph']);
   assert.equal(branch, other);
 });
 
-test('control: without a newer checkpoint the worker publishes over the branch', async (t) => {
+longTest('control: without a newer checkpoint the worker publishes over the branch', async (t) => {
   const { branch, other } = await latePublication(t, ['refs/heads/ralph']);
   assert.notEqual(branch, other);
 });
 
-test('a loop says that the disk of its worker is full, and continues once it has room', async (t) => {
+longTest('a loop says that the disk of its worker is full, and continues once it has room', async (t) => {
   const f = await madeFleet(t);
   const bin = join(f.base, 'bin');
   mkdirSync(bin);
@@ -282,7 +283,7 @@ exec "${onPath('git', process.env) ?? 'git'}" "$@"
   assert.deepEqual([result.outcome, result.iterations], ['complete', 3], result.reason + one.said());
 });
 
-test('a server without room for more delays a loop and does not fail it', async (t) => {
+longTest('a server without room for more delays a loop and does not fail it', async (t) => {
   const f = await madeFleet(t);
   const id = f.add('jobs/a');
   const one = worker(f, 'one');

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { type PlanPlace, planPlace } from '../support/plan-place.ts';
-import { someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const PLAN = `# Plan
 
@@ -29,7 +29,8 @@ function assertOnceEach({ dir, git }: PlanPlace): void {
 }
 
 const ALL = ['before status', 'before add', 'after add', 'before commit', 'after commit', 'before rev-parse'];
-const MOMENTS = process.env['RALPH_STRESS_KILLS'] ? ALL : ['before add', 'before commit', 'after commit'];
+const IS_STRESS = IS_LONG || process.env['RALPH_STRESS_KILLS'] !== undefined;
+const MOMENTS = IS_STRESS ? ALL : ['before commit', 'after commit'];
 
 for (const moment of MOMENTS) {
   test(`a runner killed ${moment} of a task leaves no second commit and no second entry`, (t) => {
@@ -67,7 +68,7 @@ const PROVING = [
   'after commit',
 ];
 
-for (const moment of process.env['RALPH_STRESS_KILLS'] ? PROVING : ['after commit-tree', 'after commit']) {
+for (const moment of IS_STRESS ? PROVING : ['after commit-tree']) {
   test(`a runner killed ${moment} of a checked task leaves no second commit and no second entry`, (t) => {
     const p = checkedPlace(t, CHECK, null);
     assert.equal(p.run(moment).code, null, 'it was killed');
@@ -76,7 +77,7 @@ for (const moment of process.env['RALPH_STRESS_KILLS'] ? PROVING : ['after commi
   });
 }
 
-test('a runner killed while a task is checked as a commit leaves neither tick nor entry, and resumes', (t) => {
+longTest('a runner killed while a task is checked as a commit leaves neither tick nor entry, and resumes', (t) => {
   const p = checkedPlace(t, KILLS, null);
   writeFileSync(join(p.dir, '../kill'), 'done\n');
   assert.equal(p.run(null).code, null, 'it was killed');
@@ -86,7 +87,7 @@ test('a runner killed while a task is checked as a commit leaves neither tick no
   assertOnceEach(p);
 });
 
-for (const moment of ['after commit', 'in the check']) {
+for (const moment of someOf(['after commit', 'in the check'], 2)) {
   test(`a runner killed ${moment} of a commit that a hook changed leaves no commit that was not checked`, (t) => {
     const p = checkedPlace(t, KILLS, FORMATS);
     writeFileSync(join(p.dir, '../kill'), moment === 'in the check' ? 'done\nformatted\n' : 'never');
@@ -143,7 +144,7 @@ const LOSSES: Readonly<Record<string, (path: string) => void>> = {
   edited: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"proved":"', '"approved":"')),
 };
 
-for (const [how, lose] of someOf(Object.entries(LOSSES), 2))
+for (const [how, lose] of someOf(Object.entries(LOSSES), 4))
   test(`the record of a killed commit is ${how}: the resume names it and counts no commit`, (t) => {
     const p = checkedPlace(t, `${CHECK}! grep -rq formatted work\n`, REJECTED);
     assert.equal(p.run('after commit').code, null);

@@ -9,6 +9,7 @@ import { filesIn } from '../support/faults/a-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { type Fault, refuse, refuseAfterwards, withFaults, writeOnly } from '../support/faults/faulty-fs.ts';
 import type * as operations from '../support/faults/operations.ts';
+import { IS_LONG } from '../support/short-form.ts';
 import { CONTROLS, SITUATIONS, type Situation } from './support/whole.ts';
 
 const { directory, remove } = scratch('memory');
@@ -114,9 +115,9 @@ function mustSurface({ name, about }: Hit, code: string): boolean {
   return MUST_SURFACE.has(name) && !(name === 'renameSync' && about.endsWith('.lock'));
 }
 /** RALPH_STRESS_KILLS has the long form. */
-const isLong = process.env['RALPH_STRESS_KILLS'] !== undefined;
+const isLong = IS_LONG || process.env['RALPH_STRESS_KILLS'] !== undefined;
 /** A process is killed in place of every so many calls; a call that fails once and for good is tried at each. */
-const CRASH_STEP = isLong ? 1 : 3;
+const CRASH_STEP = isLong ? 1 : 7;
 /** EIO and EROFS are treated as ENOSPC is. */
 const CODES = isLong ? ['ENOSPC', 'EIO', 'EROFS', 'EACCES'] : ['ENOSPC', 'EACCES'];
 

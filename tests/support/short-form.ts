@@ -1,4 +1,4 @@
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 
 /** `npm run test:long` plays every case of long tables. */
 export const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
@@ -13,3 +13,12 @@ export function someOf<T>(cases: readonly T[], nth: number, first = 0): readonly
  * same kind in another driver.
  */
 export const longTest: typeof test = IS_LONG ? test : Object.assign(async () => {}, test);
+
+/** Registers tests like `test`; in the short form every `nth` of those that it is called with. */
+export function someTests(nth: number, first: number): (name: string, run: (t: TestContext) => Promise<void>) => void {
+  let at = 0;
+  return (name, run) => {
+    if (IS_LONG || at % nth === first % nth) test(name, run);
+    at += 1;
+  };
+}

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import type { Project } from '../../support/drive/drive-project.ts';
 import { type AgentTurn, EVERY_DRIVER, type Task } from '../../support/drive/every-driver.ts';
 import { commitFolder } from '../../support/git.ts';
-import { IS_LONG } from '../../support/short-form.ts';
+import { IS_LONG, someTests } from '../../support/short-form.ts';
 
 const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const PROMPT = '.claude/ralph/PROMPT.md';
@@ -48,7 +48,9 @@ const keepsBooks = writes({
   '.claude/context/memory/learnings.md': '- nothing\n',
 });
 
-for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
+// In the short form each case is played by one driver.
+for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
+  const some = someTests(3, nth);
   describe(`in the ${driver}`, () => {
     const places = [['in git', inGit] as const, ['without git', () => undefined] as const];
     // Files are compared in the same way in every driver: one of them shows it without git.
@@ -58,7 +60,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         prepare,
       });
 
-      test(`${where}, an agent that does nothing proves nothing with checks that passed before`, async (t) => {
+      some(`${where}, an agent that does nothing proves nothing with checks that passed before`, async (t) => {
         const { status, verified, proof, message } = await run(t, task(GREEN), [lazy]);
         assert.deepEqual([status, verified, proof], ['complete', false, 'none']);
         assert.match(
@@ -67,7 +69,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         );
       });
 
-      test(`${where}, a changed file makes it work that broke nothing`, async (t) => {
+      some(`${where}, a changed file makes it work that broke nothing`, async (t) => {
         const { status, verified, proof, message, turns } = await run(t, task(GREEN), [
           writes({ 'kept.txt': 'other\n' }),
         ]);
@@ -75,7 +77,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.match(message, /The checks passed before as well: they show that nothing broke\.$/);
       });
 
-      test(`${where}, the verdict names the tests that are gone or switched off`, async (t) => {
+      some(`${where}, the verdict names the tests that are gone or switched off`, async (t) => {
         const tap = (run: number, skipped: number): string =>
           `TAP version 13\n1..${run + skipped}\n# tests ${run + skipped}\n# suites 0\n# pass ${run}\n# fail 0\n# cancelled 0\n# skipped ${skipped}\n# todo 0\n`;
         const counted = task('validation: [{name: tests, run: cat tap.txt}]', { 'tap.txt': tap(6, 0) });
@@ -86,18 +88,18 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.doesNotMatch(more.message, /Tests of/, 'control');
       });
 
-      test(`${where}, a check that failed before and passes now proves the work`, async (t) => {
+      some(`${where}, a check that failed before and passes now proves the work`, async (t) => {
         const { status, verified, proof, message } = await run(t, task(RED), [writes({ 'made.txt': 'made\n' })]);
         assert.deepEqual([status, verified, proof], ['complete', true, 'red-to-green']);
         assert.match(message, /test -f made\.txt failed before the start and passes now\.$/);
       });
 
-      test(`${where}, the files in which a loop keeps its books are no work`, async (t) => {
+      some(`${where}, the files in which a loop keeps its books are no work`, async (t) => {
         const { verified, proof } = await run(t, task(GREEN), [keepsBooks]);
         assert.deepEqual([verified, proof], [false, 'none']);
       });
 
-      test(`${where}, what the checks write themselves is no work`, async (t) => {
+      some(`${where}, what the checks write themselves is no work`, async (t) => {
         const check = "validation: ['date +%N > report.txt; true']";
         const { verified, proof } = await run(t, task(check), [lazy]);
         assert.deepEqual([verified, proof], [false, 'none']);
@@ -105,7 +107,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.deepEqual([control.verified, control.proof], [true, 'still-green'], 'control');
       });
 
-      test(`${where}, work that was taken back is no work`, async (t) => {
+      some(`${where}, work that was taken back is no work`, async (t) => {
         const changes = writes({ 'kept.txt': 'other\n', 'new.txt': 'new\n' });
         const works: AgentTurn = (project) => `${changes(project)} no`;
         const takesBack: AgentTurn = ({ directory }) => {
@@ -117,7 +119,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.deepEqual([verified, proof], [false, 'none']);
       });
 
-      test(`${where}, a required output that was missing proves the work`, async (t) => {
+      some(`${where}, a required output that was missing proves the work`, async (t) => {
         const outputs = 'required_outputs: [report.md]';
         const { verified, proof } = await run(t, task(outputs), [writes({ 'report.md': 'Found it.\n' })]);
         assert.deepEqual([verified, proof], [true, 'red-to-green']);
@@ -125,19 +127,19 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.deepEqual([before.verified, before.proof], [false, 'none'], 'it existed before');
       });
 
-      test(`${where}, a loop that skips the baseline completes with an unknown one`, async (t) => {
+      some(`${where}, a loop that skips the baseline completes with an unknown one`, async (t) => {
         const { verified, proof, message } = await run(t, task(`${GREEN}\nbaseline: false`), [lazy]);
         assert.deepEqual([verified, proof], [true, 'green']);
         assert.match(message, /Whether the checks passed before the start is unknown\.$/);
       });
 
-      test(`${where}, a loop without checks proves nothing, whatever changed`, async (t) => {
+      some(`${where}, a loop without checks proves nothing, whatever changed`, async (t) => {
         const { verified, proof, message } = await run(t, task(''), [writes({ 'kept.txt': 'other\n' })]);
         assert.deepEqual([verified, proof], [false, 'none']);
         assert.match(message, /unverified: no checks are configured/);
       });
 
-      test(`${where}, an empty list of open questions proves nothing`, async (t) => {
+      some(`${where}, an empty list of open questions proves nothing`, async (t) => {
         const asks = 'completion_promise: ALL DONE\ncompletion_gate: required\nopen_questions: required';
         const answers = writes({ 'OPEN_QUESTIONS.md': '# P0\n' });
         const { status, verified, proof } = await run(t, task(asks), [
@@ -152,7 +154,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       prepare,
     });
 
-    test('committing what the user had left uncommitted is no work', async (t) => {
+    some('committing what the user had left uncommitted is no work', async (t) => {
       const task = inRepository((project) => {
         commitFolder(project.directory);
         appendFileSync(join(project.directory, 'kept.txt'), 'the user\n');
@@ -173,7 +175,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.deepEqual([control.verified, control.proof], [true, 'still-green'], 'control');
     });
 
-    test('a change in an untracked file of the user counts, and so does a commit of it', async (t) => {
+    some('a change in an untracked file of the user counts, and so does a commit of it', async (t) => {
       const task = inRepository((project) => {
         commitFolder(project.directory);
         writeFileSync(join(project.directory, 'mine.txt'), 'the user\n');
@@ -182,7 +184,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.equal(proof, 'still-green');
     });
 
-    test('work that git ignores is not seen in a prompt file, but in the folder of a task', async (t) => {
+    some('work that git ignores is not seen in a prompt file, but in the folder of a task', async (t) => {
       const prepare = inGit;
       const files = { '.gitignore': 'out/\njob/out/\n' };
       const ignored = await run(t, inRepository(prepare, files), [writes({ 'out/result.txt': 'x\n' })]);
@@ -197,7 +199,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.equal(seen.proof, 'still-green', seen.message);
     });
 
-    test('work in a submodule alone is a change of the project', async (t) => {
+    some('work in a submodule alone is a change of the project', async (t) => {
       const withModule = ({ directory }: Project): void => {
         const module = join(directory, '..', 'lib');
         mkdirSync(module);
@@ -219,20 +221,20 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.equal((await run(t, task, [lazy])).proof, 'none', 'control');
     });
 
-    test('tracked files in folders with the names of build results count', async (t) => {
+    some('tracked files in folders with the names of build results count', async (t) => {
       const { proof } = await run(t, inRepository(inGit, { 'build/rules.mk': 'all:\n' }), [
         writes({ 'build/rules.mk': 'all: x\n' }),
       ]);
       assert.equal(proof, 'still-green');
     });
 
-    test('a project without a commit yet compares its files all the same', async (t) => {
+    some('a project without a commit yet compares its files all the same', async (t) => {
       const prepare = (project: Project): void => git(project, 'init');
       assert.equal((await run(t, inRepository(prepare), [lazy])).proof, 'none');
       assert.equal((await run(t, inRepository(prepare), [writes({ 'kept.txt': 'x\n' })])).proof, 'still-green');
     });
 
-    test('each check runs once before the start, and acceptance commands not again for the first prompt', async (t) => {
+    some('each check runs once before the start, and acceptance commands not again for the first prompt', async (t) => {
       const count = (name: string): string => `echo ${name} >> "$COUNT"`;
       const job = `---
 commands:

@@ -7,6 +7,7 @@ import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts'
 import { looksUnchanged } from '../../../../src/state/snapshot/look.ts';
 import { isSameVersion, versionAt } from '../../../../src/state/snapshot/version.ts';
 import { aHook, type Project, put } from '../../../support/drive/drive-project.ts';
+import { someOf } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../../../support/snapshot/guarded-project.ts';
 import '../../../support/starts-processes.ts';
 
@@ -80,7 +81,7 @@ test('a change by a program that no rule knows is undone after its call', async 
   const project = aProtectedLoop(t);
   for (const [name, text] of Object.entries(PROGRAMS)) put(join(project.directory, name), text);
   const before = guarded(project);
-  for (const [nth, command] of UNSEEN.entries()) {
+  for (const [nth, command] of someOf(UNSEEN, 4).entries()) {
     const payload = { tool_name: 'Bash', tool_input: { command }, tool_use_id: `call-${nth}`, cwd: project.directory };
     const asked = await preToolUse(aHook(project, 'PreToolUse', payload));
     assert.notEqual(asked?.hookSpecificOutput?.permissionDecision, 'deny', command);

@@ -2,8 +2,9 @@ import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { type AgentTurn, assertRefused, EVERY_DRIVER, type Task } from '../../../support/drive/every-driver.ts';
+import { someTests } from '../../../support/short-form.ts';
 
 const TASK = '.ralph/site/task.md';
 
@@ -38,26 +39,28 @@ const works =
     return turn(project);
   };
 
-for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
+// In the short form each case is played by one driver.
+for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
+  const some = someTests(3, nth);
   describe(`in the ${driver}, a checklist`, () => {
-    test('is complete at the first honest claim', async (t) => {
+    some('is complete at the first honest claim', async (t) => {
       const became = await run(t, checklist(...THREE), [works(checksAll)]);
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
     });
 
-    test('whose boxes are checked without any work completes unverified', async (t) => {
+    some('whose boxes are checked without any work completes unverified', async (t) => {
       const became = await run(t, checklist(...THREE), [checksAll]);
       assert.deepEqual([became.status, became.verified, became.proof], ['complete', false, 'none']);
     });
 
-    test('whose items have marks that are no x is not complete', async (t) => {
+    some('whose items have marks that are no x is not complete', async (t) => {
       const task = checklist('[ ] First', '[~] Second', '[-] Third');
       const became = await run(t, task, [checksAll]);
       assertRefused(became);
       assert.match(became.prompts[0] ?? '', /Checklist: 1 of 3\n\nNext:\n- Second/);
     });
 
-    test('whose item goes from open to another mark has lost none', async (t) => {
+    some('whose item goes from open to another mark has lost none', async (t) => {
       const marks = edits((text) => text.replace('- [ ] Test', '- [~] Test'));
       const became = await run(t, checklist(...THREE), [marks, checksAll]);
       assertRefused(became);
@@ -65,18 +68,18 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.match(became.prompts[0] ?? '', /Checklist: 0 of 3/);
     });
 
-    test('that was replaced by another one is not complete, and its items are named', async (t) => {
+    some('that was replaced by another one is not complete, and its items are named', async (t) => {
       const became = await run(t, checklist(...THREE), [writes(list('[x] a', '[x] b', '[x] c'))]);
       assertRefused(became);
       for (const item of THREE) assert.ok(became.prompts[0]?.includes(`- ${item.slice(4)}`), item);
     });
 
-    test('whose items were merged into one is not complete', async (t) => {
+    some('whose items were merged into one is not complete', async (t) => {
       const merged = writes(list('[x] Write the parser, test the parser, document the parser'));
       assertRefused(await run(t, checklist(...THREE), [merged]));
     });
 
-    test('is complete once its lost items are back, one of them checked with a reason', async (t) => {
+    some('is complete once its lost items are back, one of them checked with a reason', async (t) => {
       const loses = writes(list('[x] Write the parser'));
       const restores = edits(
         (text) => `${text}- [x] **Test the parser**: not needed, the compiler does\n- [x] Document the parser\n`,
@@ -85,7 +88,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 2]);
     });
 
-    test('is held by an item that was added later and then deleted', async (t) => {
+    some('is held by an item that was added later and then deleted', async (t) => {
       const adds = edits((text) => `${text}- [ ] Fix the leak\n`);
       const drops = edits((text) => text.replace('- [ ] Fix the leak\n', '').replaceAll('- [ ]', '- [x]'));
       const became = await run(t, checklist(...THREE), [adds, drops]);
@@ -94,7 +97,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
     });
 
     for (const broken of ['[] Fix the leak', '[ x ] Fix the leak', '[ ]Fix the leak']) {
-      test(`is held by "- ${broken}", which looks like an item and is none`, async (t) => {
+      some(`is held by "- ${broken}", which looks like an item and is none`, async (t) => {
         const adds = edits((text) => `${text}- ${broken}\n`.replaceAll('- [ ] ', '- [x] '));
         const became = await run(t, checklist(...THREE), [adds]);
         assertRefused(became);
@@ -102,7 +105,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       });
     }
 
-    test('with open items refuses a promise, and names them', async (t) => {
+    some('with open items refuses a promise, and names them', async (t) => {
       const promised = list(...THREE).replace('max_it', 'completion_promise: DONE\ncompletion_gate: optional\nmax_it');
       const task: Task = { path: TASK, files: { [TASK]: promised } };
       const became = await run(t, task, [() => 'All done.\n\n<promise>DONE</promise>']);
@@ -118,7 +121,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         (path: string) => writeFileSync(path, readFileSync(path, 'utf8').replace(/"items":\[[^\]]*\]/, '"items":[]')),
       ],
     ] as const)
-      test(`is never complete once the record of its items was ${what}`, async (t) => {
+      some(`is never complete once the record of its items was ${what}`, async (t) => {
         let message = '';
         const became = run(t, checklist(...THREE), [
           (project) => {
@@ -137,7 +140,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         assert.notEqual(status, 'complete', message);
       });
 
-    test('cannot be forgotten by rewriting the state in the project', async (t) => {
+    some('cannot be forgotten by rewriting the state in the project', async (t) => {
       const loses: AgentTurn = (project) => {
         writeFileSync(join(project.directory, TASK), list('[x] Write the parser'));
         const path = project.files.state;

@@ -2,9 +2,10 @@ import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { put } from '../../../support/drive/drive-project.ts';
 import { type AgentTurn, assertRefused, EVERY_DRIVER, type Task } from '../../../support/drive/every-driver.ts';
+import { someTests } from '../../../support/short-form.ts';
 
 const PROMPT = '.claude/ralph/PROMPT.md';
 const LOG = '.ralph/findings.md';
@@ -32,9 +33,11 @@ const works =
     return 'Found something.';
   };
 
-for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
+// In the short form each case is played by one driver.
+for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
+  const some = someTests(3, nth);
   describe(`in the ${driver}, a findings log`, () => {
-    test('with every finding fixed is accepted at the first claim', async (t) => {
+    some('with every finding fixed is accepted at the first claim', async (t) => {
       const fixed: AgentTurn = (place) => {
         put(join(place.directory, 'src/token.js'), 'fixed\n');
         return claims(TWO.replaceAll('OPEN', 'FIXED_THIS_ITERATION'))(place);
@@ -43,7 +46,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
     });
 
-    test('may lose a finding that was seen fixed', async (t) => {
+    some('may lose a finding that was seen fixed', async (t) => {
       const turns = [works(TWO.replaceAll('OPEN', 'FIXED')), claims('# Findings\n\nNo open findings.\n')];
       assert.equal((await run(t, audit(TWO), turns)).status, 'complete');
     });
@@ -57,14 +60,14 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       ['hidden in a comment', `<!--\n${TWO}\n-->\n`],
       ['hidden in a fence', `\`\`\`\n${TWO}\n\`\`\`\n`],
     ] as const) {
-      test(`that was ${what} holds the claim, and names what was open`, async (t) => {
+      some(`that was ${what} holds the claim, and names what was open`, async (t) => {
         const became = await run(t, audit(TWO), [claims(log)]);
         assertRefused(became);
         assert.match(became.prompts[0] ?? '', /2 entries were open[^\n]*"F1 Token in a log", "F2 Long line"/);
       });
     }
 
-    test('that was moved or deleted holds the claim', async (t) => {
+    some('that was moved or deleted holds the claim', async (t) => {
       const moves: AgentTurn = ({ directory }) => {
         if (existsSync(join(directory, LOG))) renameSync(join(directory, LOG), join(directory, 'done.md'));
         return DONE;
@@ -76,19 +79,19 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       for (const turn of [moves, deletes]) assertRefused(await run(t, audit(TWO), [turn]));
     });
 
-    test('that was begun in the loop is kept in mind like one of the start', async (t) => {
+    some('that was begun in the loop is kept in mind like one of the start', async (t) => {
       const became = await run(t, audit(null), [works(TWO), claims('')]);
       assertRefused(became);
       assert.match(became.prompts[0] ?? '', /The findings log has 2 open findings\./);
     });
 
-    test('with text that no entry can be read from is unavailable, never empty', async (t) => {
+    some('with text that no entry can be read from is unavailable, never empty', async (t) => {
       const became = await run(t, audit(null), [claims('# Findings\n\nThe token is printed in src/a.ts.\n')]);
       assertRefused(became);
       assert.match(became.prompts[0] ?? '', /has text, but no finding in it can be read/);
     });
 
-    test('of an older installation is read where the default one is missing', async (t) => {
+    some('of an older installation is read where the default one is missing', async (t) => {
       const former = '.claude/ralph/findings.md';
       assertRefused(await run(t, audit(TWO, former), [() => DONE]));
       const fixed = claims(TWO.replaceAll('OPEN', 'FIXED'), former);

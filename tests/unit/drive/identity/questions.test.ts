@@ -2,9 +2,10 @@ import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { put } from '../../../support/drive/drive-project.ts';
 import { type AgentTurn, assertRefused, EVERY_DRIVER, type Task } from '../../../support/drive/every-driver.ts';
+import { someTests } from '../../../support/short-form.ts';
 
 const QUESTIONS = 'job/OPEN_QUESTIONS.md';
 const DONE = 'Done.\n\n<promise>DONE</promise>';
@@ -26,7 +27,9 @@ const claims =
     return DONE;
   };
 
-for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
+// In the short form each case is played by one driver.
+for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
+  const some = someTests(3, nth);
   describe(`in the ${driver}, questions`, () => {
     for (const [where, answered] of [
       ['behind them', '## P0\n\n- [x] Which store? Postgres.\n\n## P1\n\n- [x] Which port? – 8080\n'],
@@ -36,7 +39,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
         '## P0\n\n## P1\n\n## Answered\n\n- [x] Which store? Postgres\n- [x] **Which port?** 8080\n',
       ],
     ] as const) {
-      test(`with answers ${where} are accepted at the first claim`, async (t) => {
+      some(`with answers ${where} are accepted at the first claim`, async (t) => {
         const became = await run(t, task(P0), [claims(answered)]);
         assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 1]);
       });
@@ -54,14 +57,14 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       ['checked without an answer', P0.replaceAll('[ ]', '[x]'), /Checked without an answer[^\n]*"Which store\?"/],
       ['reworded', '## P0\n\n- [x] Nothing open\n- [x] Nothing else\n', /2 entries were open/],
     ] as const) {
-      test(`that were ${what} hold the claim`, async (t) => {
+      some(`that were ${what} hold the claim`, async (t) => {
         const became = await run(t, task(P0), [claims(text)]);
         assertRefused(became);
         assert.match(became.prompts[0] ?? '', said);
       });
     }
 
-    test('in a file that is gone hold the claim, even if it is optional', async (t) => {
+    some('in a file that is gone hold the claim, even if it is optional', async (t) => {
       const deletes: AgentTurn = ({ directory }) => {
         rmSync(join(directory, QUESTIONS), { force: true });
         return DONE;
@@ -70,7 +73,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.equal((await run(t, task(null), [deletes])).status, 'complete');
     });
 
-    test('below headings of no priority are unavailable, never none', async (t) => {
+    some('below headings of no priority are unavailable, never none', async (t) => {
       const became = await run(t, task(null), [claims('## Critical\n\n- [ ] Which store?\n')]);
       assertRefused(became);
       assert.match(became.prompts[0] ?? '', /no heading that begins with P0 or P1/);
@@ -84,7 +87,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       return { ...made, files: { ...made.files, ...files } };
     };
 
-    test('that was written is accepted', async (t) => {
+    some('that was written is accepted', async (t) => {
       const writes: AgentTurn = ({ directory }) => {
         put(join(directory, 'job/REPORT.md'), 'All is well.\n');
         return DONE;
@@ -93,7 +96,7 @@ for (const [driver, run] of Object.entries(EVERY_DRIVER)) {
       assert.deepEqual([became.status, became.verified], ['complete', true]);
     });
 
-    test('that is missing, empty, blank or an empty folder holds the claim', async (t) => {
+    some('that is missing, empty, blank or an empty folder holds the claim', async (t) => {
       for (const path of ['', 'job/REPORT.md', 'job/REPORT.md/', 'job/REPORT.md/a.txt'])
         assertRefused(
           await run(t, output(), [
