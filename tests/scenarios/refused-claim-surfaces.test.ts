@@ -10,6 +10,22 @@ const NAMED =
 
 const PACKAGE = (name: string): string => JSON.stringify({ name, version: '1.0.0', scripts: { test: 'node --test' } });
 
+/** A line of the failed check's raw output, and how often a surface has it: once for each claim that it tells about. */
+const RAW = /(?:#|ℹ) fail 1\b/g;
+const RAW_LINES: Readonly<Record<string, number>> = {
+  'the screen': 2,
+  'the end on the screen': 2,
+  explain: 2,
+  'the claim in explain': 2,
+  logs: 2,
+  status: 0,
+  'the checks in status': 0,
+  'status --json': 1,
+  'the prompt': 1,
+  'the report': 2,
+  'the notification': 0,
+};
+
 /** Where a reader meets the refused claim: its text, from the line where the claim, or the end of the loop, is told. */
 test('every screen names the failed test of a refused claim in the first two lines about it', (t) => {
   const p = project(t);
@@ -56,6 +72,8 @@ test('sum adds up', () => require('node:assert').equal(1 + 1, 2));
       .join('\n');
     assert.match(first, NAMED, `${where}: ${first.slice(0, 2_000)}`);
   }
+  const rawLines = Object.entries(surfaces).map(([where, [text]]) => [where, [...text.matchAll(RAW)].length]);
+  assert.deepEqual(Object.fromEntries(rawLines), RAW_LINES);
   // Control: the package that passes is no part of what is shown first.
   assert.doesNotMatch(run.stdout.slice(0, run.stdout.indexOf('139.5 !== 139')), /# fail 0/);
 });

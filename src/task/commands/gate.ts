@@ -201,9 +201,12 @@ function verdict(
   }
 }
 
-/** Returns whether a package manager ran nothing: at most it tells how many packages it has looked at. */
+/** Lines that a package manager writes without running anything: how many packages it has looked at, and warnings. */
+const IDLE_LINE = /^(?:|Scope: .*|npm (?:warn|WARN|notice)\b.*| ?WARN .*)$/;
+
+/** Returns whether a package manager ran nothing. */
 function isEmpty(printed: string): boolean {
-  return printed.split('\n').every((line) => line === '' || /^Scope: /.test(line));
+  return printed.split('\n').every((line) => IDLE_LINE.test(line));
 }
 
 function changedText(what: string): string {

@@ -10,12 +10,20 @@ const ROUTINE = new Set(['loop.started', 'loop.resumed']);
 /** Returns one line about a decision: its message, or its other facts. */
 export function detail(event: Entry): string {
   if (ROUTINE.has(text(event['type']))) return factsText(event, (key) => key === 'why');
+  if (event['type'] === 'completion.rejected') return reasonsOf(event).map(firstLine).join('; ').slice(0, 4_000);
   if (typeof event['message'] === 'string') return event['message'].slice(0, MOST_WORDS);
   return factsText(event, (key) => !NO_DETAIL.test(key)).slice(0, 4_000);
 }
 
-export function reasonOf(value: unknown): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : text(value);
+/** Returns why a claim was rejected: a text for each result, with the output of the check below its first line. */
+export function reasonsOf(event: Entry): string[] {
+  const reasons = event['reasons'];
+  const list: readonly unknown[] = Array.isArray(reasons) ? reasons : [];
+  return list.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : text(value)));
+}
+
+export function firstLine(of: string): string {
+  return of.split('\n', 1)[0] ?? '';
 }
 
 export function text(value: unknown): string {

@@ -2,7 +2,7 @@ import { fieldsOf, textOrNull } from '../../claude/fields.ts';
 import { pausedText } from '../../engine/messages.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { breakerLevel } from './breaker-level.ts';
-import { detail, MOST_WORDS, mapTexts, numberOf, reasonOf, text } from './event-text.ts';
+import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
 import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
@@ -59,7 +59,7 @@ export class LoopHistory {
         firstFailed: known?.failed ?? null,
         firstPassed: known?.passed ?? null,
         last: last?.outcome ?? null,
-        tail: last?.tail ?? '',
+        why: firstLine(last?.tail ?? ''),
       };
     });
   }
@@ -196,7 +196,13 @@ export class LoopHistory {
         const claimed = this.iterations.at(-1);
         if (claimed !== undefined) {
           claimed.outcome = 'rejected';
-          if (Array.isArray(event['reasons'])) addAll(claimed.reasons, event['reasons'].map(reasonOf));
+          // The output of a check is shown with its result, and nowhere else.
+          const hasOutput = (reason: string): boolean =>
+            claimed.checks.some(({ name, tail }) => tail !== '' && reason.startsWith(`${name}: `));
+          addAll(
+            claimed.reasons,
+            reasonsOf(event).map((reason) => (hasOutput(reason) ? firstLine(reason) : reason)),
+          );
         }
         break;
       }

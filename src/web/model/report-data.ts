@@ -101,7 +101,8 @@ export interface CheckSummary {
   readonly firstFailed: number | null;
   readonly firstPassed: number | null;
   readonly last: string | null;
-  readonly tail: string;
+  /** First line of the last result. */
+  readonly why: string;
 }
 
 export interface Limit {

@@ -106,11 +106,11 @@ function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; read
 }
 
 function CheckRow({ check }: { readonly check: CheckSummary }) {
-  const { name, run, before, last, runs, firstFailed, firstPassed, tail } = check;
+  const { name, run, before, last, runs, firstFailed, firstPassed, why } = check;
   const good = last === null ? null : last === 'ok';
   return html`<tr>
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
-      ${good === false && tail !== '' && html`<br />${oneLine(tail.split('\n', 1)[0] ?? '')}`}</td>
+      ${good === false && why !== '' && html`<br />${oneLine(why)}`}</td>
     <td data-label="Before the start:">${before === null ? '–' : html`<${Mark} good=${before === 'passed'} label=${before} />`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number" data-label="Runs:">${runs}</td>

@@ -62,7 +62,9 @@ test('a call beyond those that are kept one by one is counted once', () => {
 });
 
 test('checks belong to the iteration whose claim they judged, and one that never ran is named', () => {
-  const failed = { name: 'tests', run: 'npm test', outcome: 'failed', tail: 'exit code 1.' };
+  const failed = { name: 'tests', run: 'npm test', outcome: 'failed', tail: 'exit code 1.\n# fail 1\nraw' };
+  // The second reason has no result of its own, so that it is shown in full.
+  const reasons = ['tests: exit code 1.\n# fail 1\nraw', 'integration: two files conflict\na.ts'];
   const history = historyOf(
     [
       'loop.started',
@@ -79,7 +81,7 @@ test('checks belong to the iteration whose claim they judged, and one that never
     ended(1, { claimed: true }),
     ['completion.claimed'],
     ['check.ran', failed],
-    ['completion.rejected', { reasons: ['tests: exit code 1.'] }],
+    ['completion.rejected', { reasons }],
     ['agent.text', { text: 'now' }],
     ended(2, { claimed: true }),
     ['check.ran', { ...failed, outcome: 'ok', tail: 'exit code 0.' }],
@@ -88,10 +90,13 @@ test('checks belong to the iteration whose claim they judged, and one that never
   assert.deepEqual(
     history.iterations.map(({ outcome, reasons, said, checks }) => [outcome, reasons, said, checks.length]),
     [
-      ['rejected', ['tests: exit code 1.'], 'done', 1],
+      ['rejected', ['tests: exit code 1.', reasons[1]], 'done', 1],
       ['complete', [], 'now', 1],
     ],
   );
+  assert.equal(JSON.stringify(history).split('# fail 1').length - 1, 1, 'the output of a check is kept once');
+  const rejected = history.decisions.find(({ type }) => type === 'completion.rejected');
+  assert.equal(rejected?.text, 'tests: exit code 1.; integration: two files conflict');
   assert.deepEqual(
     history
       .checks()
