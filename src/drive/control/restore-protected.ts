@@ -11,6 +11,7 @@ import { type Examined, type ExamineOptions, examine } from '../../state/snapsho
 import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
+  adoptOwn,
   adoptVersions,
   type FileChange,
   readSnapshot,
@@ -120,15 +121,17 @@ export function restoreProtected(context: ProtectionContext, request: Protection
   const { files, env, now } = context;
   const { state, contract, found, depth, mayBeAgents } = request;
   return withSnapshotLock(files, () => {
-    const before = provedSnapshot(files, contract);
-    if (before === null) return null;
+    const proved = provedSnapshot(files, contract);
+    if (proved === null) return null;
+    const watch = watchOf(files, contract, env);
+    const { protect, isOutside, isKept } = watch;
     const done: Restored<Cause>[] = [];
     const record = (restored: Restored<Cause>): void => {
       recordRestored(files, state, restored);
       done.push(restored);
     };
-    const { protect, isOutside, isKept } = watchOf(files, contract, env);
-    finishRestore<Cause>(files, before, { isOutside, record });
+    finishRestore<Cause>(files, proved, { isOutside, record });
+    const before = adoptOwn(files, proved, watch);
     const isSame = sameSettings(files, contract, before.own);
     const placeholders = placeholdersOf(files, contract);
     const examined = examine(files, before, { protect, depth, isSame, ...(placeholders && { placeholders }) });

@@ -2,6 +2,8 @@ import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { digest } from '../../text/digest.ts';
 import { evidenceBytes, evidenceLost } from '../evidence/lost.ts';
+import { realPathOf } from '../files/regular-file.ts';
+import { runningBundle } from '../process/program.ts';
 
 /** Number of files whose stamps a look compares; others are examined at the end of a turn and before a verification. */
 export const LOOK_FILES = 5000;
@@ -27,15 +29,15 @@ interface Look {
 }
 
 /**
- * Returns whether all watched files have the stamps of the last examination; null if nothing is watched. A program can set a
- * file's modification time but not its change time. Runs around every tool call, so it reads one file and calls lstat, and
+ * Returns whether all watched files have the stamps of the last examination, and this program's own file is one of them; null
+ * if nothing is watched. A program can set a file's modification time but not its change time. Runs around every tool call, so it reads one file and calls lstat, and
  * nothing else.
  */
 export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): boolean | null {
   const look = readLook(path);
   if (look === null) return null;
   const { paths, stamps, quick } = look;
-  if (!isOf(path, look)) return false;
+  if (!isOf(path, look) || !watchesThisProgram(paths)) return false;
   const count = which === 'all' ? paths.length : quick;
   const isLong = count >= LONG_LOOK;
   if (isLong) setFlagsFromString('--no-opt');
@@ -59,6 +61,13 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
 /** Returns whether the stamps are those of this loop: the second one is that of the snapshot beside them. */
 function isOf(path: string, { paths }: Look): boolean {
   return paths[1] === path.replace(/look$/, 'json');
+}
+
+/** Returns whether the running build is watched: an update moves it to another folder while a loop lives. */
+function watchesThisProgram(paths: readonly string[]): boolean {
+  if (runningBundle() === null) return true;
+  const script = process.argv[1] ?? '';
+  return paths.includes(script) || paths.includes(realPathOf(script) ?? '');
 }
 
 /** Reads the stamps; null if there are none, or a crash tore the file. */

@@ -155,6 +155,17 @@ export function adoptVersions(
   return next;
 }
 
+/** Adds files of the loop's own that have appeared since the snapshot was taken: those of a newer build of this program. */
+export function adoptOwn(
+  files: LoopFiles,
+  snapshot: Snapshot,
+  { own, isKept }: Pick<Watch, 'own' | 'isKept'>,
+): Snapshot {
+  const added = own.filter((path) => snapshot.files[path] === undefined);
+  if (added.length === 0) return snapshot;
+  return adoptVersions(files, { ...snapshot, own: [...snapshot.own, ...added] }, added, [], isKept);
+}
+
 /** Returns the kept content of a version; null if it was not kept, is damaged or missing. */
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
   const { offset, size, hash } = version;

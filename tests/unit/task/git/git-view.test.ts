@@ -1,6 +1,6 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import {
+import fs, {
   appendFileSync,
   cpSync,
   existsSync,
@@ -11,6 +11,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { EvidenceOf } from '../../../../src/state/evidence/entries.ts';
@@ -174,6 +175,81 @@ test('a view whose writer was killed before it was recorded is the former one', 
   storeGitView(p.files, 'loop-1', view(p.files, p.contract).pins, view(p.files, p.contract));
   assert.equal(readdirSync(p.files.gitViews).length, 1, 'the next one removes what was left');
   assert.equal(await p.status(), '? new.ts\0');
+});
+
+const CHANGING = [
+  'copyFileSync',
+  'mkdirSync',
+  'openSync',
+  'renameSync',
+  'rmSync',
+  'unlinkSync',
+  'writeFileSync',
+] as const;
+
+/** Does `work` until its n-th call that changes the disk, from which on nothing is changed. Returns whether that call came. */
+function cutAt(n: number, work: () => void): boolean {
+  const originals = CHANGING.map((name) => [name, fs[name]] as const);
+  let calls = 0;
+  for (const [name, original] of originals) {
+    const replaced = (...given: unknown[]): unknown => {
+      const reads = name === 'openSync' && given[1] === 'r';
+      // A killed process holds no lock.
+      const counts = !reads && !String(given[0]).includes('.lock');
+      if (counts) calls += 1;
+      if (counts && calls >= n) throw new Error('killed');
+      return (original as (...all: unknown[]) => unknown)(...given);
+    };
+    Object.assign(fs, { [name]: replaced });
+  }
+  syncBuiltinESMExports();
+  try {
+    work();
+  } catch (error) {
+    assert.equal((error as Error).message, 'killed');
+  } finally {
+    Object.assign(fs, Object.fromEntries(originals));
+    syncBuiltinESMExports();
+  }
+  return calls >= n;
+}
+
+test('after a kill at any point of storing a view the old or the new one is whole, and none is in between', async (t) => {
+  const p = await place(t);
+  const { pins } = view(p.files, p.contract);
+  const exclude = Object.keys(pins.texts).find((name) => name.endsWith('exclude')) ?? '';
+  const newer = { ...pins, texts: { ...pins.texts, [exclude]: '*.newer\n' } };
+  const saved = emptyFolder(t);
+  cpSync(p.files.outsideDir, saved, { recursive: true });
+  const found = (): string => {
+    try {
+      return view(p.files, p.contract).pins.texts[exclude] === '*.newer\n' ? 'new' : 'old';
+    } catch (error) {
+      return `lost: ${lostBy(error)?.path ?? String(error)}`;
+    }
+  };
+  const outcomes = (store: () => void): string[] => {
+    const all: string[] = [];
+    for (let n = 1; ; n += 1) {
+      rmSync(p.files.outsideDir, { recursive: true });
+      cpSync(saved, p.files.outsideDir, { recursive: true });
+      const isCut = cutAt(n, store);
+      all.push(found());
+      if (!isCut) return all;
+    }
+  };
+  const stored = outcomes(() => storeGitView(p.files, 'loop-1', newer, view(p.files, p.contract)));
+  assert.ok(stored.length > 20, String(stored.length));
+  assert.deepEqual([...new Set(stored)], ['old', 'new']);
+  const removed = outcomes(() => storeGitView(p.files, 'loop-1', null, null));
+  assert.deepEqual([...new Set(removed)], ['old', `lost: ${p.files.evidence}`], 'never read as a loop without a view');
+  const inPlace = outcomes(() => {
+    const record = JSON.parse(readFileSync(p.files.gitView, 'utf8')) as { folder: string };
+    const folder = join(p.files.gitViews, record.folder);
+    fs.writeFileSync(join(folder, exclude), newer.texts[exclude] ?? '');
+    fs.writeFileSync(p.files.gitView, JSON.stringify({ ...record, pins: newer }));
+  });
+  assert.match(inPlace[1] ?? '', /^lost: .*exclude$/, 'control: a view that is changed in place');
 });
 
 test('a resumed loop keeps its index, and one without a view has none', async (t) => {
