@@ -46,7 +46,7 @@ export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
   };
 }
 
-/** Returns the state with the kept time in which its loop was stopped: a longer one, which somebody wrote, would extend max_time. */
+/** Returns the state with the recorded time in which its loop was stopped: a longer, forged one would extend max_time. */
 export function withStoppedTime<S extends StoppedTime & { readonly loopId: string }>(state: S, kept: S | Counters): S {
   const { stoppedMs, stoppedUntil, ...rest } = state;
   if (kept.loopId !== state.loopId || (stoppedMs === kept.stoppedMs && stoppedUntil === kept.stoppedUntil))

@@ -64,7 +64,7 @@ export function keepCounters(
 
 /**
  * Stores the time in which a loop was stopped before the state that has it: a kill in between loses no time, since time that
- * was added is not added again, and a state with more than the counters is one that somebody wrote.
+ * was added is not added again. A state with more time than the counters was therefore forged.
  */
 export function keepStoppedTime(files: LoopFiles, state: LoopState, stored: Counters | null): void {
   if (stored === null) return;

@@ -31,8 +31,8 @@ import { runTask } from './run-task.ts';
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {
   const { projectDir, env, values, err } = context;
   const resumes = values['resume'] === true;
-  const isAnew = !resumes && values['fresh'] === true;
-  const former = isAnew ? findBatch(projectDir, env) : readBatch(projectDir, env);
+  const isFresh = !resumes && values['fresh'] === true;
+  const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
   const known = former instanceof RalphError ? null : former;
   if (known !== null) refuseRunning(known);
   const problems: string[] = [];

@@ -6,7 +6,7 @@ import { printable } from '../../term/format.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Time after which a user at a terminal is told what takes so long. */
+/** Time after which a user at a terminal sees what the command is waiting for. */
 const LONG_MS = 2_000;
 
 /** Exit code of a command whose checks Ctrl+C ended. */

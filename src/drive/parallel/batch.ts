@@ -115,7 +115,7 @@ export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | n
   return found;
 }
 
-/** Reads it for a run that is begun anew instead: the error says why the record is not to be believed. */
+/** Reads the record for a run that replaces it; the error says why the record cannot be trusted. */
 export function findBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | RalphError | null {
   const files = loopFiles(projectDir, null, env);
   try {
@@ -145,7 +145,7 @@ export function writeBatch(projectDir: string, env: NodeJS.ProcessEnv, record: O
 /** Marks the run as driven until now, for a resume after a kill. */
 export function touchBatch(projectDir: string, env: NodeJS.ProcessEnv): void {
   const [{ batch: path }, now] = [loopFiles(projectDir, null, env), new Date()];
-  // Removed by somebody: the next change writes it again.
+  // If the user removed it, the next change writes it again.
   if (existsSync(path)) utimesSync(path, now, now);
 }
 

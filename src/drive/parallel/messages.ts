@@ -1,7 +1,7 @@
 import { counted } from '../../engine/messages.ts';
 import { advise, type Message } from '../../text/message.ts';
 
-const ANEW = ['Begin the run anew', 'run TASK...', { fresh: true }] as const;
+const FRESH = ['Start the run again from the beginning', 'run TASK...', { fresh: true }] as const;
 
 /** Messages about loops that run side by side. */
 export const PARALLEL_TEXTS = {
@@ -19,9 +19,9 @@ export const PARALLEL_TEXTS = {
     `process ${pid} is running tasks of this project side by side. Wait for it, or stop it with Ctrl+C in its terminal.`,
   left: (tasks: readonly string[]): string =>
     `${counted(tasks.length, 'task')} of the last run ${tasks.length === 1 ? 'has' : 'have'} not ended (${tasks.join(', ')}).`,
-  noRecord: (path: string): Message => advise(`${path} is not a record of a parallel run.`, ...ANEW),
+  noRecord: (path: string): Message => advise(`${path} is not a record of a parallel run.`, ...FRESH),
   lost: (what: string): Message =>
-    advise(`the record of the parallel run is lost: ${what}. Its worktrees stay in .ralph/worktrees.`, ...ANEW),
+    advise(`the record of the parallel run is lost: ${what}. Its worktrees stay in .ralph/worktrees.`, ...FRESH),
   nothingLeft: 'there is no parallel run to resume here.',
   otherTasks: '--resume continues the tasks of the interrupted run and takes no task names.',
   integrateWord: (value: string): string => `--integrate ${value}: use none, merge, rebase or pr.`,

@@ -131,7 +131,7 @@ function tasksWithoutChange(tasks: PlanFile['tasks']): string[] {
 
 /**
  * Returns the results of the checks at the commit from which a task begins: those of the task that was committed last, or of
- * the loop's start. Undefined if they are unknown: somebody else has committed since.
+ * the loop's start. Undefined if they are unknown, because another process has committed since.
  */
 function baselineNow(
   { contract }: PlanPlace,

@@ -36,7 +36,7 @@ export function renewEvidence(
 ): Operated {
   return operate(files, env, at, (state) => {
     if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
-    const contract = contractOf(files, state) ?? contractAnew(files, env, at, bundleDir, state);
+    const contract = contractOf(files, state) ?? newContract(files, env, at, bundleDir, state);
     if (pins === null && contract.policy.plan !== undefined) throw new RalphError('refused', START_TEXTS.noGitSettings);
     recordNotice(files, state, { at, kind: 'evidence', text: START_TEXTS.newStart('') });
     storeProtected(files, contract, env);
@@ -65,7 +65,7 @@ function contractOf(files: LoopFiles, state: LoopState): Contract | null {
   }
 }
 
-function contractAnew(
+function newContract(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
   at: string,

@@ -320,7 +320,7 @@ function nameProject(files: LoopFiles, at: string): void {
   orLogged(files, at, 'start', () => writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600));
 }
 
-/** Returns a warning if another live loop of the folder protects other files, which it restores whoever changed them; or null. */
+/** Returns a warning if another live loop of the folder protects other files, which it restores after any change; or null. */
 function otherLoopWarning(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string | null {
   const { projectDir } = files;
   const ours = contract.guardrails.protectedFiles;

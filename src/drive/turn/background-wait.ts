@@ -16,7 +16,7 @@ interface WaitedWork {
   readonly message: string;
   /** Commands of the shells that run; null for other work. */
   readonly commands: readonly (string | null)[];
-  /** Called at each begin of the wait with what the user is told, and its length. */
+  /** Called when each wait begins, with the text for the user and the length of the wait. */
   readonly tell: (text: string, waitMs: number) => void;
 }
 

@@ -124,7 +124,7 @@ export function isData(words: readonly string[]): boolean {
   return DATA.has(words[0] ?? '');
 }
 
-/** Returns whether the command is told to read its input only: a dry run, a check of a configuration. */
+/** Returns whether the options make the command only read its input: a dry run, a check of a configuration. */
 export function isDryRun(words: readonly string[]): boolean {
   return words.some((word, at) => {
     const reads = READS_WITH[word.slice(word.lastIndexOf('/') + 1)];
