@@ -2,7 +2,7 @@ import { readStdin } from '../src/claude/hook-io/stdio.ts';
 import { printStatusLine } from '../src/drive/status/status-line.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
-import { jsonOrNull } from '../src/text/or-else.ts';
+import { jsonOrNull } from '../src/text/json-or-null.ts';
 
 /** A program of its own: the client runs it every second, and loading the command line would be half of its time. */
 const STDIN_LIMIT = 4 * 1024 * 1024;

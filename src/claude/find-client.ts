@@ -1,10 +1,9 @@
-import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { isAbsolute, join } from 'node:path';
 import { sandboxProblem } from '../sandbox/bubblewrap.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../sandbox/messages.ts';
 import { isExecutable, onPath } from '../state/process/find-program.ts';
 import { nullIfRefused, RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
 import { atLeast } from '../text/version.ts';
 
 /** Oldest supported client. Hooks of older ones do not know their client's process. */
@@ -55,9 +54,21 @@ export function findClient(env: NodeJS.ProcessEnv): FoundClient {
       'claude was not found on PATH. Install Claude Code (npm install -g @anthropic-ai/claude-code), or set RALPH_CLAUDE to its path.',
     );
   }
-  const options: ExecFileSyncOptions = { timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] };
-  const answer = orElse(() => String(execFileSync(path, ['--version'], options)), '');
-  return { path, version: /\d+\.\d+\.\d+/.exec(answer)?.[0] ?? null };
+  return { path, version: versionOf(path) };
+}
+
+/** Codes of a program that does not answer in time, or that cannot be started: the loop's start reports this one. */
+const NO_ANSWER = new Set(['ETIMEDOUT', 'ENOENT', 'EACCES', 'ENOEXEC', 'ETXTBSY', 'EFTYPE', 'UNKNOWN']);
+
+/** Returns the version that a client prints; null for one that fails, gives no answer in 10 s or prints none. */
+function versionOf(path: string): string | null {
+  const { error, status, stdout } = spawnSync(path, ['--version'], {
+    encoding: 'utf8',
+    timeout: 10_000,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (error !== undefined && !NO_ANSWER.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  return status === 0 ? (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null) : null;
 }
 
 /**

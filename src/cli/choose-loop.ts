@@ -4,7 +4,7 @@ import { isDriverAlive } from '../drive/control/ownership.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';
 import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
-import { regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
+import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
@@ -20,8 +20,7 @@ import {
   taskKind,
 } from '../task/task-file.ts';
 import { printable, table } from '../term/format.ts';
-import { advise, type Message, offer, RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
+import { advise, type Message, nullIfRefused, offer, RalphError } from '../text/message.ts';
 import { quoted, shellWord } from '../text/quote.ts';
 import type { CommandContext } from './command.ts';
 
@@ -202,7 +201,8 @@ export function taskPlace(projectDir: string, word: string) {
 /** Returns the name of a missing task file, from the status of the folder's last run. */
 function goneFile(dir: string): string {
   // The caller that shows the run state reports the problem.
-  const path = orElse(() => readRunState(runFiles(dir))?.status?.taskPath, undefined);
+  const run = nullIfRefused(() => ifOutOfReach(() => readRunState(runFiles(dir)), null), 'refused');
+  const path = run?.status?.taskPath;
   return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
 }
 

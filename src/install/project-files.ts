@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { ifOutOfReach, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { jsonOrNull } from '../text/json-or-null.ts';
 import { RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
 export function safePath(projectDir: string, path: string): string {
@@ -55,9 +55,10 @@ export function readText(path: string): string | null {
   return text;
 }
 
-/** Reads a JSON object; a missing or unreadable file has no keys. */
+/** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
-  const value: unknown = orElse(() => JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), {});
+  const text = ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : ''), '');
+  const value = jsonOrNull(text.replace(/^\uFEFF/, ''));
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn, readRecord, removeIfThere } from '../state/files/regular-file.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
+import { ifProcHides } from '../state/process/identity.ts';
 import { isPlaceholder, PLACEHOLDER, versionAt } from '../state/snapshot/version.ts';
-import { orElse } from '../text/or-else.ts';
 
 /** Names at which the client's sandbox puts an empty file while a command runs, if a project lacks them (measured). */
 export const SHOWN = [
@@ -34,7 +34,8 @@ const hasPlaceholder = (path: string): boolean => isPlaceholder(versionAt(path, 
 export function removePlaceholders(files: PlaceholderFiles): void {
   const left = recorded(files).filter(hasPlaceholder);
   if (left.length === 0) return;
-  const mounts = namesIn('/proc').map((pid) => orElse(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), ''));
+  const processes = namesIn('/proc').filter((name) => /^\d+$/.test(name));
+  const mounts = processes.map((pid) => ifProcHides(() => readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), ''));
   for (const path of left) {
     const shown = path.replace(/[\\ \t\n]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`);
     if (!mounts.some((text) => text.includes(` ${shown} `))) removeIfThere(path);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { countersOf, higher, wentBackText, withCounters, withStoppedTime } from '../engine/counters.ts';
 import type { Counters, LoopState } from '../engine/schema/state.ts';
-import { jsonOrNull } from '../text/or-else.ts';
+import { jsonOrNull } from '../text/json-or-null.ts';
 import { instantOf } from '../text/time.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { listLiveEvidence } from './evidence/evidence.ts';

@@ -1,18 +1,36 @@
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/message.ts';
-import { orElse } from '../text/or-else.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the user's home folder if it is absolute: an empty or relative HOME would put the state into the project. */
 function findHome({ HOME, USERPROFILE }: Environment): string | null {
-  const known = [() => HOME, () => USERPROFILE, homedir, () => userInfo().homedir];
+  const known = [
+    () => HOME,
+    () => USERPROFILE,
+    () => ofKnownUser(homedir),
+    () => ofKnownUser(() => userInfo().homedir),
+  ];
   for (const look of known) {
-    const home = orElse(look, undefined);
+    const home = look();
     if (home && isAbsolute(home)) return home;
   }
   return null;
+}
+
+/** Codes of getpwuid_r(3) for a user whom the system does not know. */
+const UNKNOWN_USER = new Set(['ENOENT', 'ESRCH', 'EBADF', 'EPERM']);
+
+/** Returns what the system's list of users says; undefined for a user who is not in it. Throws every other error. */
+function ofKnownUser(look: () => string): string | undefined {
+  try {
+    return look();
+  } catch (error) {
+    const { info } = error as { info?: { code?: string } };
+    if (UNKNOWN_USER.has(info?.code ?? '')) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the user's home folder. Throws `state-io` if nothing names one, as in a container with an unknown user. */

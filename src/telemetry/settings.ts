@@ -1,5 +1,3 @@
-import { orElse } from '../text/or-else.ts';
-
 /** Destination of finished spans and metrics. Headers may contain secrets. */
 export interface Exporter {
   readonly tracesUrl: string;
@@ -30,7 +28,17 @@ function pairs(text = ''): Record<string, string> {
       const at = pair.indexOf('=');
       const name = pair.slice(0, at).trim();
       const value = pair.slice(at + 1).trim();
-      return at < 1 || name === '' ? [] : [[name, orElse(() => decodeURIComponent(value), value)]];
+      return at < 1 || name === '' ? [] : [[name, decoded(value)]];
     }),
   );
+}
+
+/** Decodes a percent-encoded value; returns any other as it is. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch (error) {
+    if (error instanceof URIError) return value;
+    throw error;
+  }
 }

@@ -2,7 +2,6 @@ import { fstatSync, writeSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { eastAsianWidth } from 'get-east-asian-width';
 import { statFields } from '../state/process/identity.ts';
-import { orElse } from '../text/or-else.ts';
 
 /** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
 interface Grapheme {
@@ -156,8 +155,17 @@ export function columnsOf(descriptor: 1 | 2): number {
 
 /** Returns whether this is a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised first. */
 export function isTerminal(descriptor: 1 | 2): boolean {
-  const isDevice = orElse(() => fstatSync(descriptor).isCharacterDevice(), false); // may be closed
-  return isDevice && (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
+  return isDevice(descriptor) && (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
+}
+
+/** Returns whether a stream is a device; a closed one is not. */
+function isDevice(descriptor: 1 | 2): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EBADF') return false;
+    throw error;
+  }
 }
 
 /** Returns whether the process is in the foreground, or true if unknown: in the background, a mode change would stop it. */

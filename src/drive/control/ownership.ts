@@ -5,7 +5,7 @@ import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { runnerLives } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
+import { jsonOrNull } from '../../text/json-or-null.ts';
 import { instantOf } from '../../text/time.ts';
 
 /** Call of a hook by the client, before anything is read from disk. */

@@ -2,7 +2,6 @@ import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
 import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
-import { orElse } from '../../text/or-else.ts';
 import { instantOf } from '../../text/time.ts';
 import { type DriverContext, driverContext } from '../control/ownership.ts';
 
@@ -28,14 +27,22 @@ export async function runHook(
     }
   } catch (error) {
     const { message, stack } = error as Error;
-    // A user may have no home folder.
-    const files = orElse(() => loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env), null);
-    if (files !== null) log(files, instantOf(Date.now()), events[0] ?? 'hook', stack ?? message);
-    const answer = failed(message, files?.log ?? 'there is no log');
+    const answer = failed(message, logged(events[0] ?? 'hook', stack ?? message));
     if (answer !== null) writeStdout(answer);
   }
   // All output is written; exiting at once saves a millisecond of shutdown.
   process.exit();
+}
+
+/** Logs why a hook failed. Returns the log's path, or why there is none, such as without a home folder. */
+function logged(event: string, text: string): string {
+  try {
+    const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
+    log(files, instantOf(Date.now()), event, text);
+    return files.log;
+  } catch (error) {
+    return `there is no log: ${(error as Error).message.replace(/\.$/, '')}`;
+  }
 }
 
 /** Logs the message for the launcher to repeat: a client before 2.1.250 does not print it under `-p`. */

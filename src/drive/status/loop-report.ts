@@ -8,6 +8,7 @@ import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/s
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
@@ -17,7 +18,7 @@ import { lastArchived } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
-import { orElse } from '../../text/or-else.ts';
+import { nullIfRefused } from '../../text/message.ts';
 import { isDriverAlive } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -219,8 +220,9 @@ export function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | n
 /** Returns the live loop's last heartbeat in its task folder; null if there was none in the last half hour. */
 export function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
   if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
+  const run = runFiles(join(files.projectDir, dirname(live.taskPath)));
   // `status` itself reports a folder that cannot be read or was replaced by a link.
-  const beats = orElse(() => liveBeats(runFiles(join(files.projectDir, dirname(live.taskPath))), at), []);
+  const beats = nullIfRefused(() => ifOutOfReach(() => liveBeats(run, at), []), 'refused') ?? [];
   return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }
 

@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clientSandboxProblem, failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
-import { removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
-import { orElse } from '../../text/or-else.ts';
 import { atLeast } from '../../text/version.ts';
 import { readObject } from '../project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
@@ -149,8 +148,9 @@ export const sandbox: Check = ({ env, platform }) => {
 };
 
 export const hardLinks: Check = (examined) => {
-  // not writable: 'runtime-dir' reports it
-  return orElse(() => probe(runtimeDirOf(examined), (file) => [canLink(file)]), []);
+  // The check `runtime-dir` reports a folder that cannot be written.
+  if (runtimeDir(examined).some(({ level }) => level === 'error')) return [];
+  return probe(runtimeDirOf(examined), (file) => [canLink(file)]);
 };
 
 function canLink(file: string): Outcome {
@@ -178,7 +178,7 @@ function probe<T>(dir: string, use: (file: string) => T): T {
 
 function nearestExisting(dir: string): string {
   for (let at = dir; ; at = dirname(at)) {
-    // Throws for a file in place of a directory; writing to it reports the problem.
-    if (dirname(at) === at || orElse(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
+    // Writing to one that is out of reach reports the problem.
+    if (dirname(at) === at || ifOutOfReach(() => statSync(at, { throwIfNoEntry: false }), at)) return at;
   }
 }

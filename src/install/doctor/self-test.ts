@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jsonOrNull } from '../../text/json-or-null.ts';
 import { advise } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import { HOOKS_HOME } from '../files/planned-files.ts';
 import { BUNDLE_HOME } from '../places.ts';
 import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
@@ -34,7 +34,7 @@ export const selfTest: Check = (examined) => {
       return [failed(`without RALPH_ACTIVE=1 the Stop hook should be silent, but ${told(silent)}`)];
     }
     const blocked = run(true);
-    return orElse(() => JSON.parse(blocked.stdout).decision === 'block', false)
+    return (jsonOrNull(blocked.stdout) as { decision?: unknown } | null)?.decision === 'block'
       ? [ok('the Stop hook sends the task back, and is silent in other sessions.')]
       : [failed(`the Stop hook should send the task back, but ${told(blocked)}`)];
   } finally {

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { jsonOrNull } from '../../text/or-else.ts';
+import { jsonOrNull } from '../../text/json-or-null.ts';
 import { ifOutOfReach, regularFile, withDescriptor } from './regular-file.ts';
 
 export interface Lines {

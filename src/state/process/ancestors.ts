@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { orElse } from '../../text/or-else.ts';
-import { procIsOurs, statFields } from './identity.ts';
+import { ifProcHides, procIsOurs, procLink, statFields } from './identity.ts';
 
 /** Maximum depth, beyond any accidental nesting of shells. */
 const MAX_GENERATIONS = 64;
@@ -44,8 +43,7 @@ function ownSessionOf(pid: number): number | null {
 
 /** Lists the variables that a process was started with, as NAME=value; empty if unknown. */
 export function environmentOf(pid: number): string[] {
-  // The process has ended or belongs to another user.
-  return orElse(() => (procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : []), []);
+  return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), []) : [];
 }
 
 /** Returns whether an ancestor has the environment of a loop's client or agent, whatever our own says. Linux only. */
@@ -64,8 +62,10 @@ const CONSOLE_MAJOR = 4;
 export function terminalOf(pid: number): string | null {
   if (process.platform === 'linux') return deviceName(Number(statFields(pid)[4] ?? 0));
   if (process.platform === 'win32') return null;
-  // The process may have ended.
-  const name = orElse(() => execFileSync('ps', ['-o', 'tty=', '-p', String(pid)], { encoding: 'utf8' }).trim(), '');
+  const { error, stdout } = spawnSync('ps', ['-o', 'tty=', '-p', String(pid)], { encoding: 'utf8' });
+  if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  // Without `ps` there is no output; of a process that has ended, it prints nothing.
+  const name = (stdout ?? '').trim();
   return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
 }
 
@@ -84,7 +84,7 @@ export function processChain(): string[] {
 }
 
 function nameOf(pid: number): string {
-  const name = orElse(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
+  const name = ifProcHides(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
   // Node.js 24 shows the name of its first thread there.
-  return name.endsWith('MainThread') ? orElse(() => basename(readlinkSync(`/proc/${pid}/exe`)), 'node') : name;
+  return name.endsWith('MainThread') ? basename(procLink(`${pid}/exe`) ?? 'node') : name;
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { orElse } from '../../text/or-else.ts';
-import { procIsOurs, statFields } from './identity.ts';
+import { ifProcHides, procIsOurs, statFields } from './identity.ts';
 
 const GRACE_MS = 2_000;
 const AFTER_KILL_MS = 500;
@@ -60,7 +59,7 @@ export function groupLives(leader: number): boolean {
 
 /** Ignores zombies: in a container whose first process does not reap them, each command would wait the whole grace period. */
 function hasRunningMember(leader: number): boolean {
-  const names = orElse(() => readdirSync('/proc'), null);
+  const names = ifProcHides(() => readdirSync('/proc'), null);
   if (names === null) return true; // no /proc here: trust the signal
   return names.some((name) => {
     const [state, , group] = /^\d+$/.test(name) ? statFields(name) : [];

@@ -1,5 +1,4 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { orElse } from '../../text/or-else.ts';
 
 /** Identity of a process, even after its number was reused. */
 export interface ProcessIdentity {
@@ -45,7 +44,7 @@ function startTime(pid: number): string | null {
 /** Returns the fields of /proc/PID/stat after the process's name: state, parent, group, session and so on; empty if unknown. */
 export function statFields(pid: number | string): string[] {
   // utf8 is read by one native call; other encodings cost a cold hook 0.4 ms more. The process may just have ended.
-  const stat = orElse(() => (procIsOurs() ? readFileSync(`/proc/${pid}/stat`, 'utf8') : null), null);
+  const stat = procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), null) : null;
   // The command's name in parentheses may contain parentheses and spaces: fields count from its end.
   return stat === null ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
@@ -62,22 +61,24 @@ let knownBootId: string | null = null;
 
 /** Returns an id that differs after every start of the machine; empty if there is none. */
 export function bootId(): string {
-  knownBootId ??= orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8));
+  knownBootId ??= ifProcHides(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8), null);
   return knownBootId ?? '';
 }
 
 /** Returns the target of a link in /proc; null if there is none. */
 export function procLink(name: string): string | null {
-  return process.platform === 'linux' ? orNull(() => readlinkSync(`/proc/${name}`)) : null;
+  return process.platform === 'linux' ? ifProcHides(() => readlinkSync(`/proc/${name}`), null) : null;
 }
 
-/** Returns null without /proc, or if access is denied. */
-function orNull(read: () => string): string | null {
+/** Codes of what /proc does not show: there is none, the process has ended, or it belongs to another user. */
+const HIDDEN = new Set(['ENOENT', 'ENOTDIR', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM']);
+
+/** Returns what `read` finds in /proc, or `otherwise` if that is not shown. Throws every other error. */
+export function ifProcHides<T, U>(read: () => T, otherwise: U): T | U {
   try {
     return read();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'EPERM') return null;
+    if (HIDDEN.has((error as NodeJS.ErrnoException).code ?? '')) return otherwise;
     throw error;
   }
 }
@@ -98,6 +99,6 @@ export function ownStart(): number {
 /** Returns when a process with this `startedAt` began, in epoch milliseconds; NaN if unknown. */
 function beganAt(startedAt: string | null): number {
   // node:os reports the uptime as well, but loading it costs a hook a tenth of a millisecond.
-  const uptimeMs = Number.parseFloat(orElse(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;
+  const uptimeMs = Number.parseFloat(ifProcHides(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;
   return Date.now() - uptimeMs + Number(startedAt?.split(':')[1]) * TICK_MS;
 }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
-import { orElse } from '../../text/or-else.ts';
 import { quoted } from '../../text/quote.ts';
 import { onPath } from './find-program.ts';
 
@@ -36,9 +35,18 @@ let known: string | null = null;
 /** Returns the program as this user can call it. Searches the PATH once per process. */
 export function programName(): string {
   const { PATH: path, npm_config_user_agent: manager } = process.env;
-  const cwd = orElse(() => process.cwd(), '/');
-  known ??= spelling({ script: process.argv[1], path, cwd, isPackaged: manager !== undefined });
+  known ??= spelling({ script: process.argv[1], path, cwd: workingFolder(), isPackaged: manager !== undefined });
   return known;
+}
+
+/** Returns the working folder; the root if it was removed. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '/';
+    throw error;
+  }
 }
 
 /**

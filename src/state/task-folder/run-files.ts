@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonOrNull } from '../../text/json-or-null.ts';
 import { RalphError } from '../../text/message.ts';
-import { jsonOrNull } from '../../text/or-else.ts';
 import { readRegularFile, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 
 /** Absolute paths of a task folder's run state. */

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import { orElse } from '../../text/or-else.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { MADE_BY_TOOLS } from '../left-out.ts';
 import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
@@ -105,7 +104,7 @@ function projectFiles(dir: string) {
   const matching = (name: string): string[] => {
     if (!name.includes('*')) return existsSync(join(dir, name)) ? [name] : [];
     const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-    const entries = orElse(() => readdirSync(join(dir, folder)), []); // the folder may be missing
+    const entries = ifOutOfReach(() => readdirSync(join(dir, folder)), []);
     return entries.map((entry) => folder + entry).filter((path) => picomatch.isMatch(path, name));
   };
   const read = (name: string): string => readRegularFile(join(dir, name), MAX_BYTES) ?? '';
@@ -216,7 +215,7 @@ function testFiles(projectDir: string): string[] {
   let left = MOST_ENTRIES;
   const look = (folder: string, depth: number): void => {
     // Inaccessible folders are skipped.
-    for (const entry of orElse(() => readdirSync(join(projectDir, folder), { withFileTypes: true }), [])) {
+    for (const entry of ifOutOfReach(() => readdirSync(join(projectDir, folder), { withFileTypes: true }), [])) {
       left -= 1;
       if (left < 0) return;
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

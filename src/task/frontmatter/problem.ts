@@ -1,5 +1,3 @@
-import { orElse } from '../../text/or-else.ts';
-
 /** Problem of a task file or setting, as `check --json` prints it. */
 export interface Problem {
   /** Path of the key, such as `validation[0].timeout`; '' for the whole file. */
@@ -27,9 +25,18 @@ export function keyPath(keys: readonly (string | number)[]): string {
 const UNSHOWN = 'a value that holds itself';
 
 export function shownValue(value: unknown): string {
-  const text =
-    typeof value === 'number' ? String(value) : orElse(() => JSON.stringify(value) ?? String(value), UNSHOWN);
+  const text = typeof value === 'number' ? String(value) : jsonOf(value);
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch (error) {
+    // A reference to itself, or one that is nested too deeply.
+    if (error instanceof TypeError || error instanceof RangeError) return UNSHOWN;
+    throw error;
+  }
 }
 
 export function printableValue(value: unknown): unknown {

@@ -1,5 +1,4 @@
 import { forEachChild, type ParsedScript, parse, type SyntaxNode } from 'unbash';
-import { orElse } from '../or-else.ts';
 
 /** Types of the only shell parser, for all readers of shell texts. */
 
@@ -19,7 +18,7 @@ export function hasParseErrors(script: ParsedScript): boolean {
   return (script.errors?.length ?? 0) > 0;
 }
 
-/** Returns whether a shell text parses, including everything nested in it. Never throws. */
+/** Returns whether a shell text parses, including everything nested in it. One that is nested too deeply does not. */
 export function isParsable(text: string): boolean {
   const isWhole = (node: SyntaxNode): boolean => {
     let whole = node.type !== 'Script' || !hasParseErrors(node);
@@ -28,5 +27,10 @@ export function isParsable(text: string): boolean {
     });
     return whole;
   };
-  return orElse(() => isWhole(parseShell(text)), false);
+  try {
+    return isWhole(parseShell(text));
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
 }

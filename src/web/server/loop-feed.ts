@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Entry, readStream } from '../../state/event-stream.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { orElse } from '../../text/or-else.ts';
 import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
@@ -171,6 +171,6 @@ export class LoopFeed extends NewsFeed {
 }
 
 function stampOf(path: string): string {
-  const stat = orElse(() => statSync(path, { throwIfNoEntry: false }), undefined);
+  const stat = ifOutOfReach(() => statSync(path, { throwIfNoEntry: false }), undefined);
   return stat === undefined ? 'none' : `${stat.size} ${stat.mtimeMs} ${stat.ino}`;
 }

@@ -4,7 +4,6 @@ import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { LOOP_NAME, type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
-import { orElse } from '../../../src/text/or-else.ts';
 import { aProject } from './a-loop.ts';
 
 const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log', 'records', 'batch']);
@@ -64,6 +63,16 @@ test('The folder outside follows XDG_STATE_HOME if it is absolute, and the home 
   assert.equal(outsideRoot({}), join(homedir(), '.local/state/ralph-loop'));
 });
 
+/** Returns the home folder in the system's list of users; null in a container whose user is not in it. */
+function homeOfUser(): string | null {
+  try {
+    return userInfo().homedir;
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ERR_SYSTEM_ERROR');
+    return null;
+  }
+}
+
 test('An empty or relative HOME puts no state into the project.', (t) => {
   const { HOME } = process.env;
   t.after(() => {
@@ -72,7 +81,7 @@ test('An empty or relative HOME puts no state into the project.', (t) => {
   });
   for (const odd of ['', 'relative']) {
     process.env['HOME'] = odd;
-    const known = orElse(() => userInfo().homedir, null);
+    const known = homeOfUser();
     if (known === null) assert.throws(() => outsideRoot({ HOME: odd }), /Set HOME/);
     else assert.equal(outsideRoot({ HOME: odd }), join(known, '.local/state/ralph-loop'));
   }

@@ -3,7 +3,7 @@ import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ifOutOfReach } from '../../../src/state/files/regular-file.ts';
-import { orElse } from '../../../src/text/or-else.ts';
+import { ifProcHides } from '../../../src/state/process/identity.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 test('What cannot be reached at a path counts as nothing.', (t) => {
@@ -30,8 +30,14 @@ const failing = (code: string) => (): never => {
 for (const code of ['EMFILE', 'EIO', 'ENOMEM'])
   test(`After ${code} nothing is known of a path, so it does not count as missing.`, () => {
     assert.throws(() => ifOutOfReach(failing(code), null), { code });
-    assert.equal(orElse(failing(code), null), null, 'control: orElse');
+    assert.equal(ifOutOfReach(failing('ENOENT'), null), null, 'control: a missing file');
   });
+
+test('/proc hides processes that have ended or belong to another user; no other error counts as hidden.', () => {
+  for (const code of ['ENOENT', 'ENOTDIR', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM'])
+    assert.equal(ifProcHides(failing(code), null), null, code);
+  for (const code of ['EMFILE', 'EIO', 'ENOMEM']) assert.throws(() => ifProcHides(failing(code), null), { code });
+});
 
 test('A folder that is read as a file is an error of the program, not a missing file.', (t) => {
   assert.throws(() => ifOutOfReach(() => readFileSync(emptyFolder(t)), null), { code: 'EISDIR' });
