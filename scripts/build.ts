@@ -40,8 +40,16 @@ async function writePage(): Promise<void> {
   );
   const [{ outputFiles }, { code: style }] = await Promise.all([
     esbuild.build({
-      ...{ bundle: true, write: false, minify: true, legalComments: 'none', logLevel: 'warning', absWorkingDir: root },
-      ...{ entryPoints: ['src/web/page/main.ts'], format: 'iife', target: 'es2022', charset: 'ascii' },
+      bundle: true,
+      write: false,
+      minify: true,
+      legalComments: 'none',
+      logLevel: 'warning',
+      absWorkingDir: root,
+      entryPoints: ['src/web/page/main.ts'],
+      format: 'iife',
+      target: 'es2022',
+      charset: 'ascii',
     }),
     esbuild.transform(css.join('\n'), { loader: 'css', minify: true, charset: 'ascii' }),
   ]);

@@ -88,12 +88,23 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
   const { taskPath, policy, terms, digest } = found;
   const loopId = freeId(name);
   const submission: Submission = {
-    ...{ v: 1, loopId, generation: 1, name, repository, base, branch: `ralph/${loopId}` },
+    v: 1,
+    loopId,
+    generation: 1,
+    name,
+    repository,
+    base,
+    branch: `ralph/${loopId}`,
     checkpointRef: `refs/ralph/${loopId}`,
     task: { path: taskPath, digest: sha256(readFileSync(join(ws.dir, taskPath))) },
     contract: { digest, terms: terms.map(([key, value]) => [key, value]), flags: { ...flags }, args: { ...args } },
     limits: { iterationTimeoutMs: policy.pace.iterationTimeoutMs ?? 0, maxTakeOvers: request.maxTakeOvers },
-    ...{ needs, after, account, publish, submittedBy, submittedAt },
+    needs,
+    after,
+    account,
+    publish,
+    submittedBy,
+    submittedAt,
   };
   checkSubmission(submission);
   return submission;

@@ -47,7 +47,13 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
   }
   const { guardrails } = guard.rules;
   const reading: ShellReading = {
-    ...{ commands: [], opened: [], pipelines: [], writes: [], reads: [], named: [], assigned: [] },
+    commands: [],
+    opened: [],
+    pipelines: [],
+    writes: [],
+    reads: [],
+    named: [],
+    assigned: [],
     undecidable: [piece],
   };
   const denial =

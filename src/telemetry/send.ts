@@ -96,14 +96,20 @@ export function telemetryOf(events: readonly StreamEvent[], loop: LoopFacts, roo
 function loopSpan(event: StreamEvent, loop: LoopFacts, { traceId, parentSpanId }: TraceRoot): Span {
   const status = text(event, 'status');
   return {
-    ...{ traceId, spanId: spanId(loop.loopId, 'loop'), parentSpanId },
+    traceId,
+    spanId: spanId(loop.loopId, 'loop'),
+    parentSpanId,
     name: `invoke_workflow ${loop.name ?? 'default'}`,
     startedAt: loop.startedAt,
     endedAt: text(event, 'at'),
     attributes: {
-      ...{ 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.agent.name': loop.name ?? 'default' },
-      ...{ 'ralph.loop.id': loop.loopId, 'ralph.loop.mode': loop.mode, 'ralph.outcome': status },
-      ...{ 'ralph.iterations': number(event, 'iteration'), 'ralph.verified': event['verified'] === true },
+      'gen_ai.operation.name': 'invoke_workflow',
+      'gen_ai.agent.name': loop.name ?? 'default',
+      'ralph.loop.id': loop.loopId,
+      'ralph.loop.mode': loop.mode,
+      'ralph.outcome': status,
+      'ralph.iterations': number(event, 'iteration'),
+      'ralph.verified': event['verified'] === true,
       ...(event['proof'] === undefined ? {} : { 'ralph.proof': text(event, 'proof') }),
     },
     error: status === 'complete' || status === 'stopped' ? null : status,
@@ -115,7 +121,8 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
   const agent = (event['agent'] ?? {}) as StreamEvent;
   const usage = (agent['usage'] ?? {}) as StreamEvent;
   const attributes: Attributes = {
-    ...{ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'claude-code' },
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': 'claude-code',
     'gen_ai.provider.name': 'anthropic',
     'gen_ai.request.model': typeof agent['model'] === 'string' ? agent['model'] : undefined,
     'gen_ai.conversation.id': loop.sessionId ?? undefined,
@@ -123,12 +130,18 @@ function iterationSpan(event: StreamEvent, loop: LoopFacts, { traceId }: TraceRo
     'gen_ai.usage.output_tokens': number(usage, 'outputTokens') ?? number(event, 'outputTokens'),
     'gen_ai.usage.cache_read.input_tokens': number(usage, 'cacheReadTokens'),
     'gen_ai.usage.cache_creation.input_tokens': number(usage, 'cacheWriteTokens'),
-    ...{ 'ralph.loop.id': loop.loopId, 'ralph.iteration': iteration, 'ralph.outcome': text(event, 'decision') },
-    ...{ 'ralph.tool_calls': number(event, 'toolCalls'), 'ralph.denied_calls': number(event, 'deniedCalls') },
-    ...{ 'ralph.claimed': event['claimed'] === true, 'ralph.cost_usd': number(agent, 'costUsd') },
+    'ralph.loop.id': loop.loopId,
+    'ralph.iteration': iteration,
+    'ralph.outcome': text(event, 'decision'),
+    'ralph.tool_calls': number(event, 'toolCalls'),
+    'ralph.denied_calls': number(event, 'deniedCalls'),
+    'ralph.claimed': event['claimed'] === true,
+    'ralph.cost_usd': number(agent, 'costUsd'),
   };
   return {
-    ...{ traceId, spanId: spanId(loop.loopId, 'iteration', turnOf(event)), parentSpanId: spanId(loop.loopId, 'loop') },
+    traceId,
+    spanId: spanId(loop.loopId, 'iteration', turnOf(event)),
+    parentSpanId: spanId(loop.loopId, 'loop'),
     name: 'invoke_agent claude-code',
     startedAt: text(event, 'startedAt'),
     endedAt: text(event, 'endedAt'),
@@ -158,12 +171,15 @@ function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, parent: Tr
   // A check without a name is named by its command, which is not reported.
   const name = event['name'] === event['run'] ? undefined : text(event, 'name');
   return {
-    ...{ ...parent, spanId: spanId(loop.loopId, 'check', iteration, at, nth) },
+    ...parent,
+    spanId: spanId(loop.loopId, 'check', iteration, at, nth),
     name: 'check',
     ...times,
     attributes: {
-      ...{ 'ralph.loop.id': loop.loopId, 'ralph.iteration': iteration },
-      ...{ 'ralph.check.name': name, 'ralph.outcome': outcome },
+      'ralph.loop.id': loop.loopId,
+      'ralph.iteration': iteration,
+      'ralph.check.name': name,
+      'ralph.outcome': outcome,
     },
     error: outcome === 'ok' ? null : outcome,
   };
@@ -172,7 +188,9 @@ function checkSpan(event: StreamEvent, times: Times, loop: LoopFacts, parent: Tr
 function waitSpan(event: StreamEvent, endedAt: string, loop: LoopFacts, { traceId }: TraceRoot): Span {
   const at = text(event, 'at');
   return {
-    ...{ traceId, spanId: spanId(loop.loopId, 'wait', at), parentSpanId: spanId(loop.loopId, 'loop') },
+    traceId,
+    spanId: spanId(loop.loopId, 'wait', at),
+    parentSpanId: spanId(loop.loopId, 'loop'),
     name: 'wait',
     startedAt: at,
     endedAt: endedAt < at ? at : endedAt,

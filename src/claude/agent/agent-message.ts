@@ -99,9 +99,19 @@ export interface RunFacts {
 }
 
 export const NO_FACTS: RunFacts = {
-  ...{ sessionId: null, model: null, result: null, apiError: null, resetsAt: null, windows: [] },
-  ...{ usage: null, costUsd: null, refusedLogins: 0, lostLines: 0 },
-  ...{ toolCalls: 0, guardedCalls: 0, unguarded: false },
+  sessionId: null,
+  model: null,
+  result: null,
+  apiError: null,
+  resetsAt: null,
+  windows: [],
+  usage: null,
+  costUsd: null,
+  refusedLogins: 0,
+  lostLines: 0,
+  toolCalls: 0,
+  guardedCalls: 0,
+  unguarded: false,
 };
 
 type Fact<K extends AgentMessage['kind']> = (

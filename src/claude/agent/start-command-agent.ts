@@ -88,7 +88,14 @@ function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcom
 
 function resultOf(text: string): AgentResult {
   return {
-    ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
-    ...{ turns: null, text, costUsd: null, usage: null },
+    subtype: 'success',
+    isError: false,
+    terminalReason: 'completed',
+    stopReason: null,
+    apiStatus: null,
+    turns: null,
+    text,
+    costUsd: null,
+    usage: null,
   };
 }

@@ -30,7 +30,10 @@ export const WHICH_LOOP =
 function operatorCommand(parts: OperatorCommandParts): Command {
   const { name, summary, usage, help, example, options = {} } = parts;
   return {
-    ...{ name, summary, example, options },
+    name,
+    summary,
+    example,
+    options,
     usage: usage ?? '[PATH] [--loop NAME]',
     help: usage === undefined ? `${help} ${WHICH_LOOP}` : help,
     control: true,

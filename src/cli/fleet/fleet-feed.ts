@@ -132,8 +132,10 @@ class FleetFeed extends NewsFeed {
 
   async #open(key: string, loopId: string): Promise<Opened> {
     const opened = this.#opened.get(key) ?? {
-      ...{ history: new LoopHistory(shownText(loopId)), reader: new EventReader(this.#context.server, loopId) },
-      ...{ read: Promise.resolve(), taken: 0 },
+      history: new LoopHistory(shownText(loopId)),
+      reader: new EventReader(this.#context.server, loopId),
+      read: Promise.resolve(),
+      taken: 0,
     };
     await this.#read(keepOpened(this.#opened, key, opened));
     return opened;
@@ -155,7 +157,11 @@ function rowOf(loop: FleetLoop): LoopRow {
   const { loopId, task, repository, state, result, progress, until, at } = loop;
   const isOver = OVER.has(state);
   return {
-    ...{ key: digest(loopId), name: loopId, project: basename(repository).replace(/\.git$/, ''), loopId, task },
+    key: digest(loopId),
+    name: loopId,
+    project: basename(repository).replace(/\.git$/, ''),
+    loopId,
+    task,
     mode: 'fleet',
     status: state === 'working' ? 'running' : (result?.outcome ?? state),
     live: !isOver || isPaused(result),
@@ -163,7 +169,8 @@ function rowOf(loop: FleetLoop): LoopRow {
     proof: result?.proof ?? null,
     iteration: result?.iterations ?? progress?.iteration ?? 0,
     maxIterations: progress?.maxIterations ?? 0,
-    ...{ costUsd: costOf(loop), isCostPartial: false },
+    costUsd: costOf(loop),
+    isCostPartial: false,
     startedAt: at,
     endedAt: isOver ? (progress?.at ?? at) : null,
     waitingUntil: until === null ? null : new Date(until).toISOString(),
@@ -195,7 +202,12 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
   ];
   const used = { maxIterations: row.iteration, maxCostUsd: row.costUsd, maxTokens: progress?.tokens ?? null };
   return {
-    ...{ row, why: whyOf(loop), notices: [], questions: [], used, shown: shownText(loopId) },
+    row,
+    why: whyOf(loop),
+    notices: [],
+    questions: [],
+    used,
+    shown: shownText(loopId),
     next: isStanding ? `ralph-loop fleet ${way} ${loopId}` : published,
     facts: facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   };

@@ -113,7 +113,14 @@ async function runWorker(context: FleetContext): Promise<number> {
   await forget();
   setInterval(() => void forget().catch((error: Error) => notice(error.message)), DAY_MS).unref();
   const worker = new FleetWorker({
-    ...{ server, key, place, env, slots, account, repositories, notice },
+    server,
+    key,
+    place,
+    env,
+    slots,
+    account,
+    repositories,
+    notice,
     program: [...process.execArgv, process.argv[1] ?? ''],
     labels: wordsOfOption(context, 'labels'),
     limits: { maxCostUsd: numberOf(context, 'max-cost'), maxTokens: numberOf(context, 'max-tokens') },
@@ -153,8 +160,14 @@ async function addTasks(context: FleetContext): Promise<number> {
   for (const id of after) await loopNamed(server, id);
   const place = placeOfFleet(context);
   const submissions = await prepareSubmissions(place, env, {
-    ...{ url, base: String(values['base'] ?? 'main'), tasks: positionals, flags: startFlags(context), args: read.args },
-    ...{ after, account: accountOf(context), needs: { labels: wordsOfOption(context, 'label') } },
+    url,
+    base: String(values['base'] ?? 'main'),
+    tasks: positionals,
+    flags: startFlags(context),
+    args: read.args,
+    after,
+    account: accountOf(context),
+    needs: { labels: wordsOfOption(context, 'label') },
     publish: publishOf(values['integrate']),
     maxTakeOvers: wholeOf(context, 'take-overs', TAKE_OVERS, 100),
     submittedBy: `${userInfo().username}@${hostname()}`,

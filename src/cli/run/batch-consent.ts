@@ -59,9 +59,14 @@ export async function beginPlan(context: CommandContext): Promise<PlanBatch | nu
   return {
     startedAt: context.now(),
     stoppedMs: 0,
-    ...{ runner: { pid: process.pid, startedAt: null }, atOnce, integrate: 'none' },
-    ...{ limits: limitsOf(context), fresh: false },
-    ...{ words: [...wordsOf(context), '--project', projectDir], rest: [...rest], tasks: [] },
+    runner: { pid: process.pid, startedAt: null },
+    atOnce,
+    integrate: 'none',
+    limits: limitsOf(context),
+    fresh: false,
+    words: [...wordsOf(context), '--project', projectDir],
+    rest: [...rest],
+    tasks: [],
     plan: { path: task, branch, from: start.from, maxTasks: 1, done: [], blocked: blockedIn(tasks) },
   };
 }

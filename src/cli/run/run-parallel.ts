@@ -130,10 +130,14 @@ async function begun(context: CommandContext, former: Batch | null, problems: st
   return {
     startedAt: context.now(),
     stoppedMs: 0,
-    ...{ runner: { pid: process.pid, startedAt: null }, atOnce },
-    ...{ integrate: how, limits },
+    runner: { pid: process.pid, startedAt: null },
+    atOnce,
+    integrate: how,
+    limits,
     fresh: values['fresh'] === true,
-    ...{ words: [...wordsOf(context), '--project', projectDir], rest: [...rest], tasks: [...tasks.values()] },
+    words: [...wordsOf(context), '--project', projectDir],
+    rest: [...rest],
+    tasks: [...tasks.values()],
   };
 }
 

@@ -196,8 +196,15 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
   const answer = (mode === 'router' && assignedSpawn(files, state)?.answer) || null;
   const hold = mode === 'router' ? holdOf(state, hostSession(env)) : 'theirs';
   return {
-    ...{ active: true, loop: files.name, loopId, mode, status },
-    ...{ iteration, maxIterations, idleIterations, taskPath },
+    active: true,
+    loop: files.name,
+    loopId,
+    mode,
+    status,
+    iteration,
+    maxIterations,
+    idleIterations,
+    taskPath,
     holder: { sessionId, pid: clientPid, hold },
     spawn: answer && { spawn: answer.spawn, iteration: answer.iteration, agentType: answer.agentType },
     handedOut: lastSpawn(files, state),

@@ -46,8 +46,15 @@ interface ListedLoop {
 }
 
 const NOTHING = {
-  ...{ mode: null, iteration: 0, startedAt: null, costUsd: null, holder: null, worktree: null, heartbeat: null },
-  ...{ live: null, lastLoop: null },
+  mode: null,
+  iteration: 0,
+  startedAt: null,
+  costUsd: null,
+  holder: null,
+  worktree: null,
+  heartbeat: null,
+  live: null,
+  lastLoop: null,
 } as const;
 
 /** Lists every loop of a project: live, ended or not started, and then those of its worktrees. */
@@ -74,7 +81,16 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
   const { status, iteration, mode, startedAt } = shown;
   return [
     {
-      ...{ name, kind, status, mode, iteration, path, startedAt, live, lastLoop, worktree },
+      name,
+      kind,
+      status,
+      mode,
+      iteration,
+      path,
+      startedAt,
+      live,
+      lastLoop,
+      worktree,
       costUsd: live === null ? (lastLoop?.costUsd ?? null) : (live.usage?.costUsd ?? null),
       holder: live?.clientPid == null ? null : { pid: live.clientPid, alive: live.clientAlive === true },
       heartbeat: heartbeatOf(loop, at),

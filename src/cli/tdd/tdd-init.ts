@@ -123,7 +123,11 @@ function withProofs(record: TddRecord, { completedScenarios, evidenceLog, curren
     completed: completedScenarios
       .filter(({ id }, at) => known(id) && completedScenarios.findIndex((one) => one.id === id) === at)
       .map(({ id, evidenceCommand, redEvidence, greenEvidence, passedAt }) => ({
-        ...{ id, evidenceCommand, redEvidence, greenEvidence, passedAt },
+        id,
+        evidenceCommand,
+        redEvidence,
+        greenEvidence,
+        passedAt,
       })),
     log: evidenceLog
       .filter(({ scenarioId }) => known(scenarioId))

@@ -31,7 +31,10 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
   const until = state.status === 'waiting' ? state.waiting.until : paused;
   return {
-    ...{ files, why, next, live },
+    files,
+    why,
+    next,
+    live,
     state: live ? { ...state, usage: usageNow(files, state) } : state,
     status: live ? liveStatus(state, driverAlive) : status,
     until: live && driverAlive !== false ? until : null,

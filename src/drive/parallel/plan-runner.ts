@@ -185,7 +185,13 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     const words = wordsFor(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.budget, over: this.options.over },
+      projectDir,
+      env,
+      name,
+      program,
+      words,
+      budget: this.budget,
+      over: this.options.over,
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {

@@ -84,7 +84,13 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
     this.#save({ ...task, step: 'started' });
     const { projectDir, env, program, tell } = this.options;
     const process = new LoopProcess({
-      ...{ projectDir, env, name, program, words, budget: this.budget, over: this.options.over },
+      projectDir,
+      env,
+      name,
+      program,
+      words,
+      budget: this.budget,
+      over: this.options.over,
       tell: (event) => tell(name, event),
       onPermit: () => this.permit(),
     });
@@ -124,7 +130,14 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
       ...task,
       step: 'ended',
       end: {
-        ...{ status, code, iterations: iteration, costUsd, tokens, message, ...NEW_END, durationMs },
+        status,
+        code,
+        iterations: iteration,
+        costUsd,
+        tokens,
+        message,
+        ...NEW_END,
+        durationMs,
         proved: proof && { proof, files: null },
       },
     });

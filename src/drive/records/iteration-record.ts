@@ -42,7 +42,10 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   const line = taskIterationRecord(record, turn, state);
   const { loopId, startedAt, endedAt, status } = line;
   const transcript = {
-    ...{ loopId, startedAt, endedAt, status },
+    loopId,
+    startedAt,
+    endedAt,
+    status,
     prompt: measured.turn?.prompt ?? null,
     commands: measured.turn?.evidence ?? [],
     calls: callsSince(files, loopId, startedAt),
@@ -65,7 +68,12 @@ function taskIterationRecord(
   const failed = gate?.filter(({ outcome }) => outcome !== 'ok') ?? [];
   const status = ended.timedOut ? 'timeout' : record.kind === 'idle' ? 'idle' : 'completed';
   return {
-    ...{ loopId, iteration, status, startedAt, endedAt, durationMs },
+    loopId,
+    iteration,
+    status,
+    startedAt,
+    endedAt,
+    durationMs,
     progress: ended.progress === 'unknown' ? 'unknown' : ended.progress === 'yes',
     changedFiles: [...measured.changedFiles],
     noProgressStreak: state.breaker.noProgress,

@@ -46,15 +46,28 @@ export function lostIteration(
   const status = 'interrupted';
   return {
     record: {
-      ...{ loopId, iteration, status, startedAt, endedAt, durationMs: known?.durationMs ?? 0 },
-      ...{ progress: 'unknown', changedFiles: [], noProgressStreak: noProgress },
+      loopId,
+      iteration,
+      status,
+      startedAt,
+      endedAt,
+      durationMs: known?.durationMs ?? 0,
+      progress: 'unknown',
+      changedFiles: [],
+      noProgressStreak: noProgress,
       completion: { promiseSeen: known?.claimed ?? false, gateChecked: false, gatePassed: false, reasons: [] },
       commands: (turn?.evidence ?? []).map(commandOutcome),
-      ...{ snapshotBounds: ['interrupted'], usage: null },
+      snapshotBounds: ['interrupted'],
+      usage: null,
     },
     transcript: {
-      ...{ loopId, startedAt, endedAt, status },
-      ...{ prompt: turn?.prompt ?? null, commands: turn?.evidence ?? [], message: null },
+      loopId,
+      startedAt,
+      endedAt,
+      status,
+      prompt: turn?.prompt ?? null,
+      commands: turn?.evidence ?? [],
+      message: null,
     },
   };
 }

@@ -114,8 +114,16 @@ function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: st
   const { loopId, name, taskPath, iteration, maxIterations, idleIterations, startedAt, inFlight, notices } = state;
   const ended = state.status === 'ended' ? state.ended : null;
   return {
-    ...{ loopId, name, taskPath, status: state.status === 'ended' ? state.ended.as : state.status },
-    ...{ iteration, maxIterations, idleIterations, startedAt, updatedAt: at, endedAt: ended?.at ?? null },
+    loopId,
+    name,
+    taskPath,
+    status: state.status === 'ended' ? state.ended.as : state.status,
+    iteration,
+    maxIterations,
+    idleIterations,
+    startedAt,
+    updatedAt: at,
+    endedAt: ended?.at ?? null,
     completion: {
       promise: completion.kind === 'none' ? null : completion.text,
       gate: task.gate,
@@ -142,8 +150,19 @@ function loopIteration(
 ): LoopIteration {
   const { loopId, iteration, status: outcome, startedAt, endedAt, durationMs, usage, progress, completion } = record;
   return {
-    ...{ loopId, iteration, outcome, startedAt, endedAt, durationMs, usage, turns, toolCalls, model },
+    loopId,
+    iteration,
+    outcome,
+    startedAt,
+    endedAt,
+    durationMs,
+    usage,
+    turns,
+    toolCalls,
+    model,
     checklist: checklist === undefined ? null : { done: checklist.done, total: checklist.total },
-    ...{ progress, completion, summary: summaryOf(message ?? '') },
+    progress,
+    completion,
+    summary: summaryOf(message ?? ''),
   };
 }

@@ -94,7 +94,10 @@ async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Re
   }
   const { text, usage } = told;
   const ended = await endTurn(turn, {
-    ...{ text, origin: 'loop', promptId: null, sessionId: state.sessionId ?? '' },
+    text,
+    origin: 'loop',
+    promptId: null,
+    sessionId: state.sessionId ?? '',
     run: { error: null, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
     isCounted: (current) => isReported(assigned, current),
   });

@@ -217,7 +217,10 @@ async function endIteration(
     sessionId: facts.sessionId ?? '',
     run: {
       // The agent's usage was counted while it ran.
-      ...{ error, timedOut, usage: null, costUsd: null },
+      error,
+      timedOut,
+      usage: null,
+      costUsd: null,
       callsUnknown: facts.toolCalls === null,
       transcriptMark: turn.context.now(),
     },

@@ -95,15 +95,25 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
   const leave = new AbortController();
   const held: StateLease = { loopId, epoch: state.epoch, known: { counters: countersOf(state) } };
   return {
-    ...{ files, loopId, options, lease, leave },
+    files,
+    loopId,
+    options,
+    lease,
+    leave,
     begun: newTurn(
       { files, env: options.env, now, ...(options.part && { part: options.part }) },
       loadedUnder(stored, state),
       { signal: leave.signal, lease: held },
     ),
-    ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
-    ...{ limits: 0, failures: 0, shared: undefined, retryNow: null, sent: new Map() },
-    ...{ shown: { pending: '', next: 'go-on', checklist: '', lost: '' }, interrupted: false },
+    agent: null,
+    spent: { total: state.usage, before: state.usage, durationMs: 0 },
+    limits: 0,
+    failures: 0,
+    shared: undefined,
+    retryNow: null,
+    sent: new Map(),
+    shown: { pending: '', next: 'go-on', checklist: '', lost: '' },
+    interrupted: false,
   };
 }
 

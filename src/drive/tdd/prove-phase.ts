@@ -207,8 +207,14 @@ function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, note
 function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {
   const entry = record.log.findLast((one) => one.scenarioId === scenario.id && one.phase === phase);
   return {
-    ...{ ok: true, ran: false, scenario: shown(record, scenario), problem: null, notes },
-    ...{ output: entry?.output ?? '', bytes: entry?.bytes ?? 0, exitCode: entry?.exitCode ?? null },
+    ok: true,
+    ran: false,
+    scenario: shown(record, scenario),
+    problem: null,
+    notes,
+    output: entry?.output ?? '',
+    bytes: entry?.bytes ?? 0,
+    exitCode: entry?.exitCode ?? null,
   };
 }
 

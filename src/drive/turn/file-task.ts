@@ -68,8 +68,12 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   const parts = { notices, steering, findings, body: task.body, beside };
   const assembled = assemblePrompt({
     ...parts,
-    ...{ iteration: state.iteration + 1, maxIterations: state.maxIterations, taskPath: state.taskPath },
-    ...{ guardrailsPath: guardrailsPath(files.projectDir), completion: policy.completion, idle: policy.idle !== null },
+    iteration: state.iteration + 1,
+    maxIterations: state.maxIterations,
+    taskPath: state.taskPath,
+    guardrailsPath: guardrailsPath(files.projectDir),
+    completion: policy.completion,
+    idle: policy.idle !== null,
   });
   return { turn, made: { step, assembled, path: null, isTaskFile: true } };
 }
@@ -94,7 +98,17 @@ async function folderPrompt(
   const isRecent = !freshContext && task.commands.length === 0 && ended?.waited === false && ended.gate === null;
   const made = await abortIfSuperseded(turn, (signal) =>
     taskPrompt({
-      ...{ files, contract, task, state, text, told: step, findings, env, signal, now, fresh: freshContext },
+      files,
+      contract,
+      task,
+      state,
+      text,
+      told: step,
+      findings,
+      env,
+      signal,
+      now,
+      fresh: freshContext,
       before: isRecent ? ended.measured.after : null,
       watch: {
         onCommand: (name) => tell({ type: 'command.started', name }),

@@ -60,8 +60,15 @@ export interface Turn {
 /** Returns a turn of a driver that starts each agent in a fresh context and has no deadline. */
 export function newTurn(context: TurnContext, loaded: Loaded, more: Partial<Turn> = {}): Turn {
   return {
-    ...{ context, loaded, transcriptPath: null, deadline: Number.POSITIVE_INFINITY },
-    ...{ signal: new AbortController().signal, task: null, lease: null, freshContext: true, keepsLoopOnAbort: false },
+    context,
+    loaded,
+    transcriptPath: null,
+    deadline: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    task: null,
+    lease: null,
+    freshContext: true,
+    keepsLoopOnAbort: false,
     ...more,
   };
 }

@@ -74,8 +74,12 @@ export function repeatsOf({
   tdd,
 }: BreakerState): Record<BreakerSignal, number> {
   return {
-    ...{ findings: findings.repeats, noProgress, sameReply: sameReply.repeats, sameError: sameError.repeats },
-    ...{ denials, tdd: tdd.repeats },
+    findings: findings.repeats,
+    noProgress,
+    sameReply: sameReply.repeats,
+    sameError: sameError.repeats,
+    denials,
+    tdd: tdd.repeats,
   };
 }
 

@@ -6,7 +6,9 @@ import { count, instant } from './scalars.ts';
 import { steering } from './state.ts';
 
 const called = {
-  ...{ callId: z.string(), tool: z.string(), about: z.string().optional() },
+  callId: z.string(),
+  tool: z.string(),
+  about: z.string().optional(),
   agentId: z.string().optional(),
 };
 const heard = { id: z.string(), tool: z.string(), about: z.string(), nested: z.boolean() };

@@ -36,7 +36,12 @@ export const iterationRecord = z.strictObject({
   /** Consecutive repeats of each signal of the circuit breaker; absent in records of former versions. */
   breaker: z
     .strictObject({
-      ...{ findings: count, noProgress: count, sameReply: count, sameError: count, denials: count, tdd: count },
+      findings: count,
+      noProgress: count,
+      sameReply: count,
+      sameError: count,
+      denials: count,
+      tdd: count,
     })
     .optional(),
   agent: agentRecord.optional(),

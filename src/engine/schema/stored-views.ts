@@ -25,13 +25,19 @@ export const contractView = z.object({
       reinject: policy.shape.reinject,
       idle: z
         .object({
-          ...{ delayMs: amount, backoff: amount, maxDelayMs: amount, maxMs: amount },
-          ...{ maxQuietMs: amount.nullable(), watch: z.array(z.string()) },
+          delayMs: amount,
+          backoff: amount,
+          maxDelayMs: amount,
+          maxMs: amount,
+          maxQuietMs: amount.nullable(),
+          watch: z.array(z.string()),
         })
         .nullable(),
       breaker: z.record(z.string(), count),
       budget: z.object({
-        ...{ maxCostUsd: amount.nullable(), maxTokens: amount.nullable(), maxTimeMs: amount.nullable() },
+        maxCostUsd: amount.nullable(),
+        maxTokens: amount.nullable(),
+        maxTimeMs: amount.nullable(),
         warnAt: amount,
       }),
       backgroundWaitMs: amount,
@@ -115,7 +121,10 @@ export const promptedTurnView = z.object({
   prompt: z.string(),
   evidence: z.array(
     commandOutcome.extend({
-      ...{ run: z.string(), preview: z.string(), exitCode: z.number().nullable(), output: z.string() },
+      run: z.string(),
+      preview: z.string(),
+      exitCode: z.number().nullable(),
+      output: z.string(),
     }),
   ),
   /** Null for a prompt file, whose progress is not measured. */
@@ -137,14 +146,17 @@ export const spawnView = z.object({
   failures: count.optional(),
   retryAt: instant.optional(),
   answer: z.object({
-    ...{
-      action: z.literal('spawn'),
-      spawn: z.int().min(1).max(999_999_999),
-      loopId: text,
-      loop: z.string().nullable(),
-    },
-    ...{ iteration: count, maxIterations: count, agentType: text, description: z.string() },
-    ...{ allowedScope: z.array(z.string()).nullable(), timeoutSeconds: amount.nullable(), prompt: z.string() },
+    action: z.literal('spawn'),
+    spawn: z.int().min(1).max(999_999_999),
+    loopId: text,
+    loop: z.string().nullable(),
+    iteration: count,
+    maxIterations: count,
+    agentType: text,
+    description: z.string(),
+    allowedScope: z.array(z.string()).nullable(),
+    timeoutSeconds: amount.nullable(),
+    prompt: z.string(),
   }),
 });
 

@@ -57,8 +57,11 @@ export async function git(words: readonly string[], call: GitCall): Promise<GitE
   const program = onPath('git', env);
   if (program === null) throw new RalphError('refused', GIT_TEXTS.noGit);
   const { code, output, complaint } = await runToEnd(program, words, {
-    ...{ cwd: cwd ?? workTree ?? gitDir, env: environment(call), input },
-    ...{ timeMs: network ? NETWORK_MS : LOCAL_MS, mostOutput: MOST_OUTPUT },
+    cwd: cwd ?? workTree ?? gitDir,
+    env: environment(call),
+    input,
+    timeMs: network ? NETWORK_MS : LOCAL_MS,
+    mostOutput: MOST_OUTPUT,
   });
   const said = redact(complaint.slice(-MOST_COMPLAINT).replace(/(:\/\/)[^\s/@]+@/g, '$1'));
   return { ok: code === 0, code, output, complaint: said };
@@ -95,9 +98,14 @@ function environment({ env, gitDir, workTree, index, objects, network = false, m
   return {
     ...withSettings(given, SETTINGS),
     GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
-    ...{ GIT_DEFAULT_REF_FORMAT: 'files', GIT_GRAFT_FILE: NO_FILE },
-    ...{ GIT_NO_LAZY_FETCH: '1', GIT_NO_REPLACE_OBJECTS: '1' },
-    ...{ GIT_OPTIONAL_LOCKS: '0', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+    GIT_DEFAULT_REF_FORMAT: 'files',
+    GIT_GRAFT_FILE: NO_FILE,
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C',
     ...(gitDir !== undefined && { GIT_DIR: gitDir }),
     ...(workTree !== undefined && { GIT_WORK_TREE: workTree }),
     ...(index !== undefined && { GIT_INDEX_FILE: index }),

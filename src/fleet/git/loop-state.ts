@@ -167,7 +167,8 @@ export function relocateContract(contract: Contract, from: Folders, to: Folders)
   );
   return {
     ...(walk(contract) as Contract),
-    ...{ frontmatter, head },
+    frontmatter,
+    head,
     ...(environment && { environment: Object.fromEntries(lists) }),
   };
 }

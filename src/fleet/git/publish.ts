@@ -100,8 +100,10 @@ async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head
 }
 
 const OWN_NAME = {
-  ...{ GIT_AUTHOR_NAME: 'ralph-loop', GIT_AUTHOR_EMAIL: 'ralph-loop@localhost' },
-  ...{ GIT_COMMITTER_NAME: 'ralph-loop', GIT_COMMITTER_EMAIL: 'ralph-loop@localhost' },
+  GIT_AUTHOR_NAME: 'ralph-loop',
+  GIT_AUTHOR_EMAIL: 'ralph-loop@localhost',
+  GIT_COMMITTER_NAME: 'ralph-loop',
+  GIT_COMMITTER_EMAIL: 'ralph-loop@localhost',
 };
 
 function isWork(path: string): boolean {

@@ -37,7 +37,13 @@ export async function addLoop(
   const [, queued = '', queuedGeneration = '1'] = /^(.*)\.(\d+)$/.exec(job.id ?? '') ?? [];
   const { name, task, repository, submittedBy: by, submittedAt: at } = submission;
   const entry = JSON.stringify({
-    ...{ generation: Number(queuedGeneration), account, name, task: task.path, repository: repository.url, by, at },
+    generation: Number(queuedGeneration),
+    account,
+    name,
+    task: task.path,
+    repository: repository.url,
+    by,
+    at,
     ...(progress && { progress }),
   });
   if (queued !== loopId) {

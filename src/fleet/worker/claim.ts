@@ -105,8 +105,21 @@ async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: Fl
   const progress = (waits: string | null, maxIterations: number): Promise<void> =>
     claim.progress(progressOf(line, waits, maxIterations));
   const holding: Holding = {
-    ...{ submission, terms, server, ws, files, env, program, line, commands, budget, events },
-    ...{ lost, leaving, hurry, progress },
+    submission,
+    terms,
+    server,
+    ws,
+    files,
+    env,
+    program,
+    line,
+    commands,
+    budget,
+    events,
+    lost,
+    leaving,
+    hurry,
+    progress,
   };
   const holder = new LoopHolder(holding);
   await holder.tell(null);
@@ -155,7 +168,9 @@ async function finish(
     ...(lastState?.status === 'ended' && lastState.ended.proof && { proof: lastState.ended.proof }),
     iterations: meta.iteration,
     sha,
-    ...{ costUsd: meta.spent.costUsd, tokens: meta.spent.tokens, report: end?.report ?? '' },
+    costUsd: meta.spent.costUsd,
+    tokens: meta.spent.tokens,
+    report: end?.report ?? '',
     reason: kind === 'fenced' ? `${meta.reason} ${message}` : meta.reason,
     branch: kind === 'pushed' ? branch : null,
   };

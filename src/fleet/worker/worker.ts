@@ -140,9 +140,18 @@ export class FleetWorker {
     const own = loopEnvironment(place, env);
     notice(`${submission.loopId}: ${WORKER_TEXTS.begins(submission.task.path)}`);
     const result = await workOn({
-      ...{ submission, server, key, program, limits, told, lost, progress, env: own },
+      submission,
+      server,
+      key,
+      program,
+      limits,
+      told,
+      lost,
+      progress,
+      env: own,
       place: { ...place, env: own },
-      ...{ leaving: this.#leaving.signal, hurry: this.#hurry.signal },
+      leaving: this.#leaving.signal,
+      hurry: this.#hurry.signal,
     });
     notice(`${submission.loopId}: ${result.outcome}: ${result.reason}`);
     return result;

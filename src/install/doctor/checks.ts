@@ -143,7 +143,8 @@ export function examine(examined: Examined): Finding[] {
   const initAgain = readManifest(examined.projectDir) === null ? undefined : init;
   return Object.entries(CHECKS).flatMap(([check, run]) =>
     run(examined).map((outcome) => ({
-      ...{ check, ...outcome },
+      check,
+      ...outcome,
       repair: outcome.repair === 'init' ? initAgain : outcome.repair,
     })),
   );

@@ -71,8 +71,12 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
   return {
     disableAllHooks: false,
     env: {
-      ...{ RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS, RALPH_DRIVER: 'runner' },
-      ...{ RALPH_LOOP_ID: loop.loopId, RALPH_LOOP: loop.name ?? '', RALPH_NODE: loop.node },
+      RALPH_ACTIVE: '1',
+      RALPH_HOOKS: PASSED_HOOKS,
+      RALPH_DRIVER: 'runner',
+      RALPH_LOOP_ID: loop.loopId,
+      RALPH_LOOP: loop.name ?? '',
+      RALPH_NODE: loop.node,
       RALPH_STATE_HOME: dirname(loop.outsideRoot),
     },
     hooks: agentRegistration(loop.bundleDir, process.platform),

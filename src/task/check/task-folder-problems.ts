@@ -20,7 +20,10 @@ export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
     if (typeof run !== 'string') return [];
     const keys = ['commands', index, 'run'];
     return commandProblems(run, declared).map(({ rule, message, severity }) => ({
-      ...{ keys, value: run, rule, severity },
+      keys,
+      value: run,
+      rule,
+      severity,
       message: `commands[${index}].run ${message}`,
     }));
   });

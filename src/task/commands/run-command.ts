@@ -43,7 +43,11 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
   const { run: text, sandbox } = command;
   const { program, words, env, finish } = confine(sandbox, {
-    ...{ text, program: shell.program, words: shell.arguments(text), directory: command.directory, env: command.env },
+    text,
+    program: shell.program,
+    words: shell.arguments(text),
+    directory: command.directory,
+    env: command.env,
   });
   let child: ChildProcess;
   try {

@@ -24,20 +24,40 @@ interface Limits {
 
 const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   analysis: {
-    ...{ maxIterations: 12, timeout: 1800, itemsPerIteration: null, reflectEvery: 4, outputs: ['ANALYSIS.md'] },
-    ...{ evidence: [], acceptance: [] },
+    maxIterations: 12,
+    timeout: 1800,
+    itemsPerIteration: null,
+    reflectEvery: 4,
+    outputs: ['ANALYSIS.md'],
+    evidence: [],
+    acceptance: [],
   },
   fix: {
-    ...{ maxIterations: 25, timeout: 1800, itemsPerIteration: null, reflectEvery: null, outputs: [] },
-    ...{ evidence: ['tests', 'types', 'lint', 'build'], acceptance: ['tests', 'types', 'build'] },
+    maxIterations: 25,
+    timeout: 1800,
+    itemsPerIteration: null,
+    reflectEvery: null,
+    outputs: [],
+    evidence: ['tests', 'types', 'lint', 'build'],
+    acceptance: ['tests', 'types', 'build'],
   },
   migration: {
-    ...{ maxIterations: 40, timeout: 1800, itemsPerIteration: 1, reflectEvery: 5, outputs: ['MIGRATION_NOTES.md'] },
-    ...{ evidence: ['build', 'types', 'tests'], acceptance: ['build', 'types', 'tests'] },
+    maxIterations: 40,
+    timeout: 1800,
+    itemsPerIteration: 1,
+    reflectEvery: 5,
+    outputs: ['MIGRATION_NOTES.md'],
+    evidence: ['build', 'types', 'tests'],
+    acceptance: ['build', 'types', 'tests'],
   },
   general: {
-    ...{ maxIterations: 20, timeout: 1800, itemsPerIteration: null, reflectEvery: 5, outputs: [] },
-    ...{ evidence: ['tests', 'types', 'lint', 'build'], acceptance: ['tests', 'types', 'build'] },
+    maxIterations: 20,
+    timeout: 1800,
+    itemsPerIteration: null,
+    reflectEvery: 5,
+    outputs: [],
+    evidence: ['tests', 'types', 'lint', 'build'],
+    acceptance: ['tests', 'types', 'build'],
   },
 };
 

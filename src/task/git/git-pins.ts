@@ -30,7 +30,12 @@ export async function readGitPins(projectDir: string, options: GitOptions): Prom
     ['attributes', userFile('core.attributesfile', 'attributes', settings, options.env)],
   ] as const;
   return {
-    ...{ top, objects, index, head: head.text.trim(), hooks: hooksDigest(hooks), config: configText(settings) },
+    top,
+    objects,
+    index,
+    head: head.text.trim(),
+    hooks: hooksDigest(hooks),
+    config: configText(settings),
     texts: Object.fromEntries([...texts, ...listed].flatMap(([name, text]) => (text === null ? [] : [[name, text]]))),
   };
 }

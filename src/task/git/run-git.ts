@@ -148,8 +148,12 @@ function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more:
   }
   return {
     ...withSettings(given, settings),
-    ...{ GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', GIT_PAGER: 'cat', LC_ALL: 'C' },
-    ...{ GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' },
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_PAGER: 'cat',
+    LC_ALL: 'C',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
     ...plainHistory(inView?.gitDir ?? view?.folder ?? null),
     ...(inView && viewEnvironment(inView)),
   };

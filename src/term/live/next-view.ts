@@ -16,8 +16,15 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'run.started': loopStarted,
   'iteration.started': (view, { begins, maxIterations, task }) => ({
     ...heading(view, LIVE_TEXTS.iteration(begins, maxIterations, task && oneLine(task))),
-    ...{ iteration: begins, maxIterations, status: 'running', interrupting: false },
-    ...{ waiting: null, paused: null, calls: [], context: null, runTokens: 0 },
+    iteration: begins,
+    maxIterations,
+    status: 'running',
+    interrupting: false,
+    waiting: null,
+    paused: null,
+    calls: [],
+    context: null,
+    runTokens: 0,
   }),
   'command.started': (view, event, since) =>
     begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since }),

@@ -63,11 +63,30 @@ export interface View {
 }
 
 export const NEW_VIEW: View = {
-  ...{ attached: false, lines: [], text: '', gap: false, last: 'blank', name: '' },
-  ...{ status: 'starting', next: 'go-on', interrupting: false, waiting: null, paused: null },
-  ...{ iteration: 0, maxIterations: null, startedAt: null, checklist: null },
-  ...{ costUsd: null, isCostPartial: false, tokens: 0, runTokens: 0, context: null, window: null },
-  ...{ calls: [], pending: [], others: [] },
+  attached: false,
+  lines: [],
+  text: '',
+  gap: false,
+  last: 'blank',
+  name: '',
+  status: 'starting',
+  next: 'go-on',
+  interrupting: false,
+  waiting: null,
+  paused: null,
+  iteration: 0,
+  maxIterations: null,
+  startedAt: null,
+  checklist: null,
+  costUsd: null,
+  isCostPartial: false,
+  tokens: 0,
+  runTokens: 0,
+  context: null,
+  window: null,
+  calls: [],
+  pending: [],
+  others: [],
 };
 
 /** Piece of a row. Its text has no control characters and no line ends. */

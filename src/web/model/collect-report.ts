@@ -56,7 +56,15 @@ export function rowOf({ files, state, status, live, why, until }: ShownLoop): Lo
     key: keyOf(files),
     name: files.name ?? 'default',
     project: basename(files.projectDir),
-    ...{ loopId, task: taskPath, mode, status, live, iteration, maxIterations, costUsd, startedAt },
+    loopId,
+    task: taskPath,
+    mode,
+    status,
+    live,
+    iteration,
+    maxIterations,
+    costUsd,
+    startedAt,
     isCostPartial: live && totalCost(state.usage) === null,
     verified: ended?.verified ?? false,
     proof: ended?.proof ?? null,
@@ -127,7 +135,9 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
     return typeof value === 'string' ? [[NAMES[key as keyof typeof NAMES] ?? key, value]] : [];
   });
   return {
-    ...{ version: 1, generatedAt: at, limits: history.limits(used) },
+    version: 1,
+    generatedAt: at,
+    limits: history.limits(used),
     ...mapTexts({ row, why, next, notices, questions }, shown),
     checks: history.checks(),
     iterations: history.iterations.slice(known.iterations).map(asLeft),
@@ -136,7 +146,8 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
       iterations: Math.min(known.iterations, history.iterations.length),
       decisions: Math.min(known.decisions, history.decisions.length),
     },
-    ...{ waits: history.waits, uncommitted: null },
+    waits: history.waits,
+    uncommitted: null,
     environment: [...named, ...subject.facts],
   };
 }

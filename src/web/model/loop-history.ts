@@ -257,11 +257,30 @@ export class LoopHistory {
     const before = this.iterations.at(-1);
     const number = (before?.number ?? 0) + (before?.outcome === 'interrupted' ? 0 : 1);
     this.#open = {
-      ...{ index: this.iterations.length + 1, number, outcome: 'open', startedAt: at },
-      ...{ endedAt: null, durationMs: null, costUsd: null, tokens: null, context: null, window: null, findings: null },
+      index: this.iterations.length + 1,
+      number,
+      outcome: 'open',
+      startedAt: at,
+      endedAt: null,
+      durationMs: null,
+      costUsd: null,
+      tokens: null,
+      context: null,
+      window: null,
+      findings: null,
       breaker: null,
-      ...{ toolCalls: 0, denied: 0, model: null, decision: '', said: '', error: null, reasons: [], calls: [] },
-      ...{ checks: [], commands: [], steering: [], commits: [] },
+      toolCalls: 0,
+      denied: 0,
+      model: null,
+      decision: '',
+      said: '',
+      error: null,
+      reasons: [],
+      calls: [],
+      checks: [],
+      commands: [],
+      steering: [],
+      commits: [],
     };
     this.iterations.push(this.#open);
     this.#counted.clear();
@@ -295,8 +314,12 @@ const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
 const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;
 
 const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
-  ...{ ok: 'ok', failed: 'failed', denied: 'denied' },
-  ...{ 'tool.done': 'ok', 'tool.failed': 'failed', 'tool.denied': 'denied' },
+  ok: 'ok',
+  failed: 'failed',
+  denied: 'denied',
+  'tool.done': 'ok',
+  'tool.failed': 'failed',
+  'tool.denied': 'denied',
 };
 
 function addAll(list: string[], more: readonly string[]): void {

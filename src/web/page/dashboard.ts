@@ -90,7 +90,10 @@ function useNow(): number {
 }
 
 const LINKS: Readonly<Record<Link, string>> = {
-  ...{ connecting: 'connecting …', open: 'live', lost: 'not connected; trying again …', refused: 'no access' },
+  connecting: 'connecting …',
+  open: 'live',
+  lost: 'not connected; trying again …',
+  refused: 'no access',
 };
 
 /** Shows the selected loop; redrawn only for news of this loop. */
@@ -156,8 +159,12 @@ function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
 }
 
 const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, string>> = {
-  ...{ wake: 'Continue now', pause: 'Pause', resume: 'Resume', retry: 'Retry' },
-  ...{ stop: 'Stop after this iteration', cancel: 'Cancel' },
+  wake: 'Continue now',
+  pause: 'Pause',
+  resume: 'Resume',
+  retry: 'Retry',
+  stop: 'Stop after this iteration',
+  cancel: 'Cancel',
 };
 /** Question before a loop is cancelled. */
 const QUESTION = 'Cancel the loop now? The work in progress stays as it is.';

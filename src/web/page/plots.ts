@@ -25,7 +25,9 @@ const TIMES = [...SECONDS, ...[1, 2, 4, 6, 12, 24, 48, 120, 240].map((hours) => 
 
 export const FIGURES: readonly Figure[] = [
   {
-    ...{ name: 'Cost', value: ({ costUsd }) => costUsd, text: costText },
+    name: 'Cost',
+    value: ({ costUsd }) => costUsd,
+    text: costText,
     tick: (amount) => (Number.isInteger(amount) ? `$${amount}` : dollarText(amount)),
   },
   { name: 'Time', value: ({ durationMs }) => durationMs, text: duration, steps: TIMES },

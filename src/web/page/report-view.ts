@@ -131,7 +131,10 @@ function Changes({ iterations, uncommitted }: Pick<ReportData, 'iterations' | 'u
 }
 
 const UNITS: Readonly<Record<Limit['unit'], (value: number) => string>> = {
-  ...{ count: (value) => String(value), usd: costText, tokens: countText, ms: duration },
+  count: (value) => String(value),
+  usd: costText,
+  tokens: countText,
+  ms: duration,
 };
 
 function Limits({ limits }: { readonly limits: readonly Limit[] }) {
@@ -192,7 +195,10 @@ function Strip({ iterations, chosen, choose }: Chosen) {
   const list = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent): void => {
     const steps: Readonly<Record<string, number>> = {
-      ...{ ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 1, End: iterations.length },
+      ArrowRight: chosen + 1,
+      ArrowLeft: chosen - 1,
+      Home: 1,
+      End: iterations.length,
     };
     const target = steps[event.key];
     if (target === undefined) return;

@@ -49,8 +49,17 @@ const OF_PYTHON = new Set(
 );
 /** Packages of npm by their program. */
 const OF_NPM: Readonly<Record<string, string>> = {
-  ...{ tsc: 'typescript', eslint: 'eslint', prettier: 'prettier', biome: '@biomejs/biome' },
-  ...{ jest: 'jest', vitest: 'vitest', mocha: 'mocha', ava: 'ava', c8: 'c8', nyc: 'nyc', playwright: 'playwright' },
+  tsc: 'typescript',
+  eslint: 'eslint',
+  prettier: 'prettier',
+  biome: '@biomejs/biome',
+  jest: 'jest',
+  vitest: 'vitest',
+  mocha: 'mocha',
+  ava: 'ava',
+  c8: 'c8',
+  nyc: 'nyc',
+  playwright: 'playwright',
 };
 const LOCKS = [
   ['pnpm-lock.yaml', 'pnpm'],
