@@ -2,11 +2,12 @@ import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckResult } from '../../engine/events.ts';
-import { readRecord, readRegularFile, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
-import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
+import type { OpenTask, TaskMove } from '../records/open-task-file.ts';
+import { dropIntent, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { type CheckedWork, progressTitle } from './commit-intent.ts';
 import { recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
@@ -111,17 +112,6 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
   return false;
 }
 
-/** Write-ahead record of a move, stored outside the project. An interrupted move is repeated from its start. */
-interface Move {
-  readonly loopId: string;
-  readonly task: string;
-  readonly main: MainPlan;
-  /** Tree of the task's work on its original commit, and that tree merged with the plan's branch. */
-  readonly work: string;
-  readonly merged: string;
-  readonly conflicts: readonly string[];
-}
-
 interface MovedTask {
   readonly task: OpenTask;
   /** Files with conflict markers, relative to the repository. */
@@ -129,10 +119,6 @@ interface MovedTask {
 }
 
 const PLAN_BYTES = 32 * 1024 * 1024;
-
-function movePath({ files }: PartPlace): string {
-  return join(files.outsideDir, `moving.${files.name ?? ''}.json`);
-}
 
 /**
  * Moves the uncommitted work of a task to the tip of the plan's branch: the worktree then has both, with conflict markers
@@ -145,39 +131,35 @@ export async function moveTask(
   main: MainPlan,
   changes: readonly string[],
 ): Promise<MovedTask> {
-  const { contract } = place;
   const staged = await stageTask(place, task, changes, false);
   if (!staged.ok) throw new RalphError('refused', staged.said);
   const work = await git(place, ['write-tree']);
   const commit = await git(place, ['commit-tree', work, '-p', task.commit, '-m', `Work on ${task.id}`]);
   const { merged, conflicts } = await mergeTrees(place, main.tip, commit);
-  const move: Move = { loopId: contract.loopId, task: task.id, main, work, merged, conflicts };
-  writeRecord(movePath(place), move);
+  const move: TaskMove = { main, work, merged, conflicts };
+  writeOpenTask(place.files, { ...task, move });
   return apply(place, task, move);
 }
 
-/** Repeats a move that a killed process began. */
+/** Repeats a move that a killed process began. Throws `evidence-lost`. */
 async function recoverMove(place: PartPlace): Promise<void> {
-  const move = readRecord<Move>(movePath(place)) as Move | null;
-  if (move === null) return;
-  const task = readOpenTask(place.files, place.contract);
-  if (task !== null && move.loopId === place.contract.loopId && move.task === task.id) await apply(place, task, move);
-  else removeIfThere(movePath(place));
+  const open = readOpenTask(place.files, place.contract);
+  if (open?.move === undefined) return;
+  const { move, ...task } = open;
+  await apply(place, task, move);
 }
 
-async function apply(place: PartPlace, task: OpenTask, move: Move): Promise<MovedTask> {
+async function apply(place: PartPlace, task: OpenTask, move: TaskMove): Promise<MovedTask> {
   const { main, conflicts } = move;
   await switchTree(place, move, task.dirty);
   const openedAt = task.openedAt ?? task.commit;
-  const moved = adoptPlan(place, { ...task, commit: main.tip, openedAt, conflicts }, main);
-  removeIfThere(movePath(place));
-  return { task: moved, conflicts };
+  return { task: adoptPlan(place, { ...task, commit: main.tip, openedAt, conflicts }, main), conflicts };
 }
 
 /** Moves branch and files of the worktree from one tree to another. `dirty` names files that stay as they are. */
 export async function switchTree(
   place: PartPlace,
-  { main, work, merged }: Pick<Move, 'main' | 'work' | 'merged'>,
+  { main, work, merged }: Pick<TaskMove, 'main' | 'work' | 'merged'>,
   dirty: readonly string[],
 ): Promise<void> {
   const { projectDir } = place.files;

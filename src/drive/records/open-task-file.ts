@@ -42,6 +42,18 @@ export interface OpenTask {
   readonly entries?: string;
   /** Files in which the last move left conflict markers. */
   readonly conflicts?: readonly string[];
+  /** Move of its work that has begun; the next process repeats it from its start. */
+  readonly move?: TaskMove;
+}
+
+/** What a move of a task's work to a later commit of the plan's branch needs, so that a killed one can be repeated. */
+export interface TaskMove {
+  /** Commit of the plan's branch, with the plan and the progress file there; null if there is no progress file. */
+  readonly main: { readonly tip: string; readonly plan: string; readonly progress: string | null };
+  /** Tree of the task's work on its original commit, and that tree merged with the plan's branch. */
+  readonly work: string;
+  readonly merged: string;
+  readonly conflicts: readonly string[];
 }
 
 /** Write-ahead record of a task's commit. The next process finishes or rolls it back. */

@@ -13,7 +13,9 @@ done; \`UPDATE=1 node --import tsx --test tests/unit/drive/evidence-table.test.t
 or of another loop where the file has not changed since; of the stamps (\`snapshot.look\`) always another loop's, for an own older one only
 makes a loop examine more. *Edited*: one digit differs, or of the counters the iteration is higher. *Made
 up*: a whole file in the same form that says something else. A dash: a loop of this kind has no such file. *As runner*: a run on a plan,
-alone or beside others, is one of a runner, which reads the file; it was not damaged here again.
+alone or beside others, is one of a runner, which reads the file; it was not damaged here again. *Continues with the counts of the
+state*: counts only rise, so that the higher ones apply, of the state or of \`counters.json\`; an older copy of one of them takes nothing
+back, and its next count replaces it.
 `;
 
 const TEXTS: Readonly<Record<string, string>> = {
