@@ -4,24 +4,25 @@ import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { type Script, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** Another text each time, and no tool call: what the client's own cap on blocks counts. */
 const talker: Script = { main: ({ index }) => text(`Thought number ${index + 1} about the work, unlike the others.`) };
 
-test('twelve iterations without a tool call are twelve turns and eleven re-injections, beyond the cap on blocks', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 12' }, talker, async (project) => {
+test('ten iterations without a tool call are ten turns and nine re-injections, beyond the cap on blocks', async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 10' }, talker, async (project) => {
     const run = await project.run();
     const requests = project.model.mainRequests();
-    assert.equal(requests.length, 12);
-    const sent = requests.map(({ sinceText }) => /\[ralph\] Iteration (\d+) of 12\./.exec(sinceText)?.[1]);
+    assert.equal(requests.length, 10);
+    const sent = requests.map(({ sinceText }) => /\[ralph\] Iteration (\d+) of 10\./.exec(sinceText)?.[1]);
     assert.deepEqual(
       sent,
       requests.map((_, index) => String(index + 1)),
     );
-    assert.equal(project.iterations().length, 12);
+    assert.equal(project.iterations().length, 10);
     assert.equal(project.ended().as, 'max-iterations');
     assert.equal(run.code, 2);
-    assert.match(run.said, /Stopped after 12 iterations, the limit \(max-iterations\)/);
+    assert.match(run.said, /Stopped after 10 iterations, the limit \(max-iterations\)/);
   });
 });
 
@@ -83,7 +84,7 @@ test('a Stop hook that is registered three times counts each turn once', async (
 
 const LAST_WORDS = '<!-- ralph:state idle -->';
 
-test('a plain prompt reaches the model with at most 1,000 characters of ours around it', async () => {
+longTest('a plain prompt reaches the model with at most 1,000 characters of ours around it', async () => {
   const body = `# Audit\n\n${'Look at every file, note what is wrong, and fix it. '.repeat(20)}`.trim();
   const frontmatter = 'max_iterations: 3\nvalidation: [exit 0]\nidle: {delay: 1s}';
   await inLoopProject({ standIn: true, frontmatter, body }, talker, async (project) => {
