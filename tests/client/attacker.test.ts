@@ -7,6 +7,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import type { JsonObject, Workspace } from '../support/client/workspace.ts';
 import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 /** An agent under bypassPermissions that wants out of its loop: the client itself stops nothing. */
 const hooksOff = '{"disableAllHooks":true,"env":{"RALPH_ACTIVE":"0","RALPH_LOOP_ID":"none"}}';
@@ -87,7 +88,7 @@ test('an agent that attacks the loop’s own files and commands is denied each o
   /** Name of each attack; null for a file that is read first. */
   let tried: (string | null)[] = [];
   const script = (workspace: Workspace): Script => {
-    const all = Object.entries(attacks(workspace)).flatMap(([name, attack]) => {
+    const all = someOf(Object.entries(attacks(workspace)), 2).flatMap(([name, attack]) => {
       const before = CLIENT.refusesUnread ? readFirst(attack) : [];
       return [...before.map((read) => [null, read] as const), [name, attack] as const];
     });
@@ -211,7 +212,7 @@ json.dump({**state, 'status': 'ended', 'ended': ended}, open(path, 'w'))
   );
 });
 
-test('a forged archive of a loop whose state a program has removed is not a completion', async () => {
+longTest('a forged archive of a loop whose state a program has removed is not a completion', async () => {
   const forge = `import json, os
 folder = '.claude/context/runtime/ral'
 state = json.load(open(folder + 'ph-state.json'))
@@ -254,7 +255,7 @@ env -u CLAUDECODE -u RALPH_LOOP_ID node copied.cjs accept --project . || echo re
   );
 });
 
-test('a verify script that the agent rewrites fails its check with that reason and does not run', async () => {
+longTest('a verify script that the agent rewrites fails its check with that reason and does not run', async () => {
   await inLoopProject(
     { ...options, standIn: true },
     steps([
@@ -288,7 +289,7 @@ const drivers: Readonly<Record<string, readonly string[] | null>> = {
   'run with the settings of the user': [...RUN, '--set', 'isolation=client'],
 };
 
-for (const [driver, command] of Object.entries(drivers)) {
+for (const [driver, command] of someOf(Object.entries(drivers), 2)) {
   test(`${driver}: settings that switch the hooks off leave the guard on, and only those of the project are restored`, async () => {
     await inLoopProject(
       { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },

@@ -6,6 +6,7 @@ import { findClientBinary, IS_NAMED } from '../support/client/client-binary.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 
 const DONE = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -56,7 +57,7 @@ const REFUSED: readonly (readonly string[])[] = [
 
 test('an option that would take the agent out of the loop is refused before the model is called', async () => {
   await inLoopProject({ git: true }, steps([]), async (project) => {
-    for (const options of REFUSED) {
+    for (const options of someOf(REFUSED, 2)) {
       const run = await runRunner(project, { args: ['--', ...options] });
       assert.equal(run.code, 1, run.stdout + run.stderr);
       const [name = ''] = (options[0] ?? '').split('=');
@@ -70,9 +71,15 @@ test('an option that would take the agent out of the loop is refused before the 
   });
 });
 
+const UNKNOWN: readonly (readonly string[])[] = [
+  ['--not-an-option'],
+  ['--settings-file', '/no/such'],
+  ['--mcp-config', '/no/such.json'],
+];
+
 test('an option that the client refuses ends the loop at once, in the words of the client', async () => {
   await inLoopProject({}, steps([]), async (project) => {
-    for (const options of [['--not-an-option'], ['--settings-file', '/no/such'], ['--mcp-config', '/no/such.json']]) {
+    for (const options of someOf(UNKNOWN, 2)) {
       const run = await runRunner(project, { args: ['--fresh', '--', ...options] });
       assert.equal(run.code, 1, run.stdout + run.stderr);
       assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const GUARDRAILS = `guardrails:
   block_commands:
@@ -157,7 +158,7 @@ test('control: without the rules every one of these calls runs', async () => {
   });
 });
 
-test('three iterations of only denials trip the breaker, whatever rules they break', async () => {
+longTest('three iterations of only denials trip the breaker, whatever rules they break', async () => {
   const push = bash('git push');
   const main = steps([
     ...[push, bash('echo allowed'), text('one')],
@@ -213,7 +214,7 @@ guardrails:
   });
 });
 
-test('a blocked command of the task is evidence of that, and fails as an acceptance command', async () => {
+longTest('a blocked command of the task is evidence of that, and fails as an acceptance command', async () => {
   const blocked = `commands:
   - { name: release, run: "touch released && git push", acceptance: true }
 completion_promise: DONE
@@ -235,7 +236,7 @@ ${GUARDRAILS}`;
   });
 });
 
-for (const strict of [false, true]) {
+for (const strict of someOf([true, false], 2)) {
   test(`code for an interpreter is ${strict ? 'denied under strict rules' : 'allowed and recorded otherwise'}`, async () => {
     const rules = `${GUARDRAILS}\n  strict: ${strict}`;
     const script = steps([bash(`node -e 'require("fs").writeFileSync("made.txt", "")'`), text('one')]);

@@ -80,11 +80,11 @@ describe('an idle loop that wakes on change calls no model until something chang
     ),
   );
   // The short form has every value of each, and every pair of driver and commands; the long one is the real client's.
-  for (const { driver, kind, commands, watch } of someOf(cases, 5)) {
+  for (const { driver, kind, commands, watch } of someOf(cases, 7, 2)) {
     const what = `${driver}, ${kind}, ${commands ? '' : 'no '}commands, ${watch ? '' : 'no '}watch`;
     test(what, () => wakesOnlyOnChange({ driver, kind, commands, watch, standIn: !IS_LONG }));
   }
-  for (const git of BOTH)
+  for (const git of someOf(BOTH, 2))
     test(`the real client in a session, prompt file with commands, ${git ? 'with' : 'without'} git`, () =>
       wakesOnlyOnChange({ driver: 'session', kind: 'prompt', commands: true, watch: false, git, standIn: false }));
 });

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { mainPath } from '../support/client/loop-project.ts';
 import { signalQuietly } from '../support/client/process-tree.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
@@ -27,6 +28,12 @@ const working = async (loop: TerminalLoop, terminal: Terminal): Promise<number> 
   return (await loop.waitForState('the runner', ({ clientPid }) => clientPid > 0)).clientPid;
 };
 
+const PLAIN = [
+  ['with TERM=dumb', `TERM=dumb ${run}`],
+  ['with --plain', `${run} --plain`],
+  ['where its input is none', `${run} < /dev/null`],
+] as const;
+
 describe('a terminal that showed a run', { concurrency: 2 }, () => {
   test('restores its modes at the end', async () => {
     await inTerminal(real, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
@@ -36,7 +43,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  test('restores them after SIGTERM, and the loop can be resumed', async () => {
+  longTest('restores them after SIGTERM, and the loop can be resumed', async () => {
     await inTerminal(options, { main: () => hang('start') }, async (loop) => {
       const terminal = await inShell(loop, run);
       signalQuietly(await working(loop, terminal), 'SIGTERM');
@@ -84,11 +91,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  for (const [how, command] of [
-    ['with TERM=dumb', `TERM=dumb ${run}`],
-    ['with --plain', `${run} --plain`],
-    ['where its input is none', `${run} < /dev/null`],
-  ] as const) {
+  for (const [how, command] of someOf(PLAIN, 3)) {
     test(`gets plain lines ${how}`, async () => {
       await inTerminal(options, steps([bash('echo one'), text(`Done.\n\n${complete}`)]), async (loop) => {
         const terminal = await inShell(loop, command);

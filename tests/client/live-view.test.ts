@@ -8,6 +8,7 @@ import type { EnvironmentChanges } from '../support/client/client-environment.ts
 import { CLIENT } from '../support/client/client-facts.ts';
 import { mainPath } from '../support/client/loop-project.ts';
 import { bash, hang, type Script, slowly, status, steps, text, together } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +20,11 @@ const words =
   'I read the tests one after the other and tell what I see while I read them, until there is nothing left.';
 
 type Size = readonly [columns: number, rows: number];
+
+const SIZES: readonly Size[] = [
+  [80, 24],
+  [200, 50],
+];
 
 /** Runs a loop in a terminal of this size and gives it to `body`. */
 const live = (
@@ -80,10 +86,7 @@ const asked = (loop: TerminalLoop, nth: number): string => loop.model.mainReques
 
 // Most of their time is waiting: two at a time.
 describe('the live view', { concurrency: 2 }, () => {
-  for (const size of [
-    [80, 24],
-    [200, 50],
-  ] as const) {
+  for (const size of someOf(SIZES, 2)) {
     const name = size.join('x');
     test(`shows at ${name} what the agent says as it says it, and afterwards all of it once`, async () => {
       let seen = false;
@@ -163,7 +166,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
-  test('a message that the agent had not received at Esc is in the first prompt of the next one', async () => {
+  longTest('a message that the agent had not received at Esc is in the first prompt of the next one', async () => {
     const script = steps([bash('tail -f /dev/null'), bash('echo two'), done]);
     await live(
       script,
@@ -184,7 +187,7 @@ describe('the live view', { concurrency: 2 }, () => {
     );
   });
 
-  test('a turn that ends well although Esc was pressed counts, and the loop is paused after it', async () => {
+  longTest('a turn that ends well although Esc was pressed counts, and the loop is paused after it', async () => {
     const agent = 'trap "echo finished; exit 0" TERM; echo begun; sleep 300 & wait';
     const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
       await terminal.waitFor('begun');
@@ -198,7 +201,7 @@ describe('the live view', { concurrency: 2 }, () => {
     await live(steps([]), body, { agent });
   });
 
-  test('Ctrl+C after Esc leaves the loop paused, to be resumed', async () => {
+  longTest('Ctrl+C after Esc leaves the loop paused, to be resumed', async () => {
     await live(
       { main: () => hang('start') },
       async (terminal, loop) => {
@@ -239,7 +242,7 @@ describe('the live view', { concurrency: 2 }, () => {
     );
   });
 
-  test('a wait counts down, and Ctrl+C stops the loop', async () => {
+  longTest('a wait counts down, and Ctrl+C stops the loop', async () => {
     const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
     const script = steps([text(`Nothing to do.\n\n${idle}`)]);
     const body = async (terminal: Terminal): Promise<void> => {
@@ -277,7 +280,7 @@ describe('the live view', { concurrency: 2 }, () => {
     await live(script, body, { frontmatter, standIn: true });
   });
 
-  test('the wait before a failed run is retried counts down, and Ctrl+C stops the loop', async () => {
+  longTest('the wait before a failed run is retried counts down, and Ctrl+C stops the loop', async () => {
     const overloaded = status(529, { headers: { 'x-should-retry': 'false' } });
     const body = async (terminal: Terminal): Promise<void> => {
       const shown = await terminal.waitFor(/retrying in \d+m/);
@@ -291,7 +294,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
-  test('a terminal that is resized while the agent speaks shows one footer and every word', async () => {
+  longTest('a terminal that is resized while the agent speaks shows one footer and every word', async () => {
     let resized = false;
     const script = steps([slowly(80, text(words), () => resized), done]);
     await live(script, async (terminal) => {

@@ -9,6 +9,7 @@ import { bundle, type LoopProject, launcherFile } from '../support/client/loop-p
 import { emptyFolder } from '../support/folder.ts';
 import { bash, type Reply, type Script, steps, text } from '../support/model/scripted-model.ts';
 import { keepScreen } from '../support/screenshots.ts';
+import { someOf } from '../support/short-form.ts';
 import { complete, idle, inTerminal, type LoopView } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
 
@@ -43,7 +44,7 @@ const NOTIFICATION = [
 const NOTED = JSON.stringify({ hooks: { Notification: NOTIFICATION } });
 const checked = 'baseline: false\nvalidation:\n  - name: slow\n    run: sh slow.sh';
 
-for (const columns of [80, 150]) {
+for (const columns of someOf([150, 80], 2)) {
   test(`the plugin draws a band and a pane in a terminal of ${columns} columns, which show the running check and its output`, async () => {
     const agent = thinking();
     const script = steps([text(`over\n\n${complete}`), agent.replies(text('one')), text(`nothing to do\n\n${idle}`)]);

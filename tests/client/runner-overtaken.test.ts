@@ -4,6 +4,7 @@ import { isRunning } from '../support/client/process-tree.ts';
 import { ofType, startRunner } from '../support/client/runner.ts';
 import { inTaskFolder } from '../support/client/task-loop.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 let commands = 0;
@@ -12,10 +13,12 @@ const endless = (): string => `sleep 600.${process.pid}${commands++}`;
 const showing = (command: string): string =>
   `---\nmax_iterations: 3\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]\n---\nWork.\n`;
 
-for (const [word, code, status] of [
+const WORDS = [
   ['cancel', 130, 'cancelled'],
   ['stop', 3, 'stopped'],
-] as const) {
+] as const;
+
+for (const [word, code, status] of someOf(WORDS, 2)) {
   test(`${word}, while the task's commands run in a runner, ends them and starts no further agent`, async () => {
     const command = endless();
     const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };

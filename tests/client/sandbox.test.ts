@@ -11,6 +11,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { bash, type Reply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
@@ -45,7 +46,7 @@ const hidden = (what: string, code: string): Row =>
 const write = (path: string): string => `require('fs').writeFileSync(${JSON.stringify(path)}, 'x')`;
 
 /** What the client's sandbox and our rules refuse; without them each goes through. */
-const attacks = ({ root, project, home, stateHome }: Workspace, { port, socket, pid }: Outside): readonly Row[] => [
+const everyAttack = ({ root, project, home, stateHome }: Workspace, { port, socket, pid }: Outside): readonly Row[] => [
   shell('write outside the project', `echo x > ${root}/outside/1`),
   shell('write as root', `(mount -o remount,rw / 2>&1); echo x > ${root}/outside/2`),
   shell('write through a link', 'echo x > link/3'),
@@ -116,6 +117,9 @@ const attacks = ({ root, project, home, stateHome }: Workspace, { port, socket, 
     went: () => existsSync(`${project}/.mcp.json`),
   },
 ];
+
+const attacks = (workspace: Workspace, outside: Outside): readonly Row[] =>
+  someOf(everyAttack(workspace, outside), 2, 1);
 
 const withOutside = async (body: (outside: Outside) => Promise<void>): Promise<void> => {
   const server = createServer((_, response) => response.end('reached'));

@@ -6,6 +6,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { type Script, type Step, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const stateFile = '.claude/context/runtime/ralph-state.json';
 
@@ -41,7 +42,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is infor
   );
 });
 
-test('a state of a newer schema stays unchanged, the turn ends, and the user learns to update', async () => {
+longTest('a state of a newer schema stays unchanged, the turn ends, and the user learns to update', async () => {
   const newer = '{"schemaVersion":999,"loopId":"from the future"}';
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 9' },
@@ -60,7 +61,7 @@ test('a state of a newer schema stays unchanged, the turn ends, and the user lea
   );
 });
 
-for (const name of ['missing', 'empty']) {
+for (const name of someOf(['missing', 'empty'], 2)) {
   test(`a task file that becomes ${name} during the loop ends it as an error`, async () => {
     await inLoopProject(
       { standIn: true, frontmatter: 'max_iterations: 9' },
@@ -83,10 +84,12 @@ for (const name of ['missing', 'empty']) {
   });
 }
 
-for (const [finished, turns] of [
-  [24, 1],
+const FINISHED = [
   [23, 2],
-] as const) {
+  [24, 1],
+] as const;
+
+for (const [finished, turns] of someOf(FINISHED, 2)) {
   test(`a four-key state with ${finished} of 25 iterations continues and ends after ${turns} more`, async () => {
     const fourKeys = {
       iteration: finished,

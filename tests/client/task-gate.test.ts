@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string =>
   `---\ncompletion_promise: DONE\nmax_iterations: 5\n${frontmatter}\n---\n${body}\n`;
@@ -13,7 +14,7 @@ const assertComplete = ({ project }: TaskLoop, run: { code: number | null; said:
   assert.deepEqual([project.ended().as, project.ended().verified], ['complete', verified]);
 };
 
-for (const gate of ['optional', 'disabled']) {
+for (const gate of someOf(['optional', 'disabled'], 2)) {
   test(`with a gate that is ${gate} the promise is enough, whatever is missing`, async () => {
     const frontmatter = `completion_gate: ${gate}\nrequired_outputs: [NOTES.md]\ncommands: [{ name: tests, run: exit 1, acceptance: true }]`;
     const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n\n- [ ] open\n' };
@@ -27,7 +28,7 @@ for (const gate of ['optional', 'disabled']) {
   });
 }
 
-test('an open question under P1 keeps the loop going until it is checked', async () => {
+longTest('an open question under P1 keeps the loop going until it is checked', async () => {
   const ask = (box: string) =>
     bash(
       `printf '## P0\\n\\nNone.\\n\\n## P1\\n\\n- [${box}] which port?\\n  - a note\\n' > my-task/OPEN_QUESTIONS.md`,
@@ -51,7 +52,7 @@ test('an open question under P1 keeps the loop going until it is checked', async
   });
 });
 
-test('a promise in code or inside a sentence does not count, and the next prompt says how to give it', async () => {
+longTest('a promise in code or inside a sentence does not count, and the next prompt says how to give it', async () => {
   const script = steps([
     text('I shall end with `<promise>DONE</promise>` when it is done.'),
     text('Soon:\n\n```\n<promise>DONE</promise>\n```'),
@@ -157,7 +158,7 @@ test('frontmatter that is edited during the run is reported but not adopted; the
   });
 });
 
-test('accept adopts the edited frontmatter: its commands, its rules and its limit apply from then on', async () => {
+longTest('accept adopts the edited frontmatter: its commands, its rules and its limit apply from then on', async () => {
   let user: TaskLoop | undefined;
   const script = steps([
     bash('touch blocked'),

@@ -4,6 +4,7 @@ import type { RunningLauncher } from '../support/client/loop-project.ts';
 import { descendantRunning, isRunning, killTree, lives } from '../support/client/process-tree.ts';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const MEMORY = 'my-task/RALPH_PROGRESS.md';
@@ -55,23 +56,26 @@ test('a client that is killed during an iteration leaves a loop that resume cont
   });
 });
 
-test('after launcher and client are killed start refuses with the ways to continue, and resume continues', async () => {
-  await inTaskFolder({ standIn: true, ralph: quick, git: true }, killInIteration2(), async (loop) => {
-    const running = await inTheMiddle(loop);
-    killTree(running.pid);
-    await running.done;
-    assert.equal(loop.project.state()?.['status'], 'running');
-    const refused = await loop.run();
-    assert.equal(refused.code, 1);
-    assert.match(
-      refused.said,
-      /Found an interrupted loop \(iteration 1\); its client has exited\.[\s\S]*resume[\s\S]*--fresh/,
-    );
-    await assertWentOn(loop);
-  });
-});
+longTest(
+  'after launcher and client are killed start refuses with the ways to continue, and resume continues',
+  async () => {
+    await inTaskFolder({ standIn: true, ralph: quick, git: true }, killInIteration2(), async (loop) => {
+      const running = await inTheMiddle(loop);
+      killTree(running.pid);
+      await running.done;
+      assert.equal(loop.project.state()?.['status'], 'running');
+      const refused = await loop.run();
+      assert.equal(refused.code, 1);
+      assert.match(
+        refused.said,
+        /Found an interrupted loop \(iteration 1\); its client has exited\.[\s\S]*resume[\s\S]*--fresh/,
+      );
+      await assertWentOn(loop);
+    });
+  },
+);
 
-test('a fresh start archives the loop of a killed client and begins again', async () => {
+longTest('a fresh start archives the loop of a killed client and begins again', async () => {
   const script = steps([text('one'), hang(), text('anew')]);
   await inTaskFolder({ standIn: true, ralph: ralph('') }, script, async (loop) => {
     const running = loop.start();
@@ -102,42 +106,47 @@ const longGate = (command: string): string =>
   );
 const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n', go: 'went\n' };
 
-for (const [what, ralphOf, last] of [
-  ['evidence', long, text('one')],
-  ['an acceptance command', longGate, text('<promise>DONE</promise>')],
-] as const) {
-  for (const victim of ['the Stop hook', 'the client'] as const) {
-    test(`${victim} is killed while ${what} runs: nothing of the command is left, and the loop can continue`, async () => {
-      const script = steps([bash('rm go'), last, text('next'), text('next again'), text('the last')], text('more'));
-      const forEver = endless();
-      await inTaskFolder({ standIn: true, ralph: ralphOf(forEver), files }, { main: script.main }, async (loop) => {
-        const { workspace, project } = loop;
-        const running = loop.start();
-        await until('control: the command runs', () => isRunning(forEver));
-        const hook = descendantRunning(running.pid, /^\S*node .*\/ralph-stop-hook\.cjs/);
-        assert.ok(hook !== undefined);
-        process.kill(victim === 'the client' ? clientOf(loop) : hook, 'SIGKILL');
-        await until('nothing of the command is left', () => !isRunning(forEver));
-        const run = await running.done;
-        // One that outlives its client has something to write down still.
-        await until('the hook has ended', () => !lives(hook));
-        assert.equal(run.code, 130, run.said);
-        assert.equal(project.state()?.['iteration'], 1);
+const EVIDENCE = ['evidence', long, text('one')] as const;
+const ACCEPTANCE = ['an acceptance command', longGate, text('<promise>DONE</promise>')] as const;
+/** The short form has each victim and each kind of command once. */
+const KILLS = [
+  [...EVIDENCE, 'the client'],
+  [...EVIDENCE, 'the Stop hook'],
+  [...ACCEPTANCE, 'the Stop hook'],
+  [...ACCEPTANCE, 'the client'],
+] as const;
 
-        workspace.write('go', 'went\n');
-        const resumed = await loop.run({ args: ['--resume'] });
-        assert.equal(resumed.code, 2, resumed.said);
-        assert.match(loop.told()[2] ?? '', /Iteration 2 of 3/);
-        assert.deepEqual(
-          project.iterations().map(({ iteration }) => iteration),
-          [1, 2, 3],
-        );
-        assert.equal(loop.status().status, 'no-progress-exhaustion');
-        assert.deepEqual(iterations(loop), [1, 2, 3]);
-        // A hook that outlives its client decides; one that is killed in the gate leaves that to the next comer.
-        const lost = ralphOf === longGate && victim === 'the Stop hook';
-        assert.equal(loop.records()[0]?.status, lost ? 'interrupted' : 'completed');
-      });
+for (const [what, ralphOf, last, victim] of someOf(KILLS, 2)) {
+  test(`${victim} is killed while ${what} runs: nothing of the command is left, and the loop can continue`, async () => {
+    const script = steps([bash('rm go'), last, text('next'), text('next again'), text('the last')], text('more'));
+    const forEver = endless();
+    await inTaskFolder({ standIn: true, ralph: ralphOf(forEver), files }, { main: script.main }, async (loop) => {
+      const { workspace, project } = loop;
+      const running = loop.start();
+      await until('control: the command runs', () => isRunning(forEver));
+      const hook = descendantRunning(running.pid, /^\S*node .*\/ralph-stop-hook\.cjs/);
+      assert.ok(hook !== undefined);
+      process.kill(victim === 'the client' ? clientOf(loop) : hook, 'SIGKILL');
+      await until('nothing of the command is left', () => !isRunning(forEver));
+      const run = await running.done;
+      // One that outlives its client has something to write down still.
+      await until('the hook has ended', () => !lives(hook));
+      assert.equal(run.code, 130, run.said);
+      assert.equal(project.state()?.['iteration'], 1);
+
+      workspace.write('go', 'went\n');
+      const resumed = await loop.run({ args: ['--resume'] });
+      assert.equal(resumed.code, 2, resumed.said);
+      assert.match(loop.told()[2] ?? '', /Iteration 2 of 3/);
+      assert.deepEqual(
+        project.iterations().map(({ iteration }) => iteration),
+        [1, 2, 3],
+      );
+      assert.equal(loop.status().status, 'no-progress-exhaustion');
+      assert.deepEqual(iterations(loop), [1, 2, 3]);
+      // A hook that outlives its client decides; one that is killed in the gate leaves that to the next comer.
+      const lost = ralphOf === longGate && victim === 'the Stop hook';
+      assert.equal(loop.records()[0]?.status, lost ? 'interrupted' : 'completed');
     });
-  }
+  });
 }
