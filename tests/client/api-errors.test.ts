@@ -6,6 +6,7 @@ import type { EnvironmentChanges } from '../support/client/client-environment.ts
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
 const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };
@@ -48,7 +49,7 @@ test('a headless loop waits for a usage limit to reset and continues in the same
   );
 });
 
-test('a headless loop without a reset time waits longer each time and continues', async () => {
+longTest('a headless loop without a reset time waits longer each time and continues', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 5' },
@@ -65,7 +66,7 @@ test('a headless loop without a reset time waits longer each time and continues'
   );
 });
 
-test('a headless loop retries after server errors and continues', async () => {
+longTest('a headless loop retries after server errors and continues', async () => {
   const script: Script = { main: ({ index }) => (index === 0 ? text('one') : index < 5 ? status(529) : done) };
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const run = await project.run({ env: { RALPH_RETRY_WAIT: '200ms', CLAUDE_CODE_MAX_RETRIES: '1' } });
@@ -91,7 +92,7 @@ test('refused credentials pause the loop, and its message says what to do', asyn
   );
 });
 
-test('a loop that an API error paused continues with start --resume', async () => {
+longTest('a loop that an API error paused continues with start --resume', async () => {
   let refuses = true;
   const later = steps([text('two'), done]);
   const script: Script = {

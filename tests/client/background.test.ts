@@ -6,6 +6,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const inBackground = (command: string) => bash(command, { run_in_background: true });
 
@@ -42,7 +43,7 @@ test('the hook waits for a background shell, and its notification does not count
   );
 });
 
-test('the hook waits for an endless background shell as long as allowed, and only once', async () => {
+longTest('the hook waits for an endless background shell as long as allowed, and only once', async () => {
   await inLoopProject(
     { frontmatter: 'background_wait: 4s\nmax_iterations: 3' },
     steps([inBackground('tail -f /dev/null'), text('It serves.'), text('Second look.'), text('Third look.')]),
@@ -85,7 +86,7 @@ const DRIVERS: readonly (readonly [string, (project: LoopProject) => Promise<Dri
 const wait = (command: string) =>
   `Waiting for background work of the agent, at most 4s, or longer while it changes the project: ${command}`;
 
-for (const [driver, drive] of DRIVERS) {
+for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
   test(`a claim beside a shell that changes nothing is judged soon and says why: ${driver}`, async () => {
     const model = steps([inBackground('sleep 3177'), bash('touch made.txt'), claim]);
     await inLoopProject({ frontmatter: 'validation: ["test -f made.txt"]' }, model, async (project) => {
@@ -115,7 +116,7 @@ const server = (seconds: number) => bash(`setsid sleep ${seconds} > log.txt 2>&1
 
 const runs = (command: string): boolean => spawnSync('pgrep', ['-f', `^${command}$`]).status === 0;
 
-for (const [driver, drive] of DRIVERS) {
+for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
   test(`what the agent left running ends with the loop and is named: ${driver}`, async () => {
     const seconds = driver === 'run' ? 3178 : 3179;
     await inLoopProject({ frontmatter: 'max_iterations: 2' }, steps([server(seconds), claim]), async (project) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LauncherRun, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, type Script, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const guardrails = '.claude/ralph/guardrails.md';
 
@@ -41,7 +42,7 @@ test('four equal findings counts trip the breaker, and start --resume continues 
   });
 });
 
-test('the same reply four times trips the breaker, whatever its white space', async () => {
+longTest('the same reply four times trips the breaker, whatever its white space', async () => {
   const script: Script = {
     main: ({ index }) => text(`I am stuck${' '.repeat(index + 1)}here${'.'.repeat(index % 2)}`),
   };
@@ -81,7 +82,7 @@ test('three iterations with every tool call denied trip the breaker; one allowed
   );
 });
 
-test('iterations without a durable change trip the breaker if the loop asks for it', async () => {
+longTest('iterations without a durable change trip the breaker if the loop asks for it', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'breaker: {no_progress: 2}\nmax_iterations: 20', git: true },
     steps([
@@ -103,7 +104,7 @@ test('iterations without a durable change trip the breaker if the loop asks for 
   );
 });
 
-test('the same message repeated is an iteration each time, and trips nothing with that signal off', async () => {
+longTest('the same message repeated is an iteration each time, and trips nothing with that signal off', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'breaker: {same_reply: 0}\nmax_iterations: 6' },
     { main: () => text('The very same words.') },

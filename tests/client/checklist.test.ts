@@ -4,6 +4,7 @@ import { loopIteration } from '../../src/engine/schema/records.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const TASK = '.ralph/site/task.md';
@@ -107,7 +108,7 @@ test('in a session the Stop hook works through a checklist as well', async () =>
   );
 });
 
-test('a finished checklist whose validation fails is returned with the reasons', async () => {
+longTest('a finished checklist whose validation fails is returned with the reasons', async () => {
   const task = list('[ ] make three.txt');
   const model = steps([
     bash(`sed -i 's/- \\[ \\] make/- [x] make/' ${TASK}`),
@@ -175,26 +176,29 @@ test("the agent may write the task but not the loop's own files in its directory
   });
 });
 
-test('the reflection comes first in the prompt when it is due, in the words of reflect.md, and is recorded', async () => {
-  const model = steps([
-    ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
-    ...[check('three'), text('Three is done.')],
-  ]);
-  const files = { [TASK]: THREE, '.ralph/site/reflect.md': 'Is this still the best way?\n' };
-  await inLoop(files, model, async (project) => {
-    const run = await runRunner(project, { args: ['site', '--reflect-every', '2'] });
-    project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(
-      prompts(project)[2] ?? '',
-      /^\[ralph\] Iteration 2 of 50\.[^\n]*\n\n## Reflect first\n\nIs this still the best way\?/m,
-    );
-    assert.doesNotMatch((prompts(project)[0] ?? '') + (prompts(project)[4] ?? ''), /Reflect first/);
-    assert.equal(project.archive()[0]?.state['lastReflection'], 2);
-  });
-});
+longTest(
+  'the reflection comes first in the prompt when it is due, in the words of reflect.md, and is recorded',
+  async () => {
+    const model = steps([
+      ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
+      ...[check('three'), text('Three is done.')],
+    ]);
+    const files = { [TASK]: THREE, '.ralph/site/reflect.md': 'Is this still the best way?\n' };
+    await inLoop(files, model, async (project) => {
+      const run = await runRunner(project, { args: ['site', '--reflect-every', '2'] });
+      project.model.check();
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.match(
+        prompts(project)[2] ?? '',
+        /^\[ralph\] Iteration 2 of 50\.[^\n]*\n\n## Reflect first\n\nIs this still the best way\?/m,
+      );
+      assert.doesNotMatch((prompts(project)[0] ?? '') + (prompts(project)[4] ?? ''), /Reflect first/);
+      assert.equal(project.archive()[0]?.state['lastReflection'], 2);
+    });
+  },
+);
 
-test('run --resume NAME continues a checklist after its runner was killed, with the list as it is', async () => {
+longTest('run --resume NAME continues a checklist after its runner was killed, with the list as it is', async () => {
   const model = steps([
     ...[check('one'), text('One is done.'), check('two'), hang()],
     ...[check('three'), text('Three is done.')],
@@ -216,29 +220,32 @@ test('run --resume NAME continues a checklist after its runner was killed, with 
   });
 });
 
-test('run with a new name makes a task from the template, refuses it unfilled, and starts once it is filled in', async () => {
-  const model = steps([bash(`printf -- '- [x] say hello\\n' >> ${TASK}`), text('Hello.')]);
-  await inLoop({}, model, async (project) => {
-    const first = await runRunner(project, { args: ['site'] });
-    assert.equal(first.code, 1);
-    assert.match(
-      first.stdout + first.stderr,
-      /Created \.ralph\/site\/task\.md from the template[\s\S]*ralph-loop run site/,
-    );
-    const again = await runRunner(project, { args: ['site'] });
-    assert.equal(again.code, 1);
-    assert.match(again.stdout + again.stderr, /The template is not filled in/);
-    project.workspace.write(TASK, project.workspace.read(TASK).replace(/(# Goals\n\n)<!--.*-->/, '$1Say hello.'));
-    const run = await runRunner(project, { args: ['site'] });
-    project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(prompts(project)[0] ?? '', /has no checklist yet\. Make one first/);
-    assert.equal(project.ended().as, 'complete');
-    const refused = await runRunner(project, { args: ['site'] });
-    assert.equal(refused.code, 1);
-    assert.match(
-      refused.stdout + refused.stderr,
-      /\.ralph\/site\/task\.md has nothing to do: its only item is checked/,
-    );
-  });
-});
+longTest(
+  'run with a new name makes a task from the template, refuses it unfilled, and starts once it is filled in',
+  async () => {
+    const model = steps([bash(`printf -- '- [x] say hello\\n' >> ${TASK}`), text('Hello.')]);
+    await inLoop({}, model, async (project) => {
+      const first = await runRunner(project, { args: ['site'] });
+      assert.equal(first.code, 1);
+      assert.match(
+        first.stdout + first.stderr,
+        /Created \.ralph\/site\/task\.md from the template[\s\S]*ralph-loop run site/,
+      );
+      const again = await runRunner(project, { args: ['site'] });
+      assert.equal(again.code, 1);
+      assert.match(again.stdout + again.stderr, /The template is not filled in/);
+      project.workspace.write(TASK, project.workspace.read(TASK).replace(/(# Goals\n\n)<!--.*-->/, '$1Say hello.'));
+      const run = await runRunner(project, { args: ['site'] });
+      project.model.check();
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.match(prompts(project)[0] ?? '', /has no checklist yet\. Make one first/);
+      assert.equal(project.ended().as, 'complete');
+      const refused = await runRunner(project, { args: ['site'] });
+      assert.equal(refused.code, 1);
+      assert.match(
+        refused.stdout + refused.stderr,
+        /\.ralph\/site\/task\.md has nothing to do: its only item is checked/,
+      );
+    });
+  },
+);

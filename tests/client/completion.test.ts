@@ -2,32 +2,36 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const claim = 'Everything is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const learnings = '.claude/context/memory/learnings.md';
 const guardrails = '.claude/ralph/guardrails.md';
 const validated = (run: string): string => `validation:\n  - name: proof\n    run: ${run}\nmax_iterations: 6`;
 
-test('a claim whose validation passes completes the loop, which leaves a learning and its whole state', async () => {
-  await inLoopProject(
-    { standIn: true, frontmatter: validated('test -f done.txt') },
-    steps([bash('touch done.txt'), text(claim)]),
-    async (project) => {
-      const run = await project.run();
-      project.model.check();
-      assert.equal(run.code, 0, run.said);
-      const { as, verified, message } = project.ended();
-      assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
-      assert.ok(run.said.includes(message), 'the user reads why it ended');
-      assert.equal(project.state(), null);
-      assert.match(project.archive()[0]?.name ?? '', /^\d{4}-\d\d-\d\dT.*Z-complete\.json$/);
-      const added = project.workspace.read(learnings);
-      assert.match(added, /^# Learnings\n\n- .* UTC, the loop \(complete\): Complete after 1 iteration/);
-    },
-  );
-});
+longTest(
+  'a claim whose validation passes completes the loop, which leaves a learning and its whole state',
+  async () => {
+    await inLoopProject(
+      { standIn: true, frontmatter: validated('test -f done.txt') },
+      steps([bash('touch done.txt'), text(claim)]),
+      async (project) => {
+        const run = await project.run();
+        project.model.check();
+        assert.equal(run.code, 0, run.said);
+        const { as, verified, message } = project.ended();
+        assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
+        assert.ok(run.said.includes(message), 'the user reads why it ended');
+        assert.equal(project.state(), null);
+        assert.match(project.archive()[0]?.name ?? '', /^\d{4}-\d\d-\d\dT.*Z-complete\.json$/);
+        const added = project.workspace.read(learnings);
+        assert.match(added, /^# Learnings\n\n- .* UTC, the loop \(complete\): Complete after 1 iteration/);
+      },
+    );
+  },
+);
 
-test('a claim with nothing to verify completes and is reported as unverified', async () => {
+longTest('a claim with nothing to verify completes and is reported as unverified', async () => {
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 3' }, steps([text(claim)]), async (project) => {
     const run = await project.run();
     project.model.check();
@@ -84,7 +88,7 @@ test('a signal in a code fence or inside a sentence does not count, and the next
   );
 });
 
-test('a claim that is rejected twice for one reason leaves one sign', async () => {
+longTest('a claim that is rejected twice for one reason leaves one sign', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'validation:\n  - name: proof\n    run: exit 1\nmax_iterations: 3' },
     steps([text(`First. ${claim}`), text(`Second. ${claim}`), text(`Third. ${claim}`)]),
@@ -102,7 +106,7 @@ test('a claim that is rejected twice for one reason leaves one sign', async () =
   );
 });
 
-test('a test run without an executed test proves nothing', async () => {
+longTest('a test run without an executed test proves nothing', async () => {
   await inLoopProject(
     {
       standIn: true,

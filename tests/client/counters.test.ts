@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, type RunnerRun, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** A program of the agent: keeps the files of the loop in its first run, and puts them back in every later one. */
@@ -20,7 +21,7 @@ const options = { frontmatter: 'max_iterations: 2', files: { 'back.py': back } }
 
 const requests = ({ model }: LoopProject): number => model.mainRequests().length;
 
-test('a session whose program puts older files of the loop back ends at its limit', async () => {
+longTest('a session whose program puts older files of the loop back ends at its limit', async () => {
   await inLoopProject(options, script(), async (project) => {
     const run = await project.run();
     assert.equal(run.code, 2, run.said);
@@ -57,7 +58,7 @@ async function resumeFromBackup(body: (project: LoopProject, resume: () => Promi
   });
 }
 
-test('a killed runner whose files are put back from a backup resumes within its limits', async () => {
+longTest('a killed runner whose files are put back from a backup resumes within its limits', async () => {
   await resumeFromBackup(async (project, resume) => {
     const resumed = await resume();
     assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject, promptFile, taskText } from '../support/client/loop-project.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const idle = (count: number) => text(`Nothing to do, said ${count} times.\n\n<!-- ralph:state idle -->`);
@@ -13,7 +14,7 @@ const waiting = (project: LoopProject): JsonObject | undefined => {
 };
 const time = (entry: JsonObject | undefined): number => Date.parse(String(entry?.['at']));
 
-test('three idle windows grow by the backoff, and idle iterations are counted apart', async () => {
+longTest('three idle windows grow by the backoff, and idle iterations are counted apart', async () => {
   const frontmatter = 'idle: {delay: 400ms, backoff: 2, max_delay: 10s, max: 1h}\nmax_iterations: 2';
   await inLoopProject({ standIn: true, frontmatter }, steps([idle(1), idle(2), idle(3), done]), async (project) => {
     const run = await project.run();
@@ -49,7 +50,7 @@ test('three idle windows grow by the backoff, and idle iterations are counted ap
   });
 });
 
-test('without an idle block the marker is only a state and no wait', async () => {
+longTest('without an idle block the marker is only a state and no wait', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 3' },
     steps([idle(1), idle(2), done]),
@@ -105,7 +106,7 @@ test('a changed task file ends a wait, and the change is in the next prompt', as
   });
 });
 
-test('a loop that wakes on change calls no model until a watched file changes', async () => {
+longTest('a loop that wakes on change calls no model until a watched file changes', async () => {
   const frontmatter = 'idle: {delay: 300ms, backoff: 1, max: 1h, wake: change, watch: ["inbox/**"]}\nmax_iterations: 3';
   const files = { 'inbox/old.txt': 'old\n', 'elsewhere.txt': 'one\n' };
   await inLoopProject({ standIn: true, frontmatter, files }, steps([idle(1), done]), async (project) => {
@@ -143,7 +144,7 @@ test('a loop that stays idle for its maximum ends there, with its last wait shor
   });
 });
 
-test('only changes in what the commands of a task folder show wake an idle loop', async () => {
+longTest('only changes in what the commands of a task folder show wake an idle loop', async () => {
   const task = [
     '---',
     'commands: [{name: inbox, run: cat inbox.txt}]',

@@ -6,6 +6,7 @@ import { shellWord } from '../../src/text/quote.ts';
 import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** A program of the agent's: the guard cannot read what it deletes. */
 const LOSE = `import glob, os
@@ -97,22 +98,25 @@ test('a runner whose contract the agent deletes denies its next call, names the 
   });
 });
 
-test('a launched session whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal', async () => {
-  await inLoopProject(OPTIONS, script(), async (project) => {
-    const run = await project.run();
-    assert.equal(run.code, 3, run.said + run.stderr);
-    isPaused(project);
-    assert.match(run.said, NAMED);
-    const again = await project.run({ args: ['--resume'] });
-    assert.notEqual(again.code, 0);
-    assert.match(again.said + again.stderr, NAMED, 'nobody at a terminal has agreed');
-    assert.equal(project.workspace.has('work.txt'), false);
-    const { code, shown } = await resumeInPerson(project, '--headless');
-    assert.equal(code, 0, shown);
-    assert.equal(project.ended().as, 'complete');
-    assert.ok(project.workspace.has('work.txt'));
-  });
-});
+longTest(
+  'a launched session whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal',
+  async () => {
+    await inLoopProject(OPTIONS, script(), async (project) => {
+      const run = await project.run();
+      assert.equal(run.code, 3, run.said + run.stderr);
+      isPaused(project);
+      assert.match(run.said, NAMED);
+      const again = await project.run({ args: ['--resume'] });
+      assert.notEqual(again.code, 0);
+      assert.match(again.said + again.stderr, NAMED, 'nobody at a terminal has agreed');
+      assert.equal(project.workspace.has('work.txt'), false);
+      const { code, shown } = await resumeInPerson(project, '--headless');
+      assert.equal(code, 0, shown);
+      assert.equal(project.ended().as, 'complete');
+      assert.ok(project.workspace.has('work.txt'));
+    });
+  },
+);
 
 test('a launched session whose agent deletes contract and state runs no further command, and its end names the file', async () => {
   await inLoopProject(OPTIONS, afterLoss(), async (project) => {

@@ -13,6 +13,7 @@ import {
   steps,
   text,
 } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** Everything of the loop, byte for byte: state, journals and archive by relative path. */
@@ -104,7 +105,7 @@ test('a client that the agent starts from its shell is not part of the loop', as
   });
 });
 
-test('a client started by hand beside the loop of a router or of a runner is not trapped in it', async () => {
+longTest('a client started by hand beside the loop of a router or of a runner is not trapped in it', async () => {
   await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 5' }, steps([]), async (project) => {
     assert.equal(project.main(['start', '--json']).code, 0);
     for (const mode of ['router', 'runner']) {
@@ -127,7 +128,7 @@ function toldOfMemory(request: ModelRequest | undefined): boolean {
   return /read them before you begin: \S{0,40}learnings\.md \(1 entry\)/.test(JSON.stringify(request?.body));
 }
 
-test('control: with the same state in mode hook a client started by hand takes over the loop', async () => {
+longTest('control: with the same state in mode hook a client started by hand takes over the loop', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'max_iterations: 3' },
     steps([text('one'), text('two'), text('three')]),

@@ -5,6 +5,7 @@ import { honest, inPlanProject, PLAN, type PlanProject, PROGRESS, subject } from
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, type Script, text, together, tool } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** Its check is green from the start. */
 const GREEN = `---
@@ -70,7 +71,7 @@ test('a session whose agent only has calls denied does no task of a plan, and on
   );
 });
 
-test('a runner whose agent only has calls denied does no task of a plan, and one that works does', async () => {
+longTest('a runner whose agent only has calls denied does no task of a plan, and one that works does', async () => {
   const args = [PLAN, '--plan', '--require-verified'];
   await inPlanProject(GREEN, lazy, async (plan) => {
     const run = await runRunner(plan.project, { args });

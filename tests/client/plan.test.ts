@@ -16,6 +16,7 @@ import {
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, type Reply, type Script, text, together, tool } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 function assertPaused({ project, git, dirty }: PlanProject): void {
   const ended = project.ended();
@@ -40,7 +41,7 @@ function assertVerified({ project, git, dirty }: PlanProject, order = ORDER): vo
   );
 }
 
-test('the runner executes a plan of twelve tasks, one commit each, with a pause for review', async () => {
+longTest('the runner executes a plan of twelve tasks, one commit each, with a pause for review', async () => {
   await inPlanProject(
     TWELVE,
     workers(),
@@ -186,7 +187,7 @@ test('an agent that lies is caught each time with the reason, and its task is bl
   );
 });
 
-test('a task that an agent reports as blocked ends the loop at once, and a partial one continues', async () => {
+longTest('a task that an agent reports as blocked ends the loop at once, and a partial one continues', async () => {
   const script: Script = {
     main: ({ sinceText }) => {
       if (/Current task: Task 2/.test(sinceText)) return text('Blockers: the key is missing.');
@@ -210,19 +211,22 @@ test('a task that an agent reports as blocked ends the loop at once, and a parti
   );
 });
 
-test('a plan is not started on main, with uncommitted files or with an error, and reports all of it at once', async () => {
-  await inPlanProject('- [ ] **Task 1: a**\n  - Depends on: Task 9\n', workers(), async ({ project, git }) => {
-    project.workspace.write('stray.txt', 'x');
-    const broken = await runRunner(project, { args: [PLAN, '--plan'] });
-    assert.equal(broken.code, 1);
-    assert.match(broken.stderr, /Task 9[\s\S]*no acceptance[\s\S]*stray\.txt/);
-    project.workspace.write(PLAN, ONE);
-    git('add', '-A');
-    git('commit', '-q', '-m', 'More');
-    git('switch', '-q', '-c', 'main');
-    const main = await runRunner(project, { args: [PLAN, '--plan'] });
-    assert.equal(main.code, 1);
-    assert.match(main.stderr, /not executed on main[\s\S]*git switch -c plan\/PLAN/);
-    assert.equal(project.model.mainRequests().length, 0);
-  });
-});
+longTest(
+  'a plan is not started on main, with uncommitted files or with an error, and reports all of it at once',
+  async () => {
+    await inPlanProject('- [ ] **Task 1: a**\n  - Depends on: Task 9\n', workers(), async ({ project, git }) => {
+      project.workspace.write('stray.txt', 'x');
+      const broken = await runRunner(project, { args: [PLAN, '--plan'] });
+      assert.equal(broken.code, 1);
+      assert.match(broken.stderr, /Task 9[\s\S]*no acceptance[\s\S]*stray\.txt/);
+      project.workspace.write(PLAN, ONE);
+      git('add', '-A');
+      git('commit', '-q', '-m', 'More');
+      git('switch', '-q', '-c', 'main');
+      const main = await runRunner(project, { args: [PLAN, '--plan'] });
+      assert.equal(main.code, 1);
+      assert.match(main.stderr, /not executed on main[\s\S]*git switch -c plan\/PLAN/);
+      assert.equal(project.model.mainRequests().length, 0);
+    });
+  },
+);

@@ -5,6 +5,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { createWorkspace } from '../support/client/workspace.ts';
 import { startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** What the client puts in the place of a context over 10,000 characters. */
 const preview = /persisted-output|saved to/i;
@@ -34,7 +35,7 @@ const secondPrompt = async (body: string, frontmatter = 'max_iterations: 2', sta
   return sent;
 };
 
-test('a task of 3 KB is sent back whole in the reason, as often as the client passes that on', async () => {
+longTest('a task of 3 KB is sent back whole in the reason, as often as the client passes that on', async () => {
   const sent = await secondPrompt(taskOf(3_000));
   assert.deepEqual(
     [count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')],
@@ -61,7 +62,7 @@ test('a task of 60 KB is sent back as its path and its headings, for the agent t
   assert.doesNotMatch(sent, preview);
 });
 
-test('a loop configures how its task is sent back: reinject context sends even a short one once', async () => {
+longTest('a loop configures how its task is sent back: reinject context sends even a short one once', async () => {
   const sent = await secondPrompt(taskOf(3_000), 'reinject: context\nmax_iterations: 2', true);
   assert.equal(count(sent, 'LAST-LINE'), 1);
 });

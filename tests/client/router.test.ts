@@ -4,6 +4,7 @@ import { runClient, startClient } from '../support/client/client.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { answerIn, routerCommand, routerHost } from '../support/client/router-host.ts';
 import { bash, hang, type Script, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const validated = 'validation:\n  - test -f done';
@@ -96,7 +97,7 @@ test('a host may end its turn in the middle of its loop in a project with our ho
   });
 });
 
-test('a second session learns who drives the loop and changes nothing', async () => {
+longTest('a second session learns who drives the loop and changes nothing', async () => {
   const host = routerHost(() => hang());
   await inLoopProject({}, host, async (project) => {
     const { workspace, model } = project;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, type RunningRunner, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, type Reply, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
@@ -42,7 +43,7 @@ const gated = (reply: Reply): { readonly answer: () => Promise<Reply>; readonly 
 const notices = (running: RunningRunner): string[] =>
   ofType(running.events(), 'agent.notice').map(({ message }) => message);
 
-test('Ctrl+C once ends the loop after the iteration', async () => {
+longTest('Ctrl+C once ends the loop after the iteration', async () => {
   const first = gated(text('first done'));
   await inLoopProject({ ...options, standIn: true }, steps([first.answer]), async (project) => {
     const running = startRunner(project);
@@ -96,7 +97,7 @@ test('Ctrl+C during an idle wait stops the loop, without a call of the model', a
   });
 });
 
-test('a runner that is terminated leaves its loop ready to resume', async () => {
+longTest('a runner that is terminated leaves its loop ready to resume', async () => {
   await inLoopProject({ ...options, standIn: true }, steps([text('one'), hang('start'), done]), async (project) => {
     const running = startRunner(project);
     await working(project, 2);
@@ -139,7 +140,7 @@ test('a killed runner leaves no agent and none of its shells, and run --resume k
   });
 });
 
-test('a second runner on the same loop is refused with its holder and changes nothing', async () => {
+longTest('a second runner on the same loop is refused with its holder and changes nothing', async () => {
   const last = gated(done);
   await inLoopProject({ ...options, standIn: true }, steps([last.answer]), async (project) => {
     const running = startRunner(project);
@@ -165,7 +166,7 @@ test('a second runner on the same loop is refused with its holder and changes no
   });
 });
 
-test('a loop that is cancelled from another terminal ends with its agent', async () => {
+longTest('a loop that is cancelled from another terminal ends with its agent', async () => {
   await inLoopProject({ ...options, standIn: true }, { main: () => hang('start') }, async (project) => {
     const running = startRunner(project);
     await working(project, 1);

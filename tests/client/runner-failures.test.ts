@@ -6,6 +6,7 @@ import { descendantRunning, signalQuietly } from '../support/client/process-tree
 import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
 import { bash, hang, rateLimited, status, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
@@ -13,7 +14,7 @@ const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OA
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;
 
-test('a usage limit is waited for until it resets, and its iteration is counted once', async () => {
+longTest('a usage limit is waited for until it resets, and its iteration is counted once', async () => {
   let resetsAt = 0;
   const limited = () => {
     resetsAt = Math.floor(Date.now() / 1000) + 3;
@@ -103,7 +104,7 @@ test('a new agent asks an overloaded API again, and the iteration is counted onc
   });
 });
 
-test('an API that stays overloaded ends the loop as an error after a bounded number of attempts', async () => {
+longTest('an API that stays overloaded ends the loop as an error after a bounded number of attempts', async () => {
   await inLoopProject({ ...options, standIn: true }, { main: () => status(529) }, async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1, run.stdout + run.stderr);

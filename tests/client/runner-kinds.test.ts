@@ -4,7 +4,7 @@ import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
 import { bash, type Reply, status, text } from '../support/model/scripted-model.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;
 
@@ -70,7 +70,7 @@ for (const { kind, reply, args = [], told, ends, standIn } of someOf(KINDS, 2)) 
   });
 }
 
-test('a run that keeps ending with the same error opens the breaker', async () => {
+longTest('a run that keeps ending with the same error opens the breaker', async () => {
   const frontmatter = 'max_iterations: 9\nbreaker: { same_error: 2 }';
   await inLoopProject({ ...options, standIn: true, frontmatter }, { main: () => bash('echo one') }, async (project) => {
     const run = await runRunner(project, { args: ['--', '--max-turns', '1'] });

@@ -8,6 +8,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
 import { bash, hang, steps, text, tool } from '../support/model/scripted-model.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -48,7 +49,7 @@ test("an agent has the project's own hooks and servers, and the user's only if t
   }
 });
 
-test("the project's installed Stop hook leaves a runner's agent alone", async () => {
+longTest("the project's installed Stop hook leaves a runner's agent alone", async () => {
   const options = { standIn: true, frontmatter: 'max_iterations: 3' };
   await inLoopProject(options, steps([text('one'), done]), async (project) => {
     const run = await runRunner(project);
@@ -138,7 +139,7 @@ test("a state that the agent rewrites is restored from the runner's copy", async
   });
 });
 
-test('the screen shows a header, the calls, the messages and the cost', async () => {
+longTest('the screen shows a header, the calls, the messages and the cost', async () => {
   const model = steps([bash('echo hi'), bash('exit 3'), done]);
   await inLoopProject({ standIn: true, init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
     const run = await runRunner(project, { json: false });
@@ -205,6 +206,8 @@ test('under acceptEdits the agent may run the checks that the user named but tho
     const said = /The agent may run the check node check\.mjs only in these words\. Allow this call, too: /;
     assert.equal(said.test(run.stdout), CLIENT.printsDenials);
   });
+  if (!IS_LONG) return;
+  // In a session the same options reach the client.
   await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {
     prepare(project);
     const run = await project.run(options);

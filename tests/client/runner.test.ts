@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const done = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
-test('three iterations each begin with a fresh context, and the last one completes verified', async () => {
+longTest('three iterations each begin with a fresh context, and the last one completes verified', async () => {
   const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
   const model = steps([
     bash('echo one-of-the-first > first.txt'),

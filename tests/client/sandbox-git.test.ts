@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { confinedTest } from '../support/client/client-facts.ts';
+import { confinedTest, longConfinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { assertCommits, inPlanProject, ORDER_OF_SIX, PLAN, SIX, workers } from '../support/client/plan-project.ts';
 import { runRunner } from '../support/client/runner.ts';
@@ -53,7 +53,7 @@ confinedTest(
   },
 );
 
-confinedTest('a plan whose commits cannot be signed in the sandbox is refused before an agent works', () =>
+longConfinedTest('a plan whose commits cannot be signed in the sandbox is refused before an agent works', () =>
   inPlanProject(
     SIX,
     workers(),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { confinedTest } from '../support/client/client-facts.ts';
+import { confinedTest, longConfinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { assertCommits, inPlanProject, ORDER_OF_SIX, PLAN, SIX, workers } from '../support/client/plan-project.ts';
 import { descendantRunning, descendants, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { type RunningRunner, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -53,7 +54,7 @@ const everything: Kill = ({ pid }, all) => {
   for (const each of [pid, ...all]) signalQuietly(each, 'SIGKILL');
 };
 
-for (const [what, kill] of Object.entries({ 'a runner': runnerAlone, everything: everything }))
+for (const [what, kill] of someOf(Object.entries({ everything, 'a runner': runnerAlone }), 2))
   confinedTest(`after ${what} is killed during a sandboxed command, resume leaves nothing of it`, () =>
     killedAtWork(kill, async (project) => {
       assert.match(project.main(['status']).stdout, /The loop is interrupted/);
@@ -112,7 +113,7 @@ confinedTest('after a runner is killed during a sandboxed check, the check ends 
   });
 });
 
-confinedTest(
+longConfinedTest(
   'after a runner is killed during a sandboxed commit, the hook ends and each task has one commit',
   async () => {
     const seconds = `6173.${process.pid}`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, type Script, type Step, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
@@ -66,7 +67,7 @@ test('only one of parallel tool calls delivers the steering', async () => {
   });
 });
 
-test('steering that no tool call delivered comes with the next prompt, and --next always does', async () => {
+longTest('steering that no tool call delivered comes with the next prompt, and --next always does', async () => {
   const { script, known } = inSteps((user) => [
     () => {
       user(['steer', '--next', 'Then the RED-DOOR.']);
@@ -145,29 +146,32 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
   });
 });
 
-test('a loop that is paused during an iteration ends the turn, and start --resume continues with its counters', async () => {
-  const { script, known } = inSteps((user) => [
-    text('one'),
-    () => {
-      user(['pause']);
-      return text('two');
-    },
-    done,
-  ]);
-  await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 4' }, script, async (project) => {
-    known(project);
-    const run = await project.run();
-    assert.equal(run.code, 3, run.said);
-    assert.match(run.said, /Paused by the user/);
-    assert.equal(project.state()?.['status'], 'paused');
-    const resumed = await project.run({ args: ['--resume'] });
-    project.model.check();
-    assert.equal(resumed.code, 0, resumed.said);
-    assert.equal(project.archive()[0]?.state['iteration'], 3, 'the turn that the agent finished is counted');
-  });
-});
+longTest(
+  'a loop that is paused during an iteration ends the turn, and start --resume continues with its counters',
+  async () => {
+    const { script, known } = inSteps((user) => [
+      text('one'),
+      () => {
+        user(['pause']);
+        return text('two');
+      },
+      done,
+    ]);
+    await inLoopProject({ standIn: true, frontmatter: 'max_iterations: 4' }, script, async (project) => {
+      known(project);
+      const run = await project.run();
+      assert.equal(run.code, 3, run.said);
+      assert.match(run.said, /Paused by the user/);
+      assert.equal(project.state()?.['status'], 'paused');
+      const resumed = await project.run({ args: ['--resume'] });
+      project.model.check();
+      assert.equal(resumed.code, 0, resumed.said);
+      assert.equal(project.archive()[0]?.state['iteration'], 3, 'the turn that the agent finished is counted');
+    });
+  },
+);
 
-test('steering left by a stopped client comes with the first prompt of the next, once and in order', async () => {
+longTest('steering left by a stopped client comes with the first prompt of the next, once and in order', async () => {
   await inLoopProject(
     { standIn: true, frontmatter: 'reinject: context\nmax_iterations: 4' },
     steps([text('one'), text('two'), done]),
@@ -187,7 +191,7 @@ test('steering left by a stopped client comes with the first prompt of the next,
   );
 });
 
-test('the reasons of a rejected claim come with the first prompt of a resumed loop, once', async () => {
+longTest('the reasons of a rejected claim come with the first prompt of a resumed loop, once', async () => {
   const claim = (turn: string) => text(`${turn}\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS`);
   const frontmatter = 'validation: ["test -f made.txt"]\nreinject: context\nmax_iterations: 1';
   const script = steps([claim('one'), text('two'), bash('touch made.txt'), claim('three')]);

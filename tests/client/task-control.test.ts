@@ -4,6 +4,7 @@ import type { CommandRun } from '../support/client/loop-project.ts';
 import { isRunning } from '../support/client/process-tree.ts';
 import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from '../support/client/task-loop.ts';
 import { bash, type Step, steps, text } from '../support/model/scripted-model.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
@@ -52,7 +53,7 @@ test('a stop flag in the task folder ends the loop after the current iteration a
   );
 });
 
-test('a cancel flag in the task folder ends the loop when the turn ends, without counting it', async () => {
+longTest('a cancel flag in the task folder ends the loop when the turn ends, without counting it', async () => {
   await withUser(
     { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('cancel'), text('two'))],
@@ -80,7 +81,7 @@ test('a cancel flag in the task folder refuses the next tool call, and the turn 
   );
 });
 
-test('flags from an earlier run do not affect a new one', async () => {
+longTest('flags from an earlier run do not affect a new one', async () => {
   const script = steps([text('one'), text('two')]);
   await inTaskFolder({ standIn: true, ralph: ralph('max_iterations: 2') }, script, async (loop) => {
     for (const name of ['stop', 'cancel']) flag(name)(loop);
@@ -92,7 +93,7 @@ test('flags from an earlier run do not affect a new one', async () => {
   });
 });
 
-test('status, stop and resume accept the path of the task folder, during its loop and afterwards', async () => {
+longTest('status, stop and resume accept the path of the task folder, during its loop and afterwards', async () => {
   const seen: string[] = [];
   const refused: CommandRun[] = [];
   const look = (loop: TaskLoop) => {
@@ -147,7 +148,7 @@ test('status, stop and resume accept the path of the task folder, during its loo
   );
 });
 
-test('cancel with the path ends the loop at the next tool call', async () => {
+longTest('cancel with the path ends the loop at the next tool call', async () => {
   await withUser(
     { standIn: true, ralph: ralph('max_iterations: 9') },
     (user) => [bash('touch before'), user((loop) => void given(loop, 'cancel', 'my-task'), bash('touch after'))],
@@ -168,11 +169,13 @@ const endless = (): string => `sleep 600.${process.pid}${commands++}`;
 const showing = (command: string): string =>
   ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]`);
 
-for (const [word, code, status] of [
+const WORDS = [
   ['cancel', 130, 'cancelled'],
   ['stop', 3, 'stopped'],
   ['pause', 3, 'paused'],
-] as const) {
+] as const;
+
+for (const [word, code, status] of someOf(WORDS, 3)) {
   test(`${word}, while the first commands of the task run, ends them and starts no client`, async () => {
     const command = endless();
     await inTaskFolder({ standIn: true, ralph: showing(command) }, steps([]), async (loop) => {
@@ -186,7 +189,9 @@ for (const [word, code, status] of [
       assert.equal(loop.status().status, status);
     });
   });
+}
 
+for (const [word, code, status] of someOf(WORDS, 3, 2)) {
   test(`${word}, while the commands of a later iteration run, ends them and takes effect next`, async () => {
     const command = endless();
     const script = steps([bash('rm go'), text('one')]);
@@ -203,23 +208,26 @@ for (const [word, code, status] of [
   });
 }
 
-test('a message during the first commands of the task is kept for the prompt after the one in preparation', async () => {
-  const waits = 'echo began > began; until test -f go; do sleep 0.1; done';
-  const folder = ralph(
-    `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
-  );
-  await inTaskFolder({ standIn: true, ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
-    const running = loop.start();
-    await until('the command runs', () => loop.workspace.has('began'));
-    given(loop, 'steer', '--next', '--loop', 'my-task', 'Then the RED-DOOR.');
-    loop.workspace.write('go', '');
-    const run = await running.done;
-    loop.project.model.check();
-    assert.equal(run.code, 2, run.said);
-    const heard = loop.project.model.mainRequests().map(({ sinceText }) => sinceText.split('RED-DOOR').length - 1);
-    assert.deepEqual(heard, [0, 1]);
-  });
-});
+longTest(
+  'a message during the first commands of the task is kept for the prompt after the one in preparation',
+  async () => {
+    const waits = 'echo began > began; until test -f go; do sleep 0.1; done';
+    const folder = ralph(
+      `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
+    );
+    await inTaskFolder({ standIn: true, ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
+      const running = loop.start();
+      await until('the command runs', () => loop.workspace.has('began'));
+      given(loop, 'steer', '--next', '--loop', 'my-task', 'Then the RED-DOOR.');
+      loop.workspace.write('go', '');
+      const run = await running.done;
+      loop.project.model.check();
+      assert.equal(run.code, 2, run.said);
+      const heard = loop.project.model.mainRequests().map(({ sinceText }) => sinceText.split('RED-DOOR').length - 1);
+      assert.deepEqual(heard, [0, 1]);
+    });
+  },
+);
 
 /** The same at the gate. */
 const accepting = (command: string): string =>
@@ -229,7 +237,7 @@ const accepting = (command: string): string =>
 const atTheGate = { go: 'went\n', 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
 const claim = () => steps([bash('rm go'), text('<promise>DONE</promise>')]);
 
-test('cancel, while an acceptance command runs, ends it', async () => {
+longTest('cancel, while an acceptance command runs, ends it', async () => {
   const command = endless();
   await inTaskFolder({ standIn: true, ralph: accepting(command), files: atTheGate }, claim(), async (loop) => {
     const running = loop.start();

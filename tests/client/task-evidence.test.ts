@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { isRunning } from '../support/client/process-tree.ts';
 import { inTaskFolder } from '../support/client/task-loop.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const ralph = (commands: string): string =>
   `---\nmax_iterations: 2\ncommands: ${commands}\n---\n# The task\n\nLook:\n\n{{ commands.long }}\n\n## At last\n\nDo the work.\n`;
@@ -50,7 +51,7 @@ test('evidence of 60 KB is sent back as a pointer to a file with the prompt, whi
   });
 });
 
-test('evidence of 6 KB is sent back whole, as context beside a short reason', async () => {
+longTest('evidence of 6 KB is sent back whole, as context beside a short reason', async () => {
   await inTaskFolder(
     { standIn: true, ralph: ralph(lines(1, 375)) },
     steps([text('one'), text('two')]),
@@ -103,7 +104,7 @@ test('a command that runs out of time is ended with everything it started, and r
   });
 });
 
-test('the output of a command is never expanded, and a comment in it stays', async () => {
+longTest('the output of a command is never expanded, and a comment in it stays', async () => {
   const commands =
     '[{ name: long, run: "cat shown.txt" }, { name: other, run: echo the-other }]\nargs: [owner]\ncompletion_promise: DONE';
   const files = { 'shown.txt': '{{ commands.other }} {{ args.owner }} <!-- stays -->\n' };

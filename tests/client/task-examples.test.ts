@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { inTaskFolder } from '../support/client/task-loop.ts';
 import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from '../support/example-tasks.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 // Each on a small project of its own.
 
@@ -75,7 +76,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
   });
 });
 
-test('the minimal loop has no promise and ends at its limit: max-iterations, with one commit in ten', async () => {
+longTest('the minimal loop has no promise and ends at its limit: max-iterations, with one commit in ten', async () => {
   const turns = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const commit = bash('git add TODO.md && git commit -qm "Do the first task"');
   const script = steps(turns.flatMap((turn) => [...(turn === 4 ? [commit] : []), text(`Turn ${turn} is over.`)]));
@@ -98,7 +99,7 @@ test('the minimal loop has no promise and ends at its limit: max-iterations, wit
   );
 });
 
-test('the minimal loop without any change ends as no-progress-exhaustion', async () => {
+longTest('the minimal loop without any change ends as no-progress-exhaustion', async () => {
   const script = steps([text('I have looked.'), text('I have looked again.'), text('And again.')]);
   await inTaskFolder({ standIn: true, ralph: MINIMAL, git: true }, script, async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '3'] });
@@ -113,7 +114,7 @@ test('the minimal loop without any change ends as no-progress-exhaustion', async
   });
 });
 
-test('the self-healing example sees its own test results, fresh in every iteration, until it is done', async () => {
+longTest('the self-healing example sees its own test results, fresh in every iteration, until it is done', async () => {
   const script = steps([
     bash(`sed -i 's/99/2/' auth/login.js`),
     text('Short names may log in now.'),
@@ -168,7 +169,7 @@ test('the parameterised example fills its arguments into text and commands, as o
   });
 });
 
-test('the parameterised example does not start without its arguments', async () => {
+longTest('the parameterised example does not start without its arguments', async () => {
   await inTaskFolder({ standIn: true, ralph: MULTI_ENV }, steps([]), async (loop) => {
     const run = await loop.run({ args: ['--arg', 'env=staging'] });
     assert.equal(run.code, 1);
@@ -178,33 +179,36 @@ test('the parameterised example does not start without its arguments', async () 
   });
 });
 
-test('the migration example moves one module an iteration, and its promise holds once the notes exist', async () => {
-  const files = {
-    'package.json': `{"name":"modules","scripts":{"build":"node --check src/a.js && node --check src/b.js && echo built","test":"grep -L modern src/*.js"}}\n`,
-    'src/a.js': "require('legacy');\n",
-    'src/b.js': "require('legacy');\n",
-  };
-  const migrate = (module: string) => bash(`sed -i 's/legacy/modern/' src/${module}.js`);
-  const script = steps([
-    ...[migrate('a'), text('Module a is migrated.')],
-    ...[migrate('b'), promise('Both modules are migrated.')],
-    bash(`echo 'a and b are migrated' > my-task/MIGRATION_NOTES.md; echo '## P1' > my-task/OPEN_QUESTIONS.md`),
-    promise('The notes are there as well.'),
-  ]);
-  await inTaskFolder({ standIn: true, ralph: MIGRATION, files, git: true }, script, async (loop) => {
-    const run = await loop.run();
-    assert.equal(run.code, 0, run.said);
-    const told = loop.told();
-    assert.match(told[0] ?? '', /Build output:\n[\s\S]*\nbuilt\n\nTest results:\n[\s\S]*\nsrc\/a\.js\nsrc\/b\.js\n/);
-    assert.doesNotMatch(told[2] ?? '', /^src\/a\.js$/m);
-    assert.match(told[4] ?? '', /missing; create it as my-task\/MIGRATION_NOTES\.md/);
-    assert.deepEqual(
-      loop.records().map(({ changedFiles }) => changedFiles),
-      [['src/a.js'], ['src/b.js'], ['my-task/MIGRATION_NOTES.md', 'my-task/OPEN_QUESTIONS.md']],
-    );
-    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
-  });
-});
+longTest(
+  'the migration example moves one module an iteration, and its promise holds once the notes exist',
+  async () => {
+    const files = {
+      'package.json': `{"name":"modules","scripts":{"build":"node --check src/a.js && node --check src/b.js && echo built","test":"grep -L modern src/*.js"}}\n`,
+      'src/a.js': "require('legacy');\n",
+      'src/b.js': "require('legacy');\n",
+    };
+    const migrate = (module: string) => bash(`sed -i 's/legacy/modern/' src/${module}.js`);
+    const script = steps([
+      ...[migrate('a'), text('Module a is migrated.')],
+      ...[migrate('b'), promise('Both modules are migrated.')],
+      bash(`echo 'a and b are migrated' > my-task/MIGRATION_NOTES.md; echo '## P1' > my-task/OPEN_QUESTIONS.md`),
+      promise('The notes are there as well.'),
+    ]);
+    await inTaskFolder({ standIn: true, ralph: MIGRATION, files, git: true }, script, async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 0, run.said);
+      const told = loop.told();
+      assert.match(told[0] ?? '', /Build output:\n[\s\S]*\nbuilt\n\nTest results:\n[\s\S]*\nsrc\/a\.js\nsrc\/b\.js\n/);
+      assert.doesNotMatch(told[2] ?? '', /^src\/a\.js$/m);
+      assert.match(told[4] ?? '', /missing; create it as my-task\/MIGRATION_NOTES\.md/);
+      assert.deepEqual(
+        loop.records().map(({ changedFiles }) => changedFiles),
+        [['src/a.js'], ['src/b.js'], ['my-task/MIGRATION_NOTES.md', 'my-task/OPEN_QUESTIONS.md']],
+      );
+      assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+    });
+  },
+);
 
 test('the scaffold runs once its task is filled in: its promise is believed, and not reported as verified', async () => {
   await inTaskFolder(

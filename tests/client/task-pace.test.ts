@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, delay, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
@@ -62,7 +63,7 @@ test('an iteration beyond its time limit gets no further call and ends the loop 
   });
 });
 
-test('with stop_on_error off the next prompt reports a timed-out iteration, and the loop continues', async () => {
+longTest('with stop_on_error off the next prompt reports a timed-out iteration, and the loop continues', async () => {
   const late = delay(1_100, bash('touch late'));
   const script = steps([late, text('One.'), late, text('Two.')]);
   const frontmatter = 'timeout: 1\nstop_on_error: false\nmax_iterations: 2';
@@ -78,7 +79,7 @@ test('with stop_on_error off the next prompt reports a timed-out iteration, and 
   });
 });
 
-test('a late promise still counts if the gate passes', async () => {
+longTest('a late promise still counts if the gate passes', async () => {
   const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
   const script = steps([delay(1_100, text('It was long, and is done.\n\n<promise>DONE</promise>'))]);
   const frontmatter = 'timeout: 1\ncompletion_promise: DONE';
@@ -118,7 +119,7 @@ test('the delay between iterations is waited for, and evidence and task are read
   });
 });
 
-test('a user wakes a loop from a long delay between iterations', async () => {
+longTest('a user wakes a loop from a long delay between iterations', async () => {
   const frontmatter = 'inter_iteration_delay: 600\nmax_iterations: 2';
   await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, steps([text('one'), text('two')]), async (loop) => {
     const running = loop.start();
@@ -136,7 +137,7 @@ test('a user wakes a loop from a long delay between iterations', async () => {
   });
 });
 
-test('an idle task folder calls no model until the output of its commands changes', async () => {
+longTest('an idle task folder calls no model until the output of its commands changes', async () => {
   const frontmatter = `max_iterations: 3
 completion_promise: DONE
 idle: { delay: 200ms, backoff: 1, max: 1h, wake: change }
@@ -167,7 +168,7 @@ commands: [{ name: inbox, run: cat /dev/null inbox.txt && echo looked >> looks.l
   );
 });
 
-test('every prompt says how many items it is about, and every second one asks to reflect first', async () => {
+longTest('every prompt says how many items it is about, and every second one asks to reflect first', async () => {
   const frontmatter = 'items_per_iteration: 3\nreflect_every: 2\nmax_iterations: 4';
   const script = steps(['one', 'two', 'three', 'four'].map((word) => text(word)));
   await inTaskFolder({ standIn: true, ralph: ralph(frontmatter) }, script, async (loop) => {
@@ -214,7 +215,7 @@ test('the agent gets its memory in every iteration, shortened if long, and never
   });
 });
 
-test('three failed shell commands in one iteration are reported in the next, two are not', async () => {
+longTest('three failed shell commands in one iteration are reported in the next, two are not', async () => {
   const script = steps([
     ...[bash('exit 1'), bash('exit 2'), text('one')],
     ...[bash('exit 3'), bash('exit 4'), bash('false'), text('two')],

@@ -5,6 +5,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, type ModelRequest, type Script, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 const stateFile = '.claude/context/runtime/tdd-state.json';
 
@@ -90,23 +91,26 @@ const halting: Script = {
   },
 };
 
-test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that continues', async () => {
-  await inLoopProject({ standIn: true, init: false }, halting, async (project) => {
-    makeList(project, 2);
-    const run = await runRunner(project, { args: ['--tdd'] });
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.deepEqual(
-      { as: project.ended().as, verified: project.ended().verified },
-      { as: 'complete', verified: true },
-    );
-    assert.equal(project.iterations().length, 4);
-    assertProved(project, 2);
-    const state = JSON.parse(project.workspace.read(stateFile)) as TddState;
-    const second = project.model.mainRequests().find(({ sinceText }) => /Iteration 2 of/.test(sinceText));
-    assert.ok(second?.sinceText.includes(state.completedScenarios[0]?.redEvidence ?? '?'), 'verbatim');
-    assert.equal(second?.body.messages.filter(({ role }) => role === 'assistant').length, 0);
-  });
-});
+longTest(
+  'a runner gives each fresh context its scenario, and the red evidence verbatim to the one that continues',
+  async () => {
+    await inLoopProject({ standIn: true, init: false }, halting, async (project) => {
+      makeList(project, 2);
+      const run = await runRunner(project, { args: ['--tdd'] });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.deepEqual(
+        { as: project.ended().as, verified: project.ended().verified },
+        { as: 'complete', verified: true },
+      );
+      assert.equal(project.iterations().length, 4);
+      assertProved(project, 2);
+      const state = JSON.parse(project.workspace.read(stateFile)) as TddState;
+      const second = project.model.mainRequests().find(({ sinceText }) => /Iteration 2 of/.test(sinceText));
+      assert.ok(second?.sinceText.includes(state.completedScenarios[0]?.redEvidence ?? '?'), 'verbatim');
+      assert.equal(second?.body.messages.filter(({ role }) => role === 'assistant').length, 0);
+    });
+  },
+);
 
 test('a host session has subagents prove the scenarios and passes the red evidence on verbatim', async () => {
   const answers: Record<string, unknown>[] = [];
@@ -132,7 +136,7 @@ test('a host session has subagents prove the scenarios and passes the red eviden
   });
 });
 
-test('a scenario without progress trips the breaker, and a resumed loop continues with it', async () => {
+longTest('a scenario without progress trips the breaker, and a resumed loop continues with it', async () => {
   let stuck = true;
   const script: Script = {
     main: (request) => {
@@ -193,7 +197,7 @@ test('an agent that forges the state, swaps the list or only claims is detected 
   });
 });
 
-test('an allowlist allows the steps of the loop that the prompt asks for, and nothing else', async () => {
+longTest('an allowlist allows the steps of the loop that the prompt asks for, and nothing else', async () => {
   const frontmatter = 'guardrails: { shell_policy: { mode: allowlist, allow: ["touch .*"] } }';
   const script: Script = {
     main: (request) => {

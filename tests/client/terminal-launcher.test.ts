@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { promptFile } from '../support/client/loop-project.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { complete, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 test('the launcher asks for the commands that must pass and starts the client with the first prompt, the loop runs until it is complete, the screen says why, and the launcher repeats it after the user has left', async () => {
@@ -37,7 +38,7 @@ test('the launcher asks for the commands that must pass and starts the client wi
   });
 });
 
-test('a client started by hand with RALPH_ACTIVE=1 gets its own loop, bound by SessionStart', async () => {
+longTest('a client started by hand with RALPH_ACTIVE=1 gets its own loop, bound by SessionStart', async () => {
   const script = steps([text('turn one is done'), text('turn two is done'), text(`over\n\n${complete}`)]);
   await inTerminal({}, script, async (loop) => {
     const start = [

@@ -15,6 +15,7 @@ import {
   text,
   tool,
 } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** The names that a request offers: its tools, and those that the client lists as deferred. */
 function namesIn({ body }: ModelRequest): string[] {
@@ -92,7 +93,7 @@ test('every tool that the client offers has a class, headless, in a subagent and
   assertClassified(names);
 });
 
-test('every tool that a router session and its agents are offered has a class', async () => {
+longTest('every tool that a router session and its agents are offered has a class', async () => {
   const script = routerHost(steps([text('RALPH_AUDIT_COMPLETE_NO_FINDINGS')]).main);
   await inLoopProject({}, script, async ({ workspace, model, ended }) => {
     workspace.write('.claude/settings.json', {});

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** The user's own file, in a style of its own: tabs, a hook of theirs, no newline at its end. */
 const settings = [
@@ -45,7 +46,7 @@ test('uninit restores a project that ran a loop byte for byte, and the user’s 
   );
 });
 
-test('uninit refuses while a loop is live', async () => {
+longTest('uninit refuses while a loop is live', async () => {
   const script = steps([
     () => {
       refused = refuse();

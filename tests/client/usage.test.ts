@@ -3,12 +3,13 @@ import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { bash, delay, type Reply, steps, text, together, tool, withUsage } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 
 /** The client writes its transcript a moment late: the last message of all may be missing, and no other. */
 const late = (reply: Reply): Reply => delay(250, reply);
 const used = (state: JsonObject | undefined): Record<string, unknown> => state?.['usage'] as Record<string, unknown>;
 
-test('a budget of tokens warns the agent and ends the loop', async () => {
+longTest('a budget of tokens warns the agent and ends the loop', async () => {
   const usage = {
     input_tokens: 300,
     output_tokens: 100,

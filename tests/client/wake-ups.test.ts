@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
+import { someOf } from '../support/short-form.ts';
 
 /** Tools whose wake-up would come after the client has exited. */
 const WAKE_UPS = ['ScheduleWakeup', 'CronCreate'];
@@ -12,10 +13,12 @@ const offered = ({ model }: LoopProject): string[] => {
   return WAKE_UPS.filter((name) => tools.some((tool) => tool.name === name));
 };
 
-for (const [driver, command] of Object.entries({
-  session: null,
-  run: ['run', '--permission-mode', 'bypassPermissions'],
-})) {
+const DRIVERS: readonly (readonly [string, readonly string[] | null])[] = [
+  ['run', ['run', '--permission-mode', 'bypassPermissions']],
+  ['session', null],
+];
+
+for (const [driver, command] of someOf(DRIVERS, 2)) {
   test(`${driver}: a client without a terminal is offered no tool that wakes it later`, async () => {
     await inLoopProject({ frontmatter: 'max_iterations: 1' }, steps([text('one')]), async (project) => {
       await project.run(command === null ? {} : { command });

@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import { OLDEST_CLIENT } from '../../../src/claude/find-client.ts';
+import { IS_LONG } from '../short-form.ts';
 import { clientVersion } from './client-binary.ts';
 
 /** The oldest supported client is under test: `npm run test:floor`. */
@@ -42,3 +43,6 @@ export const CLIENT = {
 export const confinedTest = (name: string, body: () => Promise<void>): void => {
   if (CLIENT.confines) test(name, body);
 };
+
+/** The same, in the long form only. */
+export const longConfinedTest: typeof confinedTest = IS_LONG ? confinedTest : () => {};
