@@ -20,6 +20,7 @@ import {
   together,
   tool,
 } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { startTerminal } from '../support/terminal/terminal.ts';
 import { until } from '../support/until.ts';
 
@@ -58,7 +59,7 @@ test('a headless run makes one request a step, also for parallel tool calls, and
   });
 });
 
-test("a subagent's requests use no step of the main script", async () => {
+longTest("a subagent's requests use no step of the main script", async () => {
   const start = tool('Agent', {
     description: 'look',
     prompt: 'look around',
@@ -118,7 +119,7 @@ test('a run that is ended takes the shells that it started with it', async () =>
   });
 });
 
-test('the terminal client starts without a question, takes a typed prompt, shows the reply and exits', async () => {
+longTest('the terminal client starts without a question, takes a typed prompt, shows the reply and exits', async () => {
   await inWorkspace(steps([text('first reply'), delay(200, text('second reply'))]), async (workspace, model) => {
     const terminal = await startInteractiveClient({ workspace, model, prompt: 'given as argument' });
     try {

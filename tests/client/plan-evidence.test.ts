@@ -90,7 +90,7 @@ longTest('a runner whose agent only has calls denied does no task of a plan, and
   );
 });
 
-test('subagents of a router that do nothing do no task of a plan', async () => {
+longTest('subagents of a router that do nothing do no task of a plan', async () => {
   const answers: Record<string, unknown>[] = [];
   let host = routerHost(lazy.main, { first: bash(`${routerCommand} start --task ${PLAN} --plan`), answers });
   await inPlanProject(

@@ -51,7 +51,7 @@ test('a task of 8 KB is sent back whole and once, as context with a short reason
   assert.doesNotMatch(sent, preview);
 });
 
-test('a task of 60 KB is sent back as its path and its headings, for the agent to read', async () => {
+longTest('a task of 60 KB is sent back as its path and its headings, for the agent to read', async () => {
   const body = taskOf(60_000);
   const sent = await secondPrompt(body, undefined, true);
   assert.equal(count(sent, 'FIRST-LINE'), 0);

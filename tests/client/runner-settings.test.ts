@@ -114,7 +114,7 @@ test('an iteration beyond its time limit fails and is counted', async () => {
   });
 });
 
-test("a state that the agent rewrites is restored from the runner's copy", async () => {
+longTest("a state that the agent rewrites is restored from the runner's copy", async () => {
   const rewrite = (project: LoopProject) => () => {
     const state = JSON.parse(readFileSync(project.files.state, 'utf8')) as Record<string, unknown>;
     writeFileSync(project.files.state, JSON.stringify({ ...state, maxIterations: 90, iteration: 0 }));
@@ -152,20 +152,23 @@ longTest('the screen shows a header, the calls, the messages and the cost', asyn
   });
 });
 
-test('a runner without a permission mode, with two tasks or with an invalid duration refuses before it starts', async () => {
-  await inLoopProject({ init: false }, steps([]), async (project) => {
-    const said = async (options: Parameters<typeof runRunner>[1]): Promise<string> => {
-      const run = await runRunner(project, options);
-      assert.equal(run.code, 1, run.stdout);
-      return run.stderr;
-    };
-    assert.match(await said({ permissionMode: null }), /permission mode/);
-    assert.match(await said({ args: ['a', 'b', '--task', 'c'] }), /--task applies to a single task/);
-    assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /Invalid RALPH_SILENCE "soon"/);
-    assert.match(await said({ env: { CLAUDECODE: '1' } }), /is for the user at a terminal/);
-    assert.equal(project.state(), null);
-  });
-});
+longTest(
+  'a runner without a permission mode, with two tasks or with an invalid duration refuses before it starts',
+  async () => {
+    await inLoopProject({ init: false }, steps([]), async (project) => {
+      const said = async (options: Parameters<typeof runRunner>[1]): Promise<string> => {
+        const run = await runRunner(project, options);
+        assert.equal(run.code, 1, run.stdout);
+        return run.stderr;
+      };
+      assert.match(await said({ permissionMode: null }), /permission mode/);
+      assert.match(await said({ args: ['a', 'b', '--task', 'c'] }), /--task applies to a single task/);
+      assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /Invalid RALPH_SILENCE "soon"/);
+      assert.match(await said({ env: { CLAUDECODE: '1' } }), /is for the user at a terminal/);
+      assert.equal(project.state(), null);
+    });
+  },
+);
 
 test('under acceptEdits the agent may run the checks that the user named but those that a rule denies, and a denied call is shown as denied', async () => {
   const checks = ['node check.mjs', "node check.mjs '(a, b)' && true"];

@@ -11,7 +11,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { bash, type Reply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
@@ -335,7 +335,7 @@ if (!CLIENT.confines) {
   });
 }
 
-test('bypassPermissions without a sandbox is reported at the start and in the end report', async () => {
+longTest('bypassPermissions without a sandbox is reported at the start and in the end report', async () => {
   const script: Script = { main: () => text(DONE) };
   await inLoopProject({ init: false }, script, async (project: LoopProject) => {
     unanswered(project);

@@ -138,7 +138,7 @@ longTest('the self-healing example sees its own test results, fresh in every ite
   });
 });
 
-test('the parameterised example fills its arguments into text and commands, as one word each', async () => {
+longTest('the parameterised example fills its arguments into text and commands, as one word each', async () => {
   const files = {
     'package.json': '{"name":"envs","scripts":{"test":"node test.js"}}\n',
     'test.js': 'console.log("arguments: " + JSON.stringify(process.argv.slice(2)));\n',
@@ -210,26 +210,29 @@ longTest(
   },
 );
 
-test('the scaffold runs once its task is filled in: its promise is believed, and not reported as verified', async () => {
-  await inTaskFolder(
-    { standIn: true, ralph: SCAFFOLD },
-    steps([text('Nothing yet.'), promise('Finished.')]),
-    async (loop) => {
-      const template = await loop.run();
-      assert.equal(template.code, 1, template.said);
-      assert.match(
-        template.said,
-        /line 10: The template is not filled in\. Write your task in place of this line: Describe the task here\./,
-      );
-      loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
-      const run = await loop.run();
-      assert.equal(run.code, 0, run.said);
-      assert.match(loop.told()[0] ?? '', /^# my-task$/m);
-      assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
-      assert.match(run.said, /No checks are configured/);
-      assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
-      const [, last] = loop.records();
-      assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });
-    },
-  );
-});
+longTest(
+  'the scaffold runs once its task is filled in: its promise is believed, and not reported as verified',
+  async () => {
+    await inTaskFolder(
+      { standIn: true, ralph: SCAFFOLD },
+      steps([text('Nothing yet.'), promise('Finished.')]),
+      async (loop) => {
+        const template = await loop.run();
+        assert.equal(template.code, 1, template.said);
+        assert.match(
+          template.said,
+          /line 10: The template is not filled in\. Write your task in place of this line: Describe the task here\./,
+        );
+        loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
+        const run = await loop.run();
+        assert.equal(run.code, 0, run.said);
+        assert.match(loop.told()[0] ?? '', /^# my-task$/m);
+        assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
+        assert.match(run.said, /No checks are configured/);
+        assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
+        const [, last] = loop.records();
+        assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });
+      },
+    );
+  },
+);
