@@ -10,7 +10,7 @@ import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { type Past, type StressResult, stress, type Verdict } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 25 minutes on two cores. */
-const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 24);
+const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 12);
 /** Of each round of the control, so that it finds a lost Stop soon. */
 const CONTROL_KILLS = 30;
 /** Of a stress test in which no Stop has been answered yet, and of a control that has seen nothing yet. */
@@ -122,7 +122,7 @@ test('Of Stops that are killed at any moment, every acknowledged one is counted,
   let answered = 0;
   // On a busy machine a whole round can be killed before it answers: then another one follows.
   for (let round = 0; killed < KILLS || (answered === 0 && round < MOST_ROUNDS); round++) {
-    const { lost, phantom, corrupt, failures, files, ...counts } = await stressOver(Math.max(20, KILLS - killed));
+    const { lost, phantom, corrupt, failures, files, ...counts } = await stressOver(Math.max(12, KILLS - killed));
     assert.deepEqual(failures, []);
     assert.deepEqual({ lost, phantom, corrupt }, { lost: 0, phantom: 0, corrupt: 0 });
     checkJournal(files);

@@ -11,7 +11,7 @@ import { makeList } from '../../../src/task/tdd/make-list.ts';
 import { AT, type Project, put } from '../../support/drive/drive-project.ts';
 import { type AgentTurn, EVERY_DRIVER, type Task } from '../../support/drive/every-driver.ts';
 import { commitFolder, GIT_ENV } from '../../support/git.ts';
-import { someOf } from '../../support/short-form.ts';
+import { someTests } from '../../support/short-form.ts';
 
 interface Kind {
   readonly task: Task;
@@ -145,14 +145,19 @@ for (const [kind, { task, claim, lies, works }] of Object.entries(KINDS))
         return claim;
       };
     const once = (act: (project: Project) => void): AgentTurn[] => [claims(act), () => claim];
-    for (const [driver, play] of Object.entries(EVERY_DRIVER)) {
-      for (const [what, act] of [['does nothing', () => undefined] as const, ...someOf(Object.entries(lies), 2)])
-        test(`in the ${driver}, an agent that ${what} ends with nothing verified`, async (t) => {
-          const { verified, status, message } = await play(t, task, once(act));
-          assert.equal(verified, false, `${status}: ${message}`);
-        });
+    // In the short form each lie and the honest agent are played by one driver, the lazy agent by all.
+    for (const [nth, [driver, play]] of Object.entries(EVERY_DRIVER).entries()) {
+      const some = someTests(3, nth);
+      for (const [what, act] of [['does nothing', () => undefined] as const, ...Object.entries(lies)])
+        (what === 'does nothing' ? test : some)(
+          `in the ${driver}, an agent that ${what} ends with nothing verified`,
+          async (t) => {
+            const { verified, status, message } = await play(t, task, once(act));
+            assert.equal(verified, false, `${status}: ${message}`);
+          },
+        );
 
-      test(`in the ${driver}, an honest agent completes it at its first claim`, async (t) => {
+      some(`in the ${driver}, an honest agent completes it at its first claim`, async (t) => {
         // A session's first turn began before the plan's first task.
         const before: AgentTurn[] = task.path === 'PLAN.md' && driver === 'hook' ? [() => 'What is next?'] : [];
         const { status, verified, turns, message } = await play(t, task, [...before, claims(works)]);
