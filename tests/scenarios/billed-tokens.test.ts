@@ -5,12 +5,13 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
 import fc from '../support/property.ts';
+import { IS_LONG, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { type BilledRun, billingClient } from './support/billing-client.ts';
 import { MAIN, task } from './support/command-agent.ts';
 
 /** `npm run stress:billing` is the long form. */
-const LOOPS = Number(process.env['RALPH_BILLING_RUNS'] ?? 6);
+const LOOPS = Number(process.env['RALPH_BILLING_RUNS'] ?? (IS_LONG ? 6 : 3));
 const RUN = ['run', '--permission-mode', 'bypassPermissions', '--json'];
 
 interface Figures {
@@ -86,7 +87,7 @@ test('what an iteration used before it reached the limit of the account is count
 });
 
 test('iterations that time out use up the budgets', (t) => {
-  for (const budget of ['max_cost: 0.15', 'max_tokens: 150000']) {
+  for (const budget of someOf(['max_cost: 0.15', 'max_tokens: 150000'], 2)) {
     const p = project(t);
     const { env, quick, billed } = billingClient(p, [costly('hang')]);
     task(p, `max_iterations: 5\ntimeout: 50\nstop_on_error: false\nbudget: {${budget}}`);

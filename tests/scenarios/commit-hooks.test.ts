@@ -75,7 +75,7 @@ const RUNS: readonly (readonly [tool: string, words: readonly string[]])[] = [
   ['pre-commit', []],
 ];
 
-for (const [tool, words] of someOf(RUNS, 2)) {
+for (const [tool, words] of someOf(RUNS, 4)) {
   test(`${tool} judges every commit of run --plan ${words.join(' ')}, and no attempt is lost`, (t) => {
     const p = toolProject(t, tool);
     const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', ...words]);

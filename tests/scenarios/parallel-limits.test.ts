@@ -8,6 +8,7 @@ import { loopFiles } from '../../src/state/loop-files.ts';
 import { descendants, lives } from '../support/client/process-tree.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
 import type { Answer, Project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -56,7 +57,7 @@ test('an account’s rate limit that one agent meets holds the others until it r
   assert.ok(waits.length >= 1 && waits.length <= 3, JSON.stringify(waits));
 });
 
-test('a share of the account’s limit that one loop reaches makes all of them wait until it resets', (t) => {
+longTest('a share of the account’s limit that one loop reaches makes all of them wait until it resets', (t) => {
   const { p, words } = twoClaims(t);
   const { env } = billingClient(p, [
     { end: 'ok', messages: [CHEAP], window: { used: 0.95, seconds: 20 } },
@@ -92,7 +93,7 @@ test('the task of a plan after the one that used a share of the account’s limi
   await over;
 });
 
-test('a budget is for all tasks of a plan together, and a larger one takes them up', (t) => {
+longTest('a budget is for all tasks of a plan together, and a larger one takes them up', (t) => {
   const tasks = [1, 2, 3, 4, 5, 6, 7, 8].map((id) => ({ id }));
   const p = planProject(t, planText(tasks, 'true'));
   const { env, billed } = billingClient(p, [{ end: 'ok', messages: [DOLLAR] }]);
@@ -140,7 +141,7 @@ function letANightPass(p: Project): void {
   utimesSync(files.batch, written, written);
 }
 
-test('a killed run that is resumed after a night gives the exit code of all its tasks', async (t) => {
+longTest('a killed run that is resumed after a night gives the exit code of all its tasks', async (t) => {
   const work = `[ "$name" = a ] && exit 0\nwhile [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${OWN_FILE}`;
   const p = repository(t, ['a', 'b'], work, 'max_iterations: 1');
   const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json', '--max-time', '1h'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { planProject, planText } from '../support/plan-beside.ts';
 import { AGENT, type PlanPlace, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const CHECKED = '---\nvalidation: ["sh check.sh"]\n---\n';
 const IN_PROJECT = CHECKED.replace('---\n', '---\nverify_in: project\n');
@@ -34,7 +34,7 @@ const ELSEWHERE: readonly (readonly [what: string, shell: string, lacks: RegExp]
 ];
 const CHECK = 'cat gen/out work/mine hid.tmp 2>&1 | grep -q ok || { cat gen/out work/mine hid.tmp; exit 1; }\n';
 
-for (const [what, shell, lacks] of someOf(ELSEWHERE, 2)) {
+for (const [what, shell, lacks] of someOf(ELSEWHERE, 3)) {
   test(`a task whose check needs ${what} passes in the project and fails on its commit`, (t) => {
     const files = { 'check.sh': CHECK, '.gitignore': 'gen/\n*.tmp\n' };
     const p = placeWith(t, CHECKED + TWO, files, `${AGENT}${shell}\n`);
@@ -76,7 +76,7 @@ if [ $task = 1 ]; then echo true > test/strict.sh; echo "Blockers: no key"; else
   assert.equal(read(p, 'test/strict.sh'), 'true\n', "the user's tree stays as it was");
 });
 
-test('a clone of every commit of a plan passes its checks', (t) => {
+longTest('a clone of every commit of a plan passes its checks', (t) => {
   const p = placeWith(t, CHECKED + TWO, { 'check.sh': 'test "$(ls work)" = "$(git ls-files work | sed s,work/,,)"\n' });
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
@@ -147,7 +147,7 @@ echo "export * from './hidden.js';" > packages/core/index.js; echo "export const
   );
 });
 
-test('tasks in worktrees find what is installed in the project when their commits are verified', (t) => {
+longTest('tasks in worktrees find what is installed in the project when their commits are verified', (t) => {
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }], 'node check.mjs'));
   p.write('check.mjs', "import 'dep';\n");
   p.write('.gitignore', 'node_modules/\n');
@@ -207,11 +207,13 @@ test('no copy is left, and neither plan nor index shows a tick while a commit is
   );
 });
 
-for (const [what, does] of [
+const HOOKS = [
   ['removes', 'rm -f PLAN.md'],
   ['empties', ': > PLAN.md'],
   ['leaves as it is', ':'],
-] as const)
+] as const;
+
+for (const [what, does] of someOf(HOOKS, 2))
   test(`a plan that a hook ${what} is complete only once its tasks are done`, (t) => {
     const p = placeWith(t, TWO, { 'own.txt': '' });
     writeFileSync(join(p.dir, '.git/hooks/post-commit'), `#!/bin/sh\n${does}\n`, { mode: 0o755 });

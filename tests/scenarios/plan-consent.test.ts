@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type PlanProject, planProject, planText } from '../support/plan-beside.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
@@ -24,12 +25,14 @@ function notingProject(t: TestContext): PlanProject & { readonly ran: () => read
   return { ...p, ran: () => p.read('../notes/ran').split('\n').filter(Boolean) };
 }
 
-for (const [name, words] of [
+const STARTS = [
   ['run --plan', ['run', 'PLAN.md', '--plan', '--agent', './agent.sh']],
   ['run --plan --parallel', ['run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh']],
   ['start --plan', ['start', '--task', 'PLAN.md', '--plan']],
   ['router start --plan', ['router', 'start', '--task', 'PLAN.md', '--plan']],
-] as const) {
+] as const;
+
+for (const [name, words] of someOf(STARTS, 2)) {
   test(`${name} runs nothing of the repository before its user agrees`, (t) => {
     const p = notingProject(t);
     const declined = inPerson(p, words, 'no', p.env);

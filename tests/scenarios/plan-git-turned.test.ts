@@ -105,7 +105,7 @@ function place(context: TestContext, trick: string): PlanPlace {
   return p;
 }
 
-for (const [what, file, trick] of someOf(TRICKS, 2)) {
+for (const [what, file, trick] of someOf(TRICKS, 4)) {
   test(`finds a change outside the scope although ${what} hides it`, (t) => {
     // Once: a second attempt would change the file again, which not every trick hides.
     const p = place(t, `[ -e .git/said ] || { ${trick}; git status --porcelain ${file} > .git/said; }`);
@@ -129,7 +129,7 @@ test('a commit that replaces another hides no change outside the scope', (t) => 
   assert.match(read(p, 'PLAN.progress.md'), /scope: outside the scope of Task 1: new\.ts\./);
 });
 
-for (const [what, trick] of [
+const HOOKS = [
   [
     'a new hook',
     'printf "#!/bin/sh\\necho x > extra.ts; git add extra.ts\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit',
@@ -138,7 +138,9 @@ for (const [what, trick] of [
     'another folder of hooks',
     'mkdir .git/mine; printf "#!/bin/sh\\necho x > extra.ts; git add extra.ts\\n" > .git/mine/pre-commit; chmod +x .git/mine/pre-commit; git config core.hooksPath .git/mine',
   ],
-] as const) {
+] as const;
+
+for (const [what, trick] of someOf(HOOKS, 2)) {
   test(`${what} of the agent adds nothing to the commit of its task, and the user is told`, (t) => {
     const p = place(t, trick);
     const { code, stdout } = p.run(null);

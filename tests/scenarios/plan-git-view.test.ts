@@ -27,7 +27,7 @@ function place(context: TestContext, shell: string): PlanPlace {
   return planPlace(context, task(1), `${AGENT}${HIDE}\n${outside}\n`);
 }
 
-for (const [what, shell, names] of someOf(DAMAGE, 2)) {
+for (const [what, shell, names] of someOf(DAMAGE, 3)) {
   test(`pauses a plan whose agent ${what}, names it, and runs no planted hook`, (t) => {
     const p = place(t, shell);
     const { code, stdout } = p.run(null);

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 test("a commit that a git hook rejects does not count, and the hook's output is recorded", (t) => {
   const p = planPlace(t, TWO);
@@ -104,7 +105,7 @@ test('a repository in which no commit is possible is refused before an agent wor
 
 test('a file whose change an agent hides from git is found, and one that was hidden before is left alone', (t) => {
   const hide = (flag: string, name: string): string => `echo more >> ${name} && git update-index --${flag} ${name}\n`;
-  for (const flag of ['assume-unchanged', 'skip-worktree']) {
+  for (const flag of someOf(['assume-unchanged', 'skip-worktree'], 2)) {
     const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then ${hide(flag, 'other.txt')}fi\n`);
     for (const name of ['own', 'other']) writeFileSync(join(p.dir, `${name}.txt`), name);
     p.git('add', '-A');
@@ -162,7 +163,7 @@ if [ $task = 2 ]; then git add -A; git commit -q -m mine; git rebase -q --root -
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/2\.txt\nwork\/told$/m);
 });
 
-test("what a hook formats and leaves in the tree is in its task's one commit", (t) => {
+longTest("what a hook formats and leaves in the tree is in its task's one commit", (t) => {
   const p = planPlace(t, TWO);
   const hook = '#!/bin/sh\nfor file in $(git diff --cached --name-only); do echo formatted >> $file; done\n';
   writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });

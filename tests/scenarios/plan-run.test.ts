@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 import { DIST } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 test('footers of the configuration end the message of each commit', (t) => {
-  const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${TWO}`;
+  const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${task(1)}`;
   const p = planPlace(t, footers);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0);
@@ -19,11 +20,11 @@ test('footers of the configuration end the message of each commit', (t) => {
   );
   assert.equal(
     p.git('log', '-1', '--format=%B').trim(),
-    'feat: Task 2 - Make 2\n\nProof: none (no check proves it), 1 file changed.\n\nCo-authored-by: Ada <ada@example.invalid>\nThread: T-1',
+    'feat: Task 1 - Make 1\n\nProof: none (no check proves it), 1 file changed.\n\nCo-authored-by: Ada <ada@example.invalid>\nThread: T-1',
   );
 });
 
-test('only the boxes of a plan change; line ends and byte order mark stay', (t) => {
+longTest('only the boxes of a plan change; line ends and byte order mark stay', (t) => {
   const plan = `\ufeff# Plan\r\n\r\n${TWO.replaceAll('\n', '\r\n')}\r\n\tend \r\n`;
   const p = planPlace(t, plan);
   assert.equal(p.run(null).code, 0);
@@ -65,7 +66,7 @@ test('an agent that removes the plan or leaves credentials does not pass', (t) =
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
 });
 
-test('git finds a file outside the scope of its task, and nothing of the task is committed', (t) => {
+longTest('git finds a file outside the scope of its task, and nothing of the task is committed', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 1 ]; then echo x >> elsewhere.txt; fi\n`);
   const { code, stdout } = p.run(null);
   assert.equal(code, 3);
@@ -80,18 +81,18 @@ test('git finds a file outside the scope of its task, and nothing of the task is
 });
 
 test('an agent may tick the box of its own task, and not that of another', (t) => {
-  const own = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task $task/[x] **Task $task/" PLAN.md\n`);
+  const own = planPlace(t, task(1), `${AGENT}sed -i "s/\\[ \\] \\*\\*Task $task/[x] **Task $task/" PLAN.md\n`);
   const passed = own.run(null);
   assert.equal(passed.code, 0, passed.stdout + passed.stderr);
   assert.match(passed.stdout, /The agent ticked the box of Task 1\. The box was cleared/);
-  assert.deepEqual(subjects(own).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.deepEqual(subjects(own), ['feat: Task 1 - Make 1']);
 
   const other = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task 2/[x] **Task 2/" PLAN.md\n`);
   assert.equal(other.run(null).code, 3);
   assert.match(read(other, 'PLAN.progress.md'), /Task 2: the agent ticked a box in PLAN\.md/);
 });
 
-test('a progress file that an agent rewrites is restored', (t) => {
+longTest('a progress file that an agent rewrites is restored', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);
   assert.doesNotMatch(read(p, 'PLAN.progress.md'), /forged/);
@@ -120,7 +121,7 @@ test('--from begins with that task and refuses one with an unfinished dependency
   assert.deepEqual(subjects(p), ['feat: Task 2 - Make 2']);
 });
 
-test('resuming a plan needs no --plan', (t) => {
+longTest('resuming a plan needs no --plan', (t) => {
   const p = planPlace(t, TWO);
   assert.equal(p.run(null, '--max-tasks', '1').code, 3);
   assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 0);
@@ -128,7 +129,7 @@ test('resuming a plan needs no --plan', (t) => {
 });
 
 test('starting a plan over its running loop is refused for that, not for its uncommitted files', async (t) => {
-  const p = planPlace(t, TWO, `${AGENT}while [ ! -e ../go ]; do sleep 0.1; done\n`);
+  const p = planPlace(t, task(1), `${AGENT}while [ ! -e ../go ]; do sleep 0.1; done\n`);
   const root = join(p.dir, '..');
   const main = join(DIST, 'scripts', 'main.cjs');
   const first = spawn(process.execPath, [main, 'run', 'PLAN.md', '--plan', '--agent', './agent.sh'], {
@@ -154,7 +155,7 @@ test('a finished plan is reported at once, without an agent', (t) => {
   assert.equal(existsSync(join(p.dir, '..', 'called')), false);
 });
 
-test('the hand-off of each task names the memory of the project', (t) => {
+longTest('the hand-off of each task names the memory of the project', (t) => {
   const p = planPlace(
     t,
     TWO,
@@ -213,11 +214,7 @@ test('a scope that is widened while its task is in progress applies only once th
 });
 
 test("resuming over foreign files is refused, and over the loop's own work continues", (t) => {
-  const p = planPlace(
-    t,
-    TWO + task(3),
-    `${AGENT}[ -e ../done ] || { touch ../done; echo half > work/half; kill -9 $PPID; }\n`,
-  );
+  const p = planPlace(t, TWO, `${AGENT}[ -e ../done ] || { touch ../done; echo half > work/half; kill -9 $PPID; }\n`);
   assert.equal(p.run(null, '--max-tasks', '1').code, null);
   assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 3);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
