@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { commitFolder } from '../support/git.ts';
 import { project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import { agent, runs, task } from './support/command-agent.ts';
@@ -59,7 +60,7 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
     2,
     'control: its checks, an agent that the option replaces, a mode that widens nothing',
   );
-  for (const [key, lines] of Object.entries({
+  const WIDER = {
     permission_mode: 'permission_mode: bypassPermissions',
     'notify.command': 'notify: {command: [touch, pwned]}',
     isolation: 'isolation: client',
@@ -68,7 +69,8 @@ test('a task file that lifts limits or starts programs outside a sandbox needs c
     'sandbox.mode': 'sandbox: {mode: "off"}',
     'notify.url': 'notify: {url: "https://example.org/hook"}',
     worktree_setup: 'worktree_setup: touch pwned',
-  })) {
+  };
+  for (const [key, lines] of someOf(Object.entries(WIDER), 3)) {
     task(p, `max_iterations: 1\n${lines}`);
     const { code, stderr } = unattended(p, run);
     assert.equal(code, 1, key);
@@ -110,11 +112,13 @@ test('the set-up of clean copies and worktrees in a task file needs consent in e
   assert.match(idle.stderr, /--worktree-setup is for a new worktree or copy, and this loop has none/);
 });
 
-for (const [how, key, code, said] of [
+const REFUSALS = [
   ['a no', 'n', 1, /Nothing was started: only the word yes agrees to these settings\./],
   ['the end of the input', 'C-d', 1, /Type yes to agree:\nralph-loop: Nothing was started/],
   ['Ctrl+C', 'C-c', 130, /Type yes to agree: \^C/],
-] as const) {
+] as const;
+
+for (const [how, key, code, said] of someOf(REFUSALS, 2)) {
   test(`${how} at the question about settings ends the command at once, and starts nothing`, async (t) => {
     const p = project(t);
     p.write('.claude/ralph/PROMPT.md', '---\nnotify: {command: [touch, pwned]}\n---\nDo it.\n');

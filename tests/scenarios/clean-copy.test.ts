@@ -6,6 +6,7 @@ import { loopFiles } from '../../src/state/loop-files.ts';
 import { agreeTo } from '../support/agree-to.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { agent, task } from './support/command-agent.ts';
 
 const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -95,10 +96,12 @@ test('a Stop rejects a claim that only left-over files of its session support', 
   assertNothingLeft(p);
 });
 
-for (const [where, more] of [
+const PLACES = [
   ['', ''],
   [' in the sandbox', '\nsandbox: {mode: "on"}'],
-] as const) {
+] as const;
+
+for (const [where, more] of someOf(PLACES, 2, 1)) {
   test(`a router checks a report on the copy${where}`, (t) => {
     const p = inGit(t);
     p.write('cache/other', 'x\n');

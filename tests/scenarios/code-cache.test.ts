@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { emptyFolder } from '../support/folder.ts';
+import { longTest } from '../support/short-form.ts';
 
 const DIST = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const STOP = 'ralph-stop-hook-ralph-hooks.cjs';
@@ -115,7 +116,7 @@ test('Another build has a cache of its own; one that was unused for a week is re
   assert.deepEqual(kept().includes(first), false);
 });
 
-test('A cache of an hour is written again, with the functions that were compiled since.', (context) => {
+longTest('A cache of an hour is written again, with the functions that were compiled since.', (context) => {
   const { cache, stop, kept } = hooks(context);
   stop();
   const path = join(cache, kept()[0] ?? '');
@@ -155,18 +156,21 @@ test('A process with a large heap claims no part of its cache, which the next on
   assert.match(claimed(), /^1(?: \d+){10}/);
 });
 
-test('A process with a large heap leaves a cache that lacks a part as it is; a smaller one completes it.', (context) => {
-  const { cache, kept, stop, large } = hooks(context);
-  stop();
-  const path = join(cache, kept()[0] ?? '');
-  const whole = readFileSync(path);
-  const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n1 9999')]);
-  writeFileSync(path, without);
-  stop(large);
-  assert.deepEqual(readFileSync(path), without);
-  stop();
-  assert.notDeepEqual(readFileSync(path), without);
-});
+longTest(
+  'A process with a large heap leaves a cache that lacks a part as it is; a smaller one completes it.',
+  (context) => {
+    const { cache, kept, stop, large } = hooks(context);
+    stop();
+    const path = join(cache, kept()[0] ?? '');
+    const whole = readFileSync(path);
+    const without = Buffer.concat([whole.subarray(0, whole.lastIndexOf('\n')), Buffer.from('\n1 9999')]);
+    writeFileSync(path, without);
+    stop(large);
+    assert.deepEqual(readFileSync(path), without);
+    stop();
+    assert.notDeepEqual(readFileSync(path), without);
+  },
+);
 
 test('A cache is readable by its owner only, and none is made on a machine without the state folder.', (context) => {
   const { folder, cache, stop } = hooks(context);

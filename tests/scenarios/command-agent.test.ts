@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
 import { project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
@@ -105,7 +106,7 @@ const refusals: readonly (readonly [string, string, readonly string[], RegExp])[
   ['options of the client', 'max_iterations: 2', ['--', '--chrome'], /for Claude Code/],
 ];
 
-for (const [what, frontmatter, more, says] of refusals) {
+for (const [what, frontmatter, more, says] of someOf(refusals, 2)) {
   test(`${what} and a command for an agent are refused together, before anything is created`, (t) => {
     const p = project(t);
     task(p, frontmatter);

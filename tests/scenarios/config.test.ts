@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const CONFIG = '.claude/ralph/config.json';
 const KEYS = ['maxIterations', 'completionSignal', 'stateFile', 'promptFile', 'guardrailsFile'];
@@ -42,7 +43,7 @@ test('config --max-iterations changes one key of the file and no other byte', (t
   assert.equal(p.read(CONFIG), '{"model":"opus","max_iterations":1}');
 });
 
-for (const bad of ['0', '101', '-1', '2.5', 'many', '', '1e1', '9'.repeat(30)]) {
+for (const bad of someOf(['0', '101', '-1', '2.5', 'many', '', '1e1', '9'.repeat(30)], 3)) {
   test(`config --max-iterations=${bad.slice(0, 8)} is refused on standard error, and nothing is written`, (t) => {
     const p = project(t);
     const { code, stdout, stderr } = p.ralph(['config', `--max-iterations=${bad}`]);

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/cli/task/scaffold.ts';
 import { DIST, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const AGENT = { CLAUDECODE: '1' };
 
-for (const preset of PRESETS) {
+for (const preset of someOf(PRESETS, 3)) {
   test(`the scaffold of ${preset} starts a loop only once its placeholder is replaced`, (t) => {
     const p = project(t);
     const args = preset === 'default' ? [] : ['--preset', preset];

@@ -7,6 +7,7 @@ import { hashContract } from '../../src/state/hash-contract.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Answer, DIST, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 
 /** Files of loops that version 0.1.0 made, before the contract had a consent digest: text by path. */
@@ -72,13 +73,15 @@ test('a running loop of the former version continues in its session under its co
   assert.deepEqual(standing(p), ['interrupted', 'hook', 2]);
 });
 
-for (const [name, loop, iteration] of [
+const RESUMED = [
   ['running', undefined, 1],
   ['paused', undefined, 1],
   ['waiting', undefined, 0],
   ['task-folder', 'fix', 1],
   ['checklist', 'site', 0],
-] as const) {
+] as const;
+
+for (const [name, loop, iteration] of someOf(RESUMED, 2)) {
   test(`a loop of the former version (${name}) is resumed with its counters`, (context) => {
     const p = former(context, name);
     const { code, stderr } = p.ralph(['start', '--resume', ...(loop === undefined ? [] : ['--loop', loop])]);
@@ -147,11 +150,13 @@ test('a router of the former version hands its work out again to the session tha
   assert.deepEqual(standing(p), ['running', 'router', 1]);
 });
 
-for (const [name, command] of [
+const ASKED = [
   ['asked-session', ['start', '--consent']],
   ['asked-runner', ['run', '--consent', '--agent', 'touch ran; cat > /dev/null', '--max-iterations', '1']],
   ['scenarios', ['start', '--consent']],
-] as const) {
+] as const;
+
+for (const [name, command] of someOf(ASKED, 2)) {
   test(`a request of an agent under the former version (${name}) still awaits consent, and gets it`, (context) => {
     const p = former(context, name);
     assert.equal(standing(p)[0], 'awaiting-consent');

@@ -31,7 +31,7 @@ const STYLES: Record<string, string> = {
   'umlauts and escapes': '{\n  "env": {\n    "NAME": "Jürgen \\u00e4 \\" 🙂"\n  }\n}\n',
 };
 
-for (const [style, before] of someOf(Object.entries(STYLES), 2)) {
+for (const [style, before] of someOf(Object.entries(STYLES), 4)) {
   test(`settings with ${style} keep every byte beside the hooks, and uninit restores them byte for byte`, (t) => {
     const p = project(t);
     p.write(SETTINGS, before);

@@ -105,7 +105,7 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
   ]),
 ];
 
-for (const [when, state, why, next] of someOf(LIVE, 3)) {
+for (const [when, state, why, next] of someOf(LIVE, 5)) {
   test(`explain of a live loop when ${when}`, (t) => {
     const p = project(t);
     started(p);
@@ -135,7 +135,7 @@ const ENDS: readonly [as: string, next: RegExp][] = [
   ['error', /Fix what the message names/],
 ];
 
-for (const [as, next] of someOf(ENDS, 3)) {
+for (const [as, next] of someOf(ENDS, 5)) {
   test(`explain of a loop that ended as ${as}, from the archive, says what to do next`, (t) => {
     const p = project(t);
     const { loopId, ...state } = started(p);

@@ -13,7 +13,7 @@ for list in .ralph/*/task.md; do sed -i '0,/\\[ \\]/s//[x]/' "$list"; done
 echo x >> work.txt
 `;
 
-for (const [tool, { path, text, name, items }] of someOf(Object.entries(OTHER_LOOPS), 2)) {
+for (const [tool, { path, text, name, items }] of someOf(Object.entries(OTHER_LOOPS), 3)) {
   test(`check and plan check print the one command that runs a list of ${tool} as it is, and it runs`, (t) => {
     const p = project(t);
     p.write(path, text);

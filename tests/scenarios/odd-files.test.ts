@@ -140,7 +140,7 @@ test('A state that is not a file is kept whole in the archive.', async (t) => {
 });
 
 test('A claim is refused and reported while the findings log is not a file.', async (t) => {
-  for (const lay of Object.values(KINDS)) {
+  for (const lay of someOf(Object.values(KINDS), 3)) {
     const loop = aLoop(t);
     await replace(join(loop.made.dir, '.ralph/findings.md'), lay, t);
     const { decision, reason } = stop(loop, CLAIM);
@@ -155,7 +155,7 @@ test('A findings log with too long a name does not throw at a claim.', (t) => {
 });
 
 test('A loop ends, whatever is in the place of its sign and its memory entry.', async (t) => {
-  for (const lay of Object.values(KINDS)) {
+  for (const lay of someOf(Object.values(KINDS), 3)) {
     const loop = aLoop(t);
     const path = `${RUNTIME}/ralph-state.json`;
     const state = JSON.parse(loop.made.read(path));
@@ -170,7 +170,7 @@ test('A loop ends, whatever is in the place of its sign and its memory entry.', 
 });
 
 test('A loop continues, whatever is in the place of its lock or of the record of a cancelled one.', async (t) => {
-  for (const lay of [KINDS['a FIFO'], KINDS['a socket'], KINDS['a device']]) {
+  for (const lay of someOf([KINDS['a FIFO'], KINDS['a socket'], KINDS['a device']], 2)) {
     const loop = aLoop(t);
     await replace(join(loop.made.dir, RUNTIME, 'ralph-state.json.lock'), lay, t);
     const outside = join(String(loop.made.env['XDG_STATE_HOME']), 'ralph-loop');
@@ -181,7 +181,7 @@ test('A loop continues, whatever is in the place of its lock or of the record of
 });
 
 test('The user learns that the contract cannot be read, whatever is in its place.', async (t) => {
-  for (const lay of Object.values(KINDS)) {
+  for (const lay of someOf(Object.values(KINDS), 3)) {
     const loop = aLoop(t);
     const outside = join(String(loop.made.env['XDG_STATE_HOME']), 'ralph-loop');
     const [own = ''] = readdirSync(outside).filter((name) => name.startsWith('project-'));
@@ -193,7 +193,7 @@ test('The user learns that the contract cannot be read, whatever is in its place
 });
 
 test('A loop continues without a readable transcript.', (t) => {
-  for (const path of ['/'.concat('x'.repeat(300)), '/x'.repeat(3_000), '/dev/null/x', '/dev/zero', '']) {
+  for (const path of someOf(['/'.concat('x'.repeat(300)), '/x'.repeat(3_000), '/dev/null/x', '/dev/zero', ''], 2)) {
     const loop = aLoop(t);
     assert.equal(stop(loop, { transcript_path: path }).decision, 'block', path.slice(0, 20));
     others({ ...loop, hook: (file, payload) => loop.hook(file, { transcript_path: path, ...payload }) });
@@ -208,7 +208,7 @@ test('A project with too long a path is a project without a loop.', (t) => {
 });
 
 test('No loop starts on a task that is not a file: the command says so, and so does the start of a session.', async (t) => {
-  for (const lay of Object.values(KINDS)) {
+  for (const lay of someOf(Object.values(KINDS), 3)) {
     const made = project(t);
     await replace(join(made.dir, '.claude/ralph/PROMPT.md'), lay, t);
     const answer = made.ralph(['start']);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
 
@@ -28,7 +29,7 @@ function walk(p: Project, given: string, taskPath: string, name: string): void {
 
 const DEEP = Array.from({ length: 40 }, (_, level) => `level-${level}`).join('/');
 
-for (const [what, given, folder, name] of [
+const FOLDERS = [
   ['spaces', 'my tasks/fix  it ', 'my tasks/fix  it ', 'fix-it'],
   ['a name that is not ASCII', 'задачи/修正-é', 'задачи/修正-é', 'e'],
   ['nothing in its name that a loop’s name may have', '修正', '修正', /^task-[0-9a-f]{8}$/],
@@ -36,7 +37,9 @@ for (const [what, given, folder, name] of [
   ['forty folders above it', DEEP, DEEP, 'level-39'],
   ['a name of 200 characters', 'n'.repeat(200), 'n'.repeat(200), 'n'.repeat(50)],
   ['quotes, a dollar and a semicolon in its name', `it's "$HOME"; x`, `it's "$HOME"; x`, 'it-s-HOME-x'],
-] as const) {
+] as const;
+
+for (const [what, given, folder, name] of someOf(FOLDERS, 3)) {
   test(`a task folder with ${what} is checked, started, shown, stopped and archived`, (t) => {
     const p = project(t);
     p.write(`${folder}/RALPH.md`, TASK);
@@ -91,7 +94,7 @@ test('a task folder behind a link that leads out of the project is refused, and 
   assert.deepEqual(readdirSync(away), ['RALPH.md']);
 });
 
-for (const [what, make, answers] of [
+const ODD: readonly [string, (p: Project) => void, Record<string, RegExp>][] = [
   [
     'is a folder',
     (p) => mkdirSync(join(p.dir, 'a/RALPH.md'), { recursive: true }),
@@ -122,7 +125,9 @@ for (const [what, make, answers] of [
     { start: /has neither RALPH\.md nor task\.md/, check: /does not exist/, archive: /a has no RALPH\.md/ },
   ],
   ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
-] as [string, (p: Project) => void, Record<string, RegExp>][]) {
+];
+
+for (const [what, make, answers] of someOf(ODD, 2)) {
   test(`every command gives a clear message for a RALPH.md that ${what}`, (t) => {
     const p = project(t);
     make(p);

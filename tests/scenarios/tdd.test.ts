@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClient } from '../support/fake-client.ts';
 import { type Answer, type Project, project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
@@ -85,7 +85,7 @@ const NO_RED: readonly (readonly [string, string, RegExp])[] = [
   ['one that takes too long', 'sleep 600', /timed out/],
   ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
 ];
-for (const [what, command, why] of someOf(NO_RED, 2)) {
+for (const [what, command, why] of someOf(NO_RED, 4)) {
   test(`not red: ${what}`, (t) => {
     const where = aProject(t);
     where.write('check', 'x', 0o644);
@@ -188,7 +188,7 @@ test("at a terminal the user sees the commands of an agent's list and agrees to 
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
-test('consent at a terminal to the loop of a session shows the list from an agent', async (t) => {
+longTest('consent at a terminal to the loop of a session shows the list from an agent', async (t) => {
   const where = aProject(t);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook', '--json'], AGENT).json['status'], 'awaiting-consent');
@@ -283,7 +283,7 @@ const LISTS: readonly (readonly [string, string])[] = [
   ['list.md', '# Scenarios\n\n- [ ] first: `exit 1`\n- [ ] second\n- [ ] third\n'],
   ['bullets.md', 'What must hold:\n\n* first: ``exit 1``\n* second\n* third\n'],
 ];
-for (const [file, text] of someOf(LISTS, 2)) {
+for (const [file, text] of someOf(LISTS, 4)) {
   test(`a list of scenarios is read from ${file}`, (t) => {
     const where = aProject(t);
     where.write(file, text);
@@ -335,7 +335,7 @@ test('all problems of a list are reported at once, and nothing is created', (t) 
 
 test('a missing, empty, broken or newer state is named, and nothing is lost', (t) => {
   const where = aProject(t);
-  const steps = ['next', 'red', 'green', 'refactored'];
+  const steps = someOf(['next', 'red', 'green', 'refactored'], 2);
   for (const step of steps) {
     const { code, stderr } = tdd(where, step);
     assert.equal(code, 1);

@@ -116,7 +116,7 @@ const withToolchains = process.env['RALPH_TEST_TOOLCHAINS'] === '1';
 /** A cargo that rustup installed finds its toolchain in the home folder, and a test has a home of its own. */
 const RUSTUP = { RUSTUP_HOME: process.env['RUSTUP_HOME'] ?? join(homedir(), '.rustup') };
 
-for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES), 3)) {
+for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES), 5)) {
   const { files, work, tools = [] } = withToolchains && real !== undefined ? { ...real, tools: [] } : stubbed;
   test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
     const p = project(t);

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 test('in a terminal the commands print text, not JSON', async (t) => {
@@ -98,7 +99,7 @@ test('starting a task folder prints the line that starts its client, and status 
   assert.match(screen, /Loop auth-fix is running\.\n {2}task +jobs\/auth fix\/RALPH\.md\n/);
 });
 
-test('init names every file that it created, on one screen', async (t) => {
+longTest('init names every file that it created, on one screen', async (t) => {
   const p = project(t);
   const shown = await peopleTerminal(t, p, '$RALPH init');
   assert.equal(await shown.waitForExit(), 0);

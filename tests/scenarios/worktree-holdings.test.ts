@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import { someOf } from '../support/short-form.ts';
 import { repository, run, tree } from './support/in-worktree.ts';
 import { git } from './support/side-by-side.ts';
 
@@ -31,7 +32,7 @@ const AWAY: readonly (readonly [string, string, RegExp, RegExp])[] = [
   ],
 ];
 
-for (const [where, work, says, loses] of AWAY) {
+for (const [where, work, says, loses] of someOf(AWAY, 3)) {
   test(`work on ${where} is not said to be on the branch, and not lost`, (t) => {
     const p = repository(t);
     p.write('do.sh', `rm prompt.txt; ${work}; echo "<promise>DONE</promise>"\n`);

@@ -65,7 +65,7 @@ export function stopHook(settings: Settings): { command: string; timeout?: numbe
 
 /** One test a case: doctor finds it, says what to do, and `--fix` mends it or leaves it. */
 export function doctorFinds(cases: readonly DoctorCase[]): void {
-  for (const { when, mutate, check, level, message, fix, fixed = false } of someOf(cases, 3)) {
+  for (const { when, mutate, check, level, message, fix, fixed = false } of someOf(cases, 4)) {
     test(`doctor finds that ${when}`, (t) => {
       const { p, env } = healthyProject(t);
       const changed = mutate(p, env);
