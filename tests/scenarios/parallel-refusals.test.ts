@@ -133,7 +133,7 @@ test('the question about the sandbox is asked once, and its answer reaches every
   assert.equal(confined().length, 2, 'control: where nobody is asked there is none');
 });
 
-test('uncommitted changes that the worktrees lack are named, those of the tasks are copied', (t) => {
+longTest('uncommitted changes that the worktrees lack are named, those of the tasks are copied', (t) => {
   const p = repository(t, ['a', 'b'], 'cp jobs/$name/RALPH.md "$NOTES/task.$name"\n'.concat(OWN_FILE));
   p.write('new.txt', 'new\n');
   p.write('jobs/a/RALPH.md', `${p.read('jobs/a/RALPH.md')}And more.\n`);
@@ -213,7 +213,7 @@ test('a run whose record was deleted is named by a resume, and --fresh begins an
   assert.deepEqual(log(p).sort(), ['+a', '+b', '-a', '-b']);
 });
 
-test('a wrong --parallel leaves the interrupted run to be resumed', (t) => {
+longTest('a wrong --parallel leaves the interrupted run to be resumed', (t) => {
   const p = repository(t, ['a', 'b', 'c']);
   assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
   for (const value of someOf(['0', '-1', '1.5', 'abc', '65', ''], 3)) {

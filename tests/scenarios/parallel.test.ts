@@ -87,14 +87,15 @@ test('a task that cannot start is reported in the words of its own run, with the
 
 test('refuses options of one task for several', (t) => {
   const p = repository(t, ['a', 'b']);
-  for (const words of [
+  const OPTIONS = [
     ['--loop', 'x'],
     ['--tdd'],
     ['--plan'],
     ['--parallel', '0'],
     ['--parallel', '65'],
     ['--integrate', 'x'],
-  ]) {
+  ];
+  for (const words of someOf(OPTIONS, 2)) {
     const { code, stderr } = run(p, [...jobs(['a', 'b']), ...words]);
     assert.equal(code, 1, stderr);
     assert.match(stderr, new RegExp(words[0] ?? ''), stderr);

@@ -282,7 +282,7 @@ test('logs refuses an existing destination and every other misuse, and writes no
   p.write('taken/file', 'mine');
   p.write('file', 'mine');
   const tree = p.tree();
-  for (const [args, why] of [
+  const MISUSES = [
     [['a', '--dest', 'taken'], /taken already exists/],
     [['a', '--dest', 'file'], /file already exists/],
     [['a', '--dest', 'a/.ralph-runner/out'], /inside the run state itself/],
@@ -296,7 +296,8 @@ test('logs refuses an existing destination and every other misuse, and writes no
     [['taken'], /taken has no RALPH\.md/],
     [['nowhere'], /no such task folder exists\. List the loops with their tasks: ralph-loop list\./],
     [['nowhere.md'], /nowhere\.md: no such file exists/],
-  ] as const) {
+  ] as const;
+  for (const [args, why] of someOf(MISUSES, 2)) {
     const { code, stderr } = p.ralph(['logs', ...args]);
     assert.equal(code, 1, args.join(' '));
     assert.match(stderr, why);
@@ -323,7 +324,7 @@ test('an agent may export into the project only, the user anywhere', (t) => {
   const agent = { CLAUDECODE: '1' };
   const tree = (): unknown => [readdirSync(p.dir, { recursive: true }).sort(), readdirSync(p.home).sort()];
   const before = tree();
-  for (const [dest, why] of [
+  const PLACES = [
     [join(p.home, 'out'), /is outside the project/],
     ['../home/out', /is outside the project/],
     ['../home/back/out', /is outside the project/],
@@ -332,7 +333,8 @@ test('an agent may export into the project only, the user anywhere', (t) => {
     ['a/../link/../link/out', /leads out of the project through a symbolic link/],
     ['.claude/agents', /\.claude belongs to another program/],
     ['sub/.git/x', /\.git belongs to another program/],
-  ] as const) {
+  ] as const;
+  for (const [dest, why] of someOf(PLACES, 2)) {
     const args = ['logs', join(p.dir, 'a'), '--project', p.dir, '--dest', dest];
     const { code, stderr } = p.ralph(args, agent);
     assert.equal(code, 1, `${dest}`);

@@ -122,7 +122,7 @@ test('long names, paths and outputs fit a narrow window, and each line is read i
   const events = readFileSync(files.events, 'utf8').replaceAll('src/date/parse-iso.ts', LONG);
   writeFileSync(files.events, events.replaceAll('not ok 4 - slugify keeps 3 dashes', `${HEBREW}\\n${LONG}`));
   p.ralph(['report', '--out', 'r.html']);
-  for (const width of [320, 768]) {
+  for (const width of someOf([320, 768], 2)) {
     const { page, problems } = await watchedPage(browser, { scheme: 'light', width }, 'file:');
     await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
     await shows(page, '.panel', /Why the claim was rejected/);
