@@ -65,7 +65,7 @@ test('a rejected claim is returned with its reasons, and the loop continues unti
   );
 });
 
-test('a signal in a code fence or inside a sentence does not count, and the next prompt says so', async () => {
+longTest('a signal in a code fence or inside a sentence does not count, and the next prompt says so', async () => {
   const fenced = 'I would end with\n\n```\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n```\n\nbut not yet.';
   const inSentence = 'Soon I shall write RALPH_AUDIT_COMPLETE_NO_FINDINGS here.';
   await inLoopProject(

@@ -90,7 +90,7 @@ confinedTest('control: without the records of the killed loop its placeholders a
   }),
 );
 
-confinedTest('after a runner is killed during a sandboxed check, the check ends and resume verifies', async () => {
+longConfinedTest('after a runner is killed during a sandboxed check, the check ends and resume verifies', async () => {
   const seconds = `6172.${process.pid}`;
   const frontmatter = `baseline: false\nvalidation: ["test -e go || sleep ${seconds}", "test -e go"]`;
   const script = steps([text(DONE), text(DONE)]);

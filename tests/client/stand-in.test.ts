@@ -22,6 +22,7 @@ import {
   together,
   tool,
 } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const EVENTS = 'SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop SessionEnd'.split(' ');
@@ -215,41 +216,44 @@ const readUnordered = (lines: readonly JsonObject[]): unknown =>
   (read(lines) as { readonly kind: string }[]).filter(({ kind }) => kind !== 'acknowledged');
 
 if (CLIENT.recordsStops)
-  test('the stand-in does with errors of the API, a limit of turns and a resumed session what the client does', async () => {
-    const resetsAt = Math.floor(Date.now() / 1000) + 300;
-    const seen: unknown[] = [];
-    for (const standIn of [false, true]) {
-      const facts: unknown[] = [];
-      for (const [env, replies, more] of [
-        [{}, [text('fine'), ...failures], []],
-        [login, [text('fine'), bash('echo one'), rateLimited(resetsAt)], ['--max-turns', '1']],
-      ] as const) {
-        const workspace = createWorkspace({ standIn });
-        const turn: Turn = { reply: text('unset'), workspace, model: () => model };
-        const model = await startScriptedModel({ main: () => turn.reply });
-        try {
-          const streamed = ['--input-format', 'stream-json', '--replay-user-messages', '--include-partial-messages'];
-          const args = [...streamed, '--include-hook-events', ...more];
-          const options = { workspace, model, settings, env, fromPath: true };
-          const client = startClient({ ...options, args });
-          const told = await answered(client, replies, turn);
-          const run = await client.done;
-          turn.reply = text('on it');
-          const session = String(run.result?.['session_id']);
-          const resumed = await runClient({ ...options, prompt: 'go on', args: ['--resume', session] });
-          facts.push({
-            told,
-            code: [run.code, resumed.code],
-            stream: readUnordered([...run.messages, ...resumed.messages]),
-            noted: noted(workspace),
-            conversation: conversation(model.mainRequests()),
-          });
-        } finally {
-          await model.close();
-          workspace.cleanup();
+  longTest(
+    'the stand-in does with errors of the API, a limit of turns and a resumed session what the client does',
+    async () => {
+      const resetsAt = Math.floor(Date.now() / 1000) + 300;
+      const seen: unknown[] = [];
+      for (const standIn of [false, true]) {
+        const facts: unknown[] = [];
+        for (const [env, replies, more] of [
+          [{}, [text('fine'), ...failures], []],
+          [login, [text('fine'), bash('echo one'), rateLimited(resetsAt)], ['--max-turns', '1']],
+        ] as const) {
+          const workspace = createWorkspace({ standIn });
+          const turn: Turn = { reply: text('unset'), workspace, model: () => model };
+          const model = await startScriptedModel({ main: () => turn.reply });
+          try {
+            const streamed = ['--input-format', 'stream-json', '--replay-user-messages', '--include-partial-messages'];
+            const args = [...streamed, '--include-hook-events', ...more];
+            const options = { workspace, model, settings, env, fromPath: true };
+            const client = startClient({ ...options, args });
+            const told = await answered(client, replies, turn);
+            const run = await client.done;
+            turn.reply = text('on it');
+            const session = String(run.result?.['session_id']);
+            const resumed = await runClient({ ...options, prompt: 'go on', args: ['--resume', session] });
+            facts.push({
+              told,
+              code: [run.code, resumed.code],
+              stream: readUnordered([...run.messages, ...resumed.messages]),
+              noted: noted(workspace),
+              conversation: conversation(model.mainRequests()),
+            });
+          } finally {
+            await model.close();
+            workspace.cleanup();
+          }
         }
+        seen.push(facts);
       }
-      seen.push(facts);
-    }
-    assert.deepEqual(timeless(seen[1]), timeless(seen[0]));
-  });
+      assert.deepEqual(timeless(seen[1]), timeless(seen[0]));
+    },
+  );
