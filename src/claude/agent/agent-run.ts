@@ -156,16 +156,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     const why = options.overdue(silentMs, workedMs);
     if (why !== null) end(why);
   }, LOOK_MS);
-  if (pid !== undefined) {
-    try {
-      options.onStart?.(pid);
-    } catch (error) {
-      // For example a full disk. Nothing else would end the process and the timer.
-      clearInterval(patience);
-      void endGroup(pid).then(() => forgetGroup(pid));
-      throw error;
-    }
-  }
+  if (pid !== undefined) noteStart(pid, options.onStart, patience);
   const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<ProcessEnd> => {
     clearInterval(patience);
     if (pid !== undefined) {
@@ -185,6 +176,17 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     closeInput: () => void child.stdin?.end(),
     end,
   };
+}
+
+/** Reports a started process. If that fails, for example on a full disk, ends it and its timer: nothing else would. */
+function noteStart(pid: number, onStart: ProcessOptions['onStart'], patience: NodeJS.Timeout): void {
+  try {
+    onStart?.(pid);
+  } catch (error) {
+    clearInterval(patience);
+    void endGroup(pid).then(() => forgetGroup(pid));
+    throw error;
+  }
 }
 
 /** Resolves when the process has exited and its output is read; does not wait for other processes with its pipe. */

@@ -53,13 +53,39 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (committed !== null && current?.id !== committed) dropIntent(files, contract);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
+  const { head, branch, changed } = stood;
+  await storeOpened(place, task, { plan, text, before, begins, commit: current.commit, head, branch, changed });
+  return effects;
+}
+
+interface Opening {
+  readonly plan: PlanFile;
+  /** Text of the plan. */
+  readonly text: string;
+  /** Task that was open before. */
+  readonly before: OpenTask | null;
+  /** The user has started or resumed the loop. */
+  readonly begins: boolean;
+  /** Commit from which the engine counts the task. */
+  readonly commit: string;
+  readonly head: string;
+  readonly branch: string;
+  /** Uncommitted paths. */
+  readonly changed: readonly string[];
+}
+
+/** Stores a task as the open one; one that is opened again keeps what was recorded at first. */
+async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], opening: Opening): Promise<void> {
+  const { files, contract } = place;
+  const { plan, text, before, begins, commit, head, branch, changed } = opening;
+  const directory = files.projectDir;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
-  const again = isSame && (before.openedAt ?? before.commit) === current.commit ? before : null;
-  const undone = leftUndone(directory, before, plan.tasks, stood.changed);
+  const again = isSame && (before.openedAt ?? before.commit) === commit ? before : null;
+  const undone = leftUndone(directory, before, plan.tasks, changed);
   const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
   // Earlier changes do not belong to the task; the plan itself goes into the first commit.
-  const dirty = stood.changed.filter((path) => !known.includes(path));
-  const baseline = again === null ? baselineNow(place, before, plan.tasks, stood.head) : again.baseline;
+  const dirty = changed.filter((path) => !known.includes(path));
+  const baseline = again === null ? baselineNow(place, before, plan.tasks, head) : again.baseline;
   writeOpenTask(files, {
     loopId: contract.loopId,
     id: task.id,
@@ -69,8 +95,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
-    commit: again?.commit ?? current.commit,
-    branch: again?.branch ?? stood.branch,
+    commit: again?.commit ?? commit,
+    branch: again?.branch ?? branch,
     dirty: again?.dirty ?? dirty,
     dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
     ...(baseline !== undefined && { baseline }),
@@ -85,7 +111,6 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     ...(again?.entries !== undefined && { entries: again.entries }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),
   });
-  return effects;
 }
 
 export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {

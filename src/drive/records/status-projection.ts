@@ -12,7 +12,7 @@ import {
   showState,
   summaryOf,
 } from '../../state/task-folder/loop-directory.ts';
-import { beat, endBeat, prune, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { beat, endBeat, prune, type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
 import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../../state/task-folder/run-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
@@ -42,67 +42,95 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   // An unreadable contract is reported elsewhere.
   const contract = given ?? nullIfRefused(() => readContract(files)?.contract ?? null);
   if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
-  const { task } = contract;
-  const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
-  const tried = (write: () => void): void => orLogged(files, at, 'mirror', write);
-  const directory = loopDirectory(files.projectDir, contract.taskPath);
-  const events = (effects: readonly Effect[]): void => {
+  return new TaskFolderProjection(files, at, contract, contract.task);
+}
+
+class TaskFolderProjection implements StatusProjection {
+  private readonly files: LoopFiles;
+  private readonly at: string;
+  private readonly contract: Contract;
+  private readonly task: TaskTerms;
+  private readonly run: RunFiles;
+  private readonly directory: ReturnType<typeof loopDirectory>;
+
+  constructor(files: LoopFiles, at: string, contract: Contract, task: TaskTerms) {
+    this.files = files;
+    this.at = at;
+    this.contract = contract;
+    this.task = task;
+    this.run = runFiles(taskFolder(files.projectDir, contract.taskPath));
+    this.directory = loopDirectory(files.projectDir, contract.taskPath);
+  }
+
+  begin(event: Effect, counted: Counted): void {
+    const { run, directory, at } = this;
+    const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
+    if (directory !== null) this.tried(() => keepOutOfGit(directory));
+    if (directory !== null && isNew) this.tried(() => putRunAway(directory, at));
+    if (isNew) this.tried(() => putForeignRunAway(run, at));
+    this.tried(() => takeFlags(run));
+    this.tried(() => prune(run, at));
+    this.lost(counted);
+    this.events([event]);
+    this.status(at);
+  }
+
+  events(effects: readonly Effect[]): void {
+    const { run, directory } = this;
     for (const effect of effects) {
       if (effect.type !== 'record-event') continue;
-      tried(() => mirrorEvent(run, effect.event));
-      if (directory !== null) tried(() => showEvent(directory, effect.event));
+      this.tried(() => mirrorEvent(run, effect.event));
+      if (directory !== null) this.tried(() => showEvent(directory, effect.event));
     }
-  };
-  const write = (state: LoopState, now: string): void => {
-    mirrorStatus(run, runStatus(state, contract, task, now));
-    if (state.status === 'ended') endBeat(run, state.loopId);
-    else beat(run, state.loopId, now);
-    if (directory !== null) showState(directory, state);
-  };
-  const status = (now: string, ended?: LoopState): void =>
-    tried(() => {
-      if (ended !== undefined) return write(ended, now);
+  }
+
+  status(now: string, ended?: LoopState): void {
+    this.tried(() => {
+      if (ended !== undefined) return this.write(ended, now);
       // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
-      withState(files, LOCK_WAIT, (current) => {
-        if (current.kind === 'loop' && current.state.loopId === contract.loopId) write(current.state, now);
+      withState(this.files, LOCK_WAIT, (current) => {
+        if (current.kind === 'loop' && current.state.loopId === this.contract.loopId) this.write(current.state, now);
         return { next: 'keep', result: undefined };
       });
     });
-  const show = (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void => {
-    tried(() => mirrorIteration(run, record));
-    tried(() => writeTranscript(run, record.iteration, transcript));
-    if (directory !== null) tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
-  };
-  const lost = (counted: Counted): void =>
-    tried(() => {
-      const found = lostIteration(files, run, counted);
-      if (found !== null) show(found.record, found.transcript);
+  }
+
+  iteration(record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void {
+    const { loopId, noProgressStreak: noProgress } = record;
+    const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
+    this.lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
+    this.tried(() => {
+      // Another process may have shown it as lost.
+      if (record.status === 'idle' || !isShownAsLost(this.run, record)) this.show(record, transcript, facts);
     });
-  return {
-    begin: (event, counted) => {
-      const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
-      if (directory !== null) tried(() => keepOutOfGit(directory));
-      if (directory !== null && isNew) tried(() => putRunAway(directory, at));
-      if (isNew) tried(() => putForeignRunAway(run, at));
-      tried(() => takeFlags(run));
-      tried(() => prune(run, at));
-      lost(counted);
-      events([event]);
-      status(at);
-    },
-    events,
-    status,
-    iteration: (record, transcript, facts) => {
-      const { loopId, noProgressStreak: noProgress } = record;
-      const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
-      lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
-      tried(() => {
-        // Another process may have shown it as lost.
-        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript, facts);
-      });
-    },
-    lost,
-  };
+  }
+
+  lost(counted: Counted): void {
+    this.tried(() => {
+      const found = lostIteration(this.files, this.run, counted);
+      if (found !== null) this.show(found.record, found.transcript);
+    });
+  }
+
+  private show(record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void {
+    const { run, directory } = this;
+    this.tried(() => mirrorIteration(run, record));
+    this.tried(() => writeTranscript(run, record.iteration, transcript));
+    if (directory === null) return;
+    this.tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
+  }
+
+  private write(state: LoopState, now: string): void {
+    const { run, directory } = this;
+    mirrorStatus(run, runStatus(state, this.contract, this.task, now));
+    if (state.status === 'ended') endBeat(run, state.loopId);
+    else beat(run, state.loopId, now);
+    if (directory !== null) showState(directory, state);
+  }
+
+  private tried(write: () => void): void {
+    orLogged(this.files, this.at, 'mirror', write);
+  }
 }
 
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {

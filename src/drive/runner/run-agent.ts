@@ -1,25 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
-import { type PermissionRule, permissionRules, refusingRules } from '../../claude/permission-rules.ts';
-import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
+import { type PermissionRule, permissionRules } from '../../claude/permission-rules.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { withState } from '../../state/with-state.ts';
-import { shellWord } from '../../text/quote.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
-import { allowRule, checkCommands } from '../start/allowed-tools.ts';
+import { checkCommands } from '../start/allowed-tools.ts';
 import { backgroundWait } from '../turn/background-wait.ts';
 import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
+import { watchAgent } from './watch-agent.ts';
 import { acknowledge } from './watch-operator.ts';
 
 /** Runs the agent once, to its end, and journals its outcome and cost. */
@@ -128,132 +126,4 @@ function bind(turn: Turn, sessionId: string): Turn {
     const state = bindSession(current.state, { sessionId, clientPid: pid, clientStartedAt: startedAt });
     return { next: state, result: { ...turn, loaded: { ...loaded, state } } };
   });
-}
-
-/**
- * Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. `rulesNow` reads the
- * rules of the user's settings.
- */
-export function watchAgent(
-  tell: Tell,
-  onHeard: (id: string) => void,
-  checks: readonly string[] = [],
-  projectDir: string | null = null,
-  rulesNow: () => readonly PermissionRule[] = () => [],
-): (message: AgentMessage) => void {
-  const denials = new Map<string, Extract<AgentMessage, { kind: 'denied' }>>();
-  const announced = new Set<string>();
-  const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
-  const used = { tokens: 0, context: 0, window: null as number | null };
-  let streamed = '';
-  const tellUsage = (): void => tell({ type: 'agent.usage', ...used });
-  return (message) => {
-    switch (message.kind) {
-      case 'text':
-        tell({ type: 'agent.text', text: message.text, ...(streamed === message.text && { streamed: true }) });
-        streamed = '';
-        return;
-      case 'text-delta':
-        streamed += message.text;
-        tell({ type: 'agent.text-delta', text: message.text });
-        return;
-      case 'request':
-        // An interrupted message is requested again; its text so far stays visible.
-        if (streamed !== '') tell({ type: 'agent.text-delta', text: '…\n' });
-        streamed = '';
-        used.context = message.tokens + message.cachedTokens;
-        used.tokens += message.tokens;
-        tellUsage();
-        return;
-      case 'answered':
-        used.context += message.tokens;
-        used.tokens += message.tokens;
-        tellUsage();
-        return;
-      case 'window':
-        used.window = message.tokens;
-        tellUsage();
-        return;
-      case 'tool': {
-        const { id, name, input, nested } = message;
-        open.set(id, { call: message, since: Date.now() });
-        tell({ type: 'tool.started', id, tool: name, about: toolSubject(input, projectDir), nested });
-        return;
-      }
-      case 'tool-result': {
-        const begun = open.get(message.id);
-        open.delete(message.id);
-        if (begun === undefined) return;
-        const { id, name, input, nested } = begun.call;
-        const durationMs = Math.max(0, Date.now() - begun.since);
-        const call = {
-          type: 'tool.ended',
-          id,
-          tool: name,
-          about: toolSubject(input, projectDir),
-          nested,
-          durationMs,
-        } as const;
-        const denial = denials.get(id);
-        if (denial === undefined) {
-          tell({ ...call, outcome: message.failed ? 'failed' : 'ok' });
-          return;
-        }
-        denials.delete(id);
-        const command = String(input['command'] ?? '').trim();
-        const { by, rule } = denial;
-        const refused = { tool: name, input, projectDir: projectDir ?? '' };
-        const own = rule === undefined ? null : refusingRules(rulesNow(), rule, refused);
-        const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir ?? '');
-        const reason = ruled === '' ? denial.reason : `${denial.reason} ${ruled}`;
-        const option =
-          by === 'hook' || own !== null ? null : allowOption(name, PART.exec(denial.reason)?.[1] ?? command);
-        tell({ ...call, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
-        const check = checks.find((run) => command.includes(run));
-        if (check === undefined || announced.has(check)) return;
-        announced.add(check);
-        const isVaried = option !== null && command !== check;
-        const said = isVaried
-          ? RUNNER_TEXTS.checkVaried(check, option)
-          : RUNNER_TEXTS.checkDenied(check, option, ruled);
-        tell({ type: 'agent.notice', message: said });
-        return;
-      }
-      case 'denied':
-        denials.set(message.id, message);
-        return;
-      case 'acknowledged':
-        onHeard(message.id);
-        return;
-      case 'retry':
-        tell({
-          type: 'agent.notice',
-          message: `the client is retrying the API request (${message.error}, attempt ${message.attempt}).`,
-        });
-        return;
-      case 'compaction':
-        tell({ type: 'agent.notice', message: 'the client has compacted the conversation.' });
-        return;
-      case 'background':
-      case 'background-started':
-      case 'billed':
-      case 'session':
-      case 'hook':
-      case 'limit':
-      case 'api-error':
-      case 'result':
-        return;
-      default:
-        message satisfies never;
-    }
-  };
-}
-
-/** Pattern for the part of a compound command that a rule would have to allow. */
-const PART = /part requires approval: (.+)$/s;
-
-/** Returns the option for the loop's command that allows this call; null if no rule is exact. */
-function allowOption(tool: string, command: string): string | null {
-  const rule = command.length > MOST_SUBJECT ? null : allowRule(tool, command);
-  return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
 }

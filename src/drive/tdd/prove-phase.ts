@@ -78,13 +78,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
   const testsBefore = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
   const notes = [...repairs];
-  const inCode = phase === 'red' && record.log.length === 0 ? testsInCode(may.scenario, projectDir) : null;
-  if (inCode !== null) notes.push(TDD_TEXTS.testsInCode(inCode));
-  const others = phase === 'red' ? testsOfOthers(record, may.scenario, testsBefore ?? {}, projectDir) : null;
-  if (others?.isRewritten) return refusal(record, id, say(TDD_TEXTS.testsRewritten(others.paths, others.ids)), notes);
-  if (others !== null) notes.push(TDD_TEXTS.testsOfOthers(others.paths, others.ids));
-  const unread = unreadableIn(testsBefore ?? {});
-  if (phase === 'red' && unread.length > 0) return refusal(record, id, TDD_TEXTS.testsUnreadable(unread), notes);
+  const unfit = phase === 'red' ? unfitTests(record, may.scenario, testsBefore ?? {}, projectDir, notes) : null;
+  if (unfit !== null) return refusal(record, id, say(unfit), notes);
   const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
   const before = otherTests();
   if (before !== null) return refusal(record, id, say(before), notes);
@@ -112,19 +107,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
       return { next: 'keep', result: refusal(current.record, id, say(TDD_TEXTS.meanwhile), all) };
     }
     const proved = after(current.record, may.scenario.id, phase, run, now());
-    const tests = phase === 'green' ? testFiles(projectDir) : current.record.tests;
-    const provedTests = provedTestsAfter(current.record, may.scenario.id, phase, redTests ?? {});
-    const isNowProved = phase === 'green' || (phase === 'red' && isComplete(current.record, may.scenario.id));
-    const heads = isNowProved ? { [may.scenario.id]: headsOf(projectDir, redTests ?? {}) } : {};
-    const next = proved && {
-      ...proved,
-      provedTests,
-      provedHeads: { ...current.record.provedHeads, ...heads },
-      // A proved scenario whose test changed leaves those of the scenario at work as they are.
-      ...(!isComplete(current.record, may.scenario.id) && redScripts && { redScripts }),
-      ...(!isComplete(current.record, may.scenario.id) && redTests && { redTests }),
-      ...(tests && { tests }),
-    };
+    const next =
+      proved && withTests(proved, current.record, may.scenario.id, phase, { redScripts, redTests, projectDir });
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
 }
@@ -134,6 +118,23 @@ export function guardOf(contract: Contract | undefined): (run: string, directory
   if (contract === undefined) return async () => null;
   if (contract.tdd === undefined) return evidenceGuard(contract);
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
+}
+
+/** Returns why the tests of a scenario cannot be its red ones, or null. Adds to `notes` what the agent should know of them. */
+function unfitTests(
+  record: TddRecord,
+  scenario: TddScenario,
+  tests: TestFiles,
+  projectDir: string,
+  notes: string[],
+): Message | string | null {
+  const inCode = record.log.length === 0 ? testsInCode(scenario, projectDir) : null;
+  if (inCode !== null) notes.push(TDD_TEXTS.testsInCode(inCode));
+  const others = testsOfOthers(record, scenario, tests, projectDir);
+  if (others?.isRewritten) return TDD_TEXTS.testsRewritten(others.paths, others.ids);
+  if (others !== null) notes.push(TDD_TEXTS.testsOfOthers(others.paths, others.ids));
+  const unread = unreadableIn(tests);
+  return unread.length > 0 ? TDD_TEXTS.testsUnreadable(unread) : null;
 }
 
 /** Says which test of the scenario is not the one that was red; null before green, and if all are. */
@@ -161,6 +162,29 @@ function testsOfOthers(record: TddRecord, scenario: TddScenario, tests: TestFile
   const meant = changed.filter((one) => one.isRewritten === isRewritten);
   const [paths, ids] = [meant.map(({ path }) => path), meant.map(({ id }) => id)];
   return meant.length === 0 ? null : { isRewritten, paths: [...new Set(paths)], ids: [...new Set(ids)] };
+}
+
+/** Returns the record after a proved phase with the tests that prove it; `former` is the record before. */
+function withTests(
+  proved: TddRecord,
+  former: TddRecord,
+  id: string,
+  phase: TddPhase,
+  { redScripts, redTests, projectDir }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly projectDir: string },
+): TddRecord {
+  const wasComplete = isComplete(former, id);
+  const tests = phase === 'green' ? testFiles(projectDir) : former.tests;
+  const isNowProved = phase === 'green' || (phase === 'red' && wasComplete);
+  const heads = isNowProved ? { [id]: headsOf(projectDir, redTests ?? {}) } : {};
+  return {
+    ...proved,
+    provedTests: provedTestsAfter(former, id, phase, redTests ?? {}),
+    provedHeads: { ...former.provedHeads, ...heads },
+    // A proved scenario whose test changed leaves those of the scenario at work as they are.
+    ...(!wasComplete && redScripts && { redScripts }),
+    ...(!wasComplete && redTests && { redTests }),
+    ...(tests && { tests }),
+  };
 }
 
 /** Returns the tests of all proved scenarios after a phase. A file that several share may grow with the red test of one. */

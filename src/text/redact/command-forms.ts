@@ -6,11 +6,15 @@ interface Form {
 }
 
 /** Rest of a command line from the program to one of these options, of a limited length. */
-const upTo = (programs: string, options: string): string =>
-  `(\\b(?:${programs})\\b[^\\r\\n;|&]{0,200}?\\s${options}["']?)`;
+function upTo(programs: string, options: string): string {
+  return `(\\b(?:${programs})\\b[^\\r\\n;|&]{0,200}?\\s${options}["']?)`;
+}
+
 const ARGUMENT = `([^\\s"'$\\\\-][^\\s"'$\\\\]{2,})`;
-const options = (programs: string, names: string, value = ARGUMENT): RegExp =>
-  new RegExp(upTo(programs, names) + value, 'g');
+
+function options(programs: string, names: string, value = ARGUMENT): RegExp {
+  return new RegExp(upTo(programs, names) + value, 'g');
+}
 
 /** Where programs and their files hold a secret without a name and a separator. */
 const FORMS: readonly Form[] = [

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { AgentMessage } from '../../../../src/claude/agent/agent-message.ts';
 import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
 import type { PermissionRule } from '../../../../src/claude/permission-rules.ts';
-import { watchAgent } from '../../../../src/drive/runner/run-agent.ts';
+import { watchAgent } from '../../../../src/drive/runner/watch-agent.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 
 const told = (

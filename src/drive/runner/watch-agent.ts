@@ -1,0 +1,203 @@
+import type { AgentMessage } from '../../claude/agent/agent-message.ts';
+import { type PermissionRule, refusingRules } from '../../claude/permission-rules.ts';
+import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
+import type { Tell } from '../../engine/runner-event.ts';
+import { shellWord } from '../../text/quote.ts';
+import { allowRule } from '../start/allowed-tools.ts';
+import { RUNNER_TEXTS } from './messages.ts';
+
+type MessageOf<K extends AgentMessage['kind']> = Extract<AgentMessage, { readonly kind: K }>;
+
+/**
+ * Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. `rulesNow` reads the
+ * rules of the user's settings.
+ */
+export function watchAgent(
+  tell: Tell,
+  onHeard: (id: string) => void,
+  checks: readonly string[] = [],
+  projectDir: string | null = null,
+  rulesNow: () => readonly PermissionRule[] = () => [],
+): (message: AgentMessage) => void {
+  const text = new TextWatch(tell);
+  const calls = new CallWatch(tell, checks, projectDir, rulesNow);
+  const notice = (message: string): void => tell({ type: 'agent.notice', message });
+  return (message) => {
+    switch (message.kind) {
+      case 'text':
+        return text.whole(message);
+      case 'text-delta':
+        return text.add(message);
+      case 'request':
+        return text.request(message);
+      case 'answered':
+        return text.answered(message);
+      case 'window':
+        return text.window(message);
+      case 'tool':
+        return calls.begin(message);
+      case 'denied':
+        return calls.deny(message);
+      case 'tool-result':
+        return calls.end(message);
+      case 'acknowledged':
+        return onHeard(message.id);
+      case 'retry':
+        return notice(`the client is retrying the API request (${message.error}, attempt ${message.attempt}).`);
+      case 'compaction':
+        return notice('the client has compacted the conversation.');
+      case 'background':
+      case 'background-started':
+      case 'billed':
+      case 'session':
+      case 'hook':
+      case 'limit':
+      case 'api-error':
+      case 'result':
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+}
+
+/** Reports the text that an agent writes, and the tokens of its requests. */
+class TextWatch {
+  private readonly tell: Tell;
+  private readonly used = { tokens: 0, context: 0, window: null as number | null };
+  private streamed = '';
+
+  constructor(tell: Tell) {
+    this.tell = tell;
+  }
+
+  whole({ text }: MessageOf<'text'>): void {
+    this.tell({ type: 'agent.text', text, ...(this.streamed === text && { streamed: true }) });
+    this.streamed = '';
+  }
+
+  add({ text }: MessageOf<'text-delta'>): void {
+    this.streamed += text;
+    this.tell({ type: 'agent.text-delta', text });
+  }
+
+  request({ tokens, cachedTokens }: MessageOf<'request'>): void {
+    // An interrupted message is requested again; its text so far stays visible.
+    if (this.streamed !== '') this.tell({ type: 'agent.text-delta', text: '…\n' });
+    this.streamed = '';
+    this.used.context = tokens + cachedTokens;
+    this.used.tokens += tokens;
+    this.tellUsage();
+  }
+
+  answered({ tokens }: MessageOf<'answered'>): void {
+    this.used.context += tokens;
+    this.used.tokens += tokens;
+    this.tellUsage();
+  }
+
+  window({ tokens }: MessageOf<'window'>): void {
+    this.used.window = tokens;
+    this.tellUsage();
+  }
+
+  private tellUsage(): void {
+    this.tell({ type: 'agent.usage', ...this.used });
+  }
+}
+
+/** Reports the tool calls of an agent, and how a refused one could be allowed. */
+class CallWatch {
+  private readonly tell: Tell;
+  private readonly checks: readonly string[];
+  private readonly projectDir: string | null;
+  private readonly rulesNow: () => readonly PermissionRule[];
+  private readonly open = new Map<string, { readonly call: MessageOf<'tool'>; readonly since: number }>();
+  private readonly denials = new Map<string, MessageOf<'denied'>>();
+  /** Checks of whose refusal the user has been notified. */
+  private readonly announced = new Set<string>();
+
+  constructor(
+    tell: Tell,
+    checks: readonly string[],
+    projectDir: string | null,
+    rulesNow: () => readonly PermissionRule[],
+  ) {
+    this.tell = tell;
+    this.checks = checks;
+    this.projectDir = projectDir;
+    this.rulesNow = rulesNow;
+  }
+
+  begin(call: MessageOf<'tool'>): void {
+    const { id, name, input, nested } = call;
+    this.open.set(id, { call, since: Date.now() });
+    this.tell({ type: 'tool.started', id, tool: name, about: toolSubject(input, this.projectDir), nested });
+  }
+
+  /** Keeps a refusal until the result of its call. */
+  deny(denial: MessageOf<'denied'>): void {
+    this.denials.set(denial.id, denial);
+  }
+
+  end({ id, failed }: MessageOf<'tool-result'>): void {
+    const begun = this.open.get(id);
+    this.open.delete(id);
+    if (begun === undefined) return;
+    const { name, input, nested } = begun.call;
+    const ended = {
+      type: 'tool.ended',
+      id,
+      tool: name,
+      about: toolSubject(input, this.projectDir),
+      nested,
+      durationMs: Math.max(0, Date.now() - begun.since),
+    } as const;
+    const denial = this.denials.get(id);
+    if (denial === undefined) {
+      this.tell({ ...ended, outcome: failed ? 'failed' : 'ok' });
+      return;
+    }
+    this.denials.delete(id);
+    const { reason, ruled, option } = this.refusal(begun.call, denial);
+    this.tell({ ...ended, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
+    this.announceCheck(commandOf(begun.call), option, ruled);
+  }
+
+  /** Returns why a call was refused, which rules of the user's did so, and the option that allows it, if any. */
+  private refusal(call: MessageOf<'tool'>, { by, rule, reason }: MessageOf<'denied'>) {
+    const { name, input } = call;
+    const projectDir = this.projectDir ?? '';
+    const own = rule === undefined ? null : refusingRules(this.rulesNow(), rule, { tool: name, input, projectDir });
+    const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir);
+    const isOursToAllow = by !== 'hook' && own === null;
+    return {
+      reason: ruled === '' ? reason : `${reason} ${ruled}`,
+      ruled,
+      option: isOursToAllow ? allowOption(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
+    };
+  }
+
+  /** Notifies the user once of each check that the agent may not run. */
+  private announceCheck(command: string, option: string | null, ruled: string): void {
+    const check = this.checks.find((run) => command.includes(run));
+    if (check === undefined || this.announced.has(check)) return;
+    this.announced.add(check);
+    const isVaried = option !== null && command !== check;
+    const message = isVaried ? RUNNER_TEXTS.checkVaried(check, option) : RUNNER_TEXTS.checkDenied(check, option, ruled);
+    this.tell({ type: 'agent.notice', message });
+  }
+}
+
+function commandOf({ input }: MessageOf<'tool'>): string {
+  return String(input['command'] ?? '').trim();
+}
+
+/** Pattern for the part of a compound command that a rule would have to allow. */
+const PART = /part requires approval: (.+)$/s;
+
+/** Returns the option for the loop's command that allows this call; null if no rule is exact. */
+function allowOption(tool: string, command: string): string | null {
+  const rule = command.length > MOST_SUBJECT ? null : allowRule(tool, command);
+  return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
+}
