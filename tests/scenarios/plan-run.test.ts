@@ -92,6 +92,18 @@ test('an agent may tick the box of its own task, and not that of another', (t) =
   assert.match(read(other, 'PLAN.progress.md'), /Task 2: the agent ticked a box in PLAN\.md/);
 });
 
+test('a box that another program ticks between two tasks is cleared, and its task is done', (t) => {
+  const p = planPlace(t, TWO);
+  // Like a program that the agent left running, a hook of git works between the commit and the next task.
+  const hook = `#!/bin/sh\nsed -i "s/\\[ \\] \\*\\*Task 2/[x] **Task 2/" PLAN.md\n`;
+  writeFileSync(join(p.dir, '.git', 'hooks', 'post-commit'), hook, { mode: 0o755 });
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /Task 2: a box in PLAN\.md was ticked between two tasks\. It was cleared/);
+  assert.deepEqual(subjects(p).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.equal(read(p, 'work/2.txt'), 'done\n');
+});
+
 longTest('a progress file that an agent rewrites is restored', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);

@@ -8,7 +8,7 @@ import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
-import { type PlanFileTask, readPlan, untickTask } from '../../task/plan/read-plan.ts';
+import { clearNewTicks, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
@@ -128,19 +128,10 @@ function makeRoom(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** Returns the ids of tasks that were ticked. The user may tick manual-verify tasks at any time. */
-function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
+/** Clears the boxes that were ticked since the task was opened; returns the ids of their tasks. */
+function takeOutTicks({ files }: PlanPlace, task: OpenTask): readonly string[] {
   const path = join(files.projectDir, task.planPath);
-  let text = readFileSync(path, 'utf8');
-  if (text === task.plan) return [];
-  const before = tasksByKey(readPlan(task.plan).tasks);
-  const ticked: string[] = [];
-  for (const now of readPlan(text).tasks) {
-    const status = before.get(planKey(now.id))?.status;
-    if (now.status !== 'done' || status === 'done' || status === 'manual-verify') continue;
-    text = untickTask(text, now);
-    ticked.push(now.id);
-  }
+  const { text, ticked } = clearNewTicks(task.plan, readFileSync(path, 'utf8'));
   if (ticked.length > 0) replaceText(path, text);
   return ticked;
 }

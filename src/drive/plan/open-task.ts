@@ -8,10 +8,11 @@ import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prom
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
-import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { clearNewTicks, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
-import { dropIntent, type OpenTask, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
+import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
+import { replaceText } from './commit-journal.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
@@ -38,16 +39,21 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
     return dispatch({ type: 'agent-failed', at: now(), message });
   }
-  const text = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
-  if (text === null) {
+  const found = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
+  if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
+  // The user ticks boxes before a start or resume: what is ticked later, a program has done that the agent left running.
+  const { text, ticked } = clearNewTicks(begins ? found : (planAsLeft(place, committed, before) ?? found), found);
+  if (ticked.length > 0) replaceText(join(directory, contract.taskPath), text);
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
     return dispatch({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
-  const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
+  const read = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
+  const message = PLAN_TEXTS.tickedBetween(ticked, contract.taskPath);
+  const effects: readonly Effect[] = ticked.length === 0 ? read : [{ type: 'notify', message }, ...read];
   const { current } = planIn(place);
   // The engine knows about the recovered commit now.
   if (committed !== null && current?.id !== committed) dropIntent(files, contract);
@@ -111,6 +117,15 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     ...(again?.entries !== undefined && { entries: again.entries }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),
   });
+}
+
+/** Returns the plan as the loop left it: after the commit of the last task, or at the last attempt at the one at work. */
+function planAsLeft(place: PlanPlace, committed: string | null, before: OpenTask | null): string | null {
+  if (committed !== null) return readIntent(place.files, place.contract)?.after ?? null;
+  const { current } = planIn(place);
+  // A process that was killed before it opened the task at work left the record of the one before.
+  const isLast = before !== null && (current === null || planKey(current.id) === planKey(before.id));
+  return isLast ? before.plan : null;
 }
 
 export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {

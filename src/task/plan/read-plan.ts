@@ -1,7 +1,7 @@
 import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
-import { type PlanTask, planKey } from '../../engine/plan/task-order.ts';
+import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { show } from '../../state/process/program.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { advise } from '../../text/message.ts';
@@ -204,6 +204,17 @@ export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'b
   return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
 }
 
-export function untickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
-  return `${text.slice(0, boxAt)} ${text.slice(boxAt + 1)}`;
+/** Clears the boxes that were ticked since `before`, and names their tasks. The user may tick manual-verify tasks at any time. */
+export function clearNewTicks(
+  before: string,
+  now: string,
+): { readonly text: string; readonly ticked: readonly string[] } {
+  if (now === before) return { text: now, ticked: [] };
+  const known = tasksByKey(readPlan(before).tasks);
+  const ticked = readPlan(now).tasks.filter(({ id, status }) => {
+    const was = known.get(planKey(id))?.status;
+    return status === 'done' && was !== 'done' && was !== 'manual-verify';
+  });
+  const text = ticked.reduce((rest, { boxAt }) => `${rest.slice(0, boxAt)} ${rest.slice(boxAt + 1)}`, now);
+  return { text, ticked: ticked.map(({ id }) => id) };
 }
