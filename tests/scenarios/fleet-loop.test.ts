@@ -5,6 +5,11 @@ import { fleet } from '../support/fleet/fleet.ts';
 /** Adds one commit in each run, and is done at the third. */
 const AGENT = `#!/bin/sh
 cat > /dev/null
+case "$RALPH_LOOP" in
+  lazy) echo "<promise>DONE</promise>"; exit 0;;
+  liar) echo Done. >> jobs/liar/RALPH.md; echo Made it. > RALPH_PROGRESS.md; git add -A; git commit -qm "Made it"; echo "<promise>DONE</promise>"; exit 0;;
+  honest) echo made > made.txt; echo "<promise>DONE</promise>"; exit 0;;
+esac
 n=$(git rev-list --count HEAD)
 echo "$n" > "step-$n.txt"; git add "step-$n.txt"; git commit -qm "Step $n"
 echo "$n" >> "$NOTES/runs"
@@ -13,9 +18,13 @@ echo more >> uncommitted.txt
 exit 0
 `;
 
-test('a worker does a queued task, and the result is a branch', async (t) => {
-  const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
+test('a worker does queued tasks, the result is a branch, and only done work is verified', async (t) => {
+  // Green from the start: only the work itself can be the proof.
+  const keys = 'max_iterations: 2\nvalidation: ["true"]\nopen_questions: optional\ncompletion_promise: DONE';
+  const others = ['lazy', 'liar', 'honest'];
+  const f = await fleet(t, { tasks: [{ name: 'a' }, ...others.map((name) => ({ name, keys }))], agent: AGENT });
   const id = f.add('jobs/a');
+  const added = others.map((name) => [name, f.add(`jobs/${name}`)] as const);
   const worker = f.worker('one');
   const result = await f.ended(id);
   assert.equal(result.outcome, 'complete', `${result.reason}\n${worker.said()}`);
@@ -26,6 +35,11 @@ test('a worker does a queued task, and the result is a branch', async (t) => {
     'Step 3\nStep 2\nStep 1',
   );
   assert.equal(f.git(`show refs/heads/ralph/${id}:uncommitted.txt`), 'more\nmore\nmore');
+  for (const [name, each] of added) {
+    const { outcome, verified, iterations, reason } = await f.ended(each);
+    assert.equal(verified, name === 'honest', `${name}: ${outcome}: ${reason}\n${worker.said()}`);
+    if (name === 'honest') assert.deepEqual([outcome, iterations], ['complete', 1], reason);
+  }
   worker.child.kill('SIGTERM');
   assert.equal(await worker.over, 0, worker.said());
 });

@@ -14,6 +14,8 @@ export function loopsFiles({ taskPath, findingsLog, policy }: Contract): (path: 
     posix.normalize(findingsLog),
     LEARNINGS,
     DECISIONS,
+    // An agent that works in the project's folder may write it there.
+    PROGRESS_FILE,
     ...[PROGRESS_FILE, OPEN_QUESTIONS].map((name) => posix.join(folder, name)),
     ...(policy.plan ? [progressPath(taskPath)] : []),
   ]);
