@@ -1,4 +1,4 @@
-import { PROGRESS_FILE } from './settings/defaults.ts';
+import { PROGRESS_FILE } from './memory/memory-paths.ts';
 
 export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build coverage .next .turbo .cache'.split(' ');
 

@@ -11,7 +11,7 @@ import { runningBundle } from '../../state/process/program.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/left-out.ts';
-import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { DECISIONS, LEARNINGS } from '../../task/memory/memory-paths.ts';
 import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 import { CLIENT_SETTINGS, outsideOf, startFiles } from './outside-files.ts';
 

@@ -8,8 +8,8 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/left-out.ts';
-import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
-import { guardedBranches } from '../../task/settings/defaults.ts';
+import { DECISIONS, LEARNINGS } from '../../task/memory/memory-paths.ts';
+import { guardedBranches } from '../../task/settings/main-branches.ts';
 import {
   configFiles,
   hasTaskFolder,

@@ -10,7 +10,7 @@ import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { withOtherLoop } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { MAIN_BRANCHES } from '../../task/settings/defaults.ts';
+import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { type OpenTask, readOpenTask } from '../records/open-task-file.ts';

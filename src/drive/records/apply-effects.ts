@@ -7,7 +7,7 @@ import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
 import { archiveState, LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { GUARDRAILS, LEARNINGS } from '../../task/memory/memory-paths.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { recordJournal } from './journal.ts';
 import { notifyUser } from './notification.ts';

@@ -17,9 +17,9 @@ import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files
 import { makeRunDir, pathKind, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { PROGRESS_FILE } from '../../task/memory/memory-paths.ts';
 import { missingFiles } from '../../task/outputs/check-task-outputs.ts';
 import { snapshot } from '../../task/progress/snapshot.ts';
-import { PROGRESS_FILE } from '../../task/settings/defaults.ts';
 import { hasFolder, loopDirectory, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { extraSections, guardrailsPath, realFindings } from '../prompt/extra-sections.ts';

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
+import { DECISIONS, LEARNINGS } from './memory-paths.ts';
 
 /** Size above which entries are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -16,8 +17,3 @@ export function projectMemory(projectDir: string): MemoryFile[] {
     return ifOutOfReach(() => statSync(file).isFile(), false) ? [{ path, entries: null }] : [];
   });
 }
-
-/** Files that loops leave for later ones, relative to the project. */
-export const GUARDRAILS = '.claude/ralph/guardrails.md';
-export const LEARNINGS = '.claude/context/memory/learnings.md';
-export const DECISIONS = '.claude/context/memory/decisions.md';

@@ -3,7 +3,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { goneText } from '../../engine/identity/messages.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';
-import { PROGRESS_FILE } from '../settings/defaults.ts';
+import { PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { relativeTaskFolder, taskFolder } from '../task-file.ts';
 import { checkQuestions, OPEN_QUESTIONS } from './open-questions.ts';
 import { lookAtOutput } from './required-output.ts';

@@ -1,9 +1,8 @@
 import { posix } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { DECISIONS, LEARNINGS } from '../memory/project-memory.ts';
+import { DECISIONS, LEARNINGS, PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { OPEN_QUESTIONS } from '../outputs/open-questions.ts';
-import { PROGRESS_FILE } from '../settings/defaults.ts';
 import { LOOP_DIRECTORIES, progressPath, relativeTaskFolder } from '../task-file.ts';
 
 /** Returns a test for files, relative to the project, in which a loop keeps its own books: a change of one is no work. */

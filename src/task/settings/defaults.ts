@@ -1,6 +1,6 @@
 import { BACKGROUND_WAIT_MS } from '../../engine/policy/background.ts';
 import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
-import type { Guardrails, TaskTerms } from '../../engine/schema/contract.ts';
+import type { TaskTerms } from '../../engine/schema/contract.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import type { TaskKind } from '../task-file.ts';
 
@@ -175,14 +175,4 @@ export function gateOf(
 ): TaskTerms['gate'] {
   const asks = required_outputs.length > 0 || commands.some(({ acceptance }) => acceptance === true);
   return completion_promise !== undefined || (BY_FILE[kind].completion !== 'none' && asks) ? 'required' : 'disabled';
-}
-
-/** File with the loop's own memory, shown to the agent; never a required output. */
-export const PROGRESS_FILE = 'RALPH_PROGRESS.md';
-
-/** Branches on which no plan runs and to which its agent may not push. */
-export const MAIN_BRANCHES: readonly string[] = ['main', 'master'];
-
-export function guardedBranches({ lifted = [] }: Guardrails): readonly string[] {
-  return lifted.includes('push-main') ? [] : MAIN_BRANCHES;
 }

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { recordLesson } from '../../../../src/drive/records/apply-effects.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
-import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/project-memory.ts';
+import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/memory-paths.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
 const AT = '2026-03-12T10:00:00.000Z';
