@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { ifOutOfReach } from '../state/files/regular-file.ts';
+import { ifOutOfReach, realPathOf } from '../state/files/regular-file.ts';
 
 /** Returns whether an absolute path is the folder itself or below it; links are not resolved. */
 export function isWithin(folder: string, path: string): boolean {
@@ -23,15 +23,12 @@ export function isProjectFile(projectDir: string, path: string): boolean {
 
 /** Returns the project's folder in its repository, with a final slash; '' for the repository itself, null without one. */
 export function prefixInRepository(projectDir: string): string | null {
-  try {
-    const real = realpathSync(projectDir);
-    for (let at = real; ; at = dirname(at)) {
-      if (lstatSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) {
-        return at === real ? '' : `${relative(at, real).split(sep).join('/')}/`;
-      }
-      if (at === dirname(at)) return null;
+  const real = realPathOf(projectDir);
+  if (real === null) return null;
+  for (let at = real; ; at = dirname(at)) {
+    if (ifOutOfReach(() => lstatSync(join(at, '.git')), null) !== null) {
+      return at === real ? '' : `${relative(at, real).split(sep).join('/')}/`;
     }
-  } catch {
-    return null; // the project is missing or inaccessible
+    if (at === dirname(at)) return null;
   }
 }

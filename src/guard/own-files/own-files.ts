@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, posix } from 'node:path';
 import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { comparableForms, comparablePath } from '../comparable-path.ts';
@@ -97,17 +97,14 @@ function formsOf(path: string, cwd: string, guard: Guard): string[] {
 
 /** Returns another name (hard link) of a protected file. Needs one stat for a target with a single name, as nearly all have. */
 function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
-  try {
-    const stat = statSync(target, { throwIfNoEntry: false });
-    if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
-    return entries.find((entry) => {
-      if (entry.prefix) return false;
-      const own = statSync(entry.path, { throwIfNoEntry: false });
-      return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
-    });
-  } catch {
-    return undefined; // inaccessible
-  }
+  const statOf = (path: string): Stats | undefined => ifOutOfReach(() => statSync(path), undefined);
+  const stat = statOf(target);
+  if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
+  return entries.find((entry) => {
+    if (entry.prefix) return false;
+    const own = statOf(entry.path);
+    return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
+  });
 }
 
 /** Maximum number of file names that one glob is matched against; beyond it the pattern alone decides. */

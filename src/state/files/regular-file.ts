@@ -19,14 +19,12 @@ import { isAlive } from '../process/identity.ts';
 /** Size limit of every task and configuration file: parsing several gigabytes would never end. */
 export const TASK_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
+/** Returns the text of a regular file of at most `limit` bytes; null for anything else, and out of the user's reach. */
 export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string | null {
-  try {
+  return ifOutOfReach(() => {
     const stat = statSync(path);
     return stat.isFile() && stat.size <= limit ? readFileSync(path, 'utf8') : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }
 
 /** Returns the result of `work`, or `otherwise` if nothing is at its path (ENOENT, ENOTDIR). Throws every other error. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ifOutOfReach } from '../../../src/state/files/regular-file.ts';
+import { ifOutOfReach, readRegularFile } from '../../../src/state/files/regular-file.ts';
 import { ifProcHides } from '../../../src/state/process/identity.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
@@ -32,6 +32,17 @@ for (const code of ['EMFILE', 'EIO', 'ENOMEM'])
     assert.throws(() => ifOutOfReach(failing(code), null), { code });
     assert.equal(ifOutOfReach(failing('ENOENT'), null), null, 'control: a missing file');
   });
+
+test('The text of a file is null where no regular file can be read, and a failing disk is an error.', (t) => {
+  const folder = emptyFolder(t);
+  const file = join(folder, 'file');
+  writeFileSync(file, 'text');
+  for (const path of [folder, join(folder, 'missing'), join(file, 'below')]) assert.equal(readRegularFile(path), null);
+  assert.equal(readRegularFile(file, 3), null, 'longer than its limit');
+  assert.equal(readRegularFile(file), 'text');
+  // Nothing is mapped at the beginning of a process.
+  assert.throws(() => readRegularFile('/proc/self/mem'), { code: 'EIO' });
+});
 
 test('/proc hides processes that have ended or belong to another user; no other error counts as hidden.', () => {
   for (const code of ['ENOENT', 'ENOTDIR', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM'])
