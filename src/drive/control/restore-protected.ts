@@ -11,7 +11,7 @@ import { type Examined, type ExamineOptions, examine } from '../../state/snapsho
 import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
-  adoptOwn,
+  adoptRunningBuild,
   adoptVersions,
   type FileChange,
   readSnapshot,
@@ -131,7 +131,7 @@ export function restoreProtected(context: ProtectionContext, request: Protection
       done.push(restored);
     };
     finishRestore<Cause>(files, proved, { isOutside, record });
-    const before = adoptOwn(files, proved, watch);
+    const before = adoptRunningBuild(files, proved, watch);
     const isSame = sameSettings(files, contract, before.own);
     const placeholders = placeholdersOf(files, contract);
     const examined = examine(files, before, { protect, depth, isSame, ...(placeholders && { placeholders }) });

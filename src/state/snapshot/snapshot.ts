@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { EVIDENCE, type EvidenceOf } from '../evidence/entries.ts';
 import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
-import { uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
+import { realPathOf, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
+import { runningBundle } from '../process/program.ts';
 import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';
 import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
@@ -155,13 +156,17 @@ export function adoptVersions(
   return next;
 }
 
-/** Adds files of the loop's own that have appeared since the snapshot was taken: those of a newer build of this program. */
-export function adoptOwn(
+/** Adds the files of the running build that are not watched yet: an update has replaced it since the snapshot was taken. */
+export function adoptRunningBuild(
   files: LoopFiles,
   snapshot: Snapshot,
   { own, isKept }: Pick<Watch, 'own' | 'isKept'>,
 ): Snapshot {
-  const added = own.filter((path) => snapshot.files[path] === undefined);
+  const running = runningBundle();
+  const build = running && realPathOf(running);
+  if (build === null) return snapshot;
+  const isOfBuild = (path: string): boolean => realPathOf(path)?.startsWith(`${build}/`) === true;
+  const added = own.filter((path) => snapshot.files[path] === undefined && isOfBuild(path));
   if (added.length === 0) return snapshot;
   return adoptVersions(files, { ...snapshot, own: [...snapshot.own, ...added] }, added, [], isKept);
 }
