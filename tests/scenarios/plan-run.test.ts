@@ -200,8 +200,8 @@ test('the uncommitted work of a blocked task goes into its own commit when the l
   assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
 });
 
-test('reports tasks that were removed, marked, widened, reopened or added while an agent worked', (t) => {
-  const cut = `sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,/Acceptance/d' \\
+test('reports tasks that were marked, widened, reopened or added while an agent worked', (t) => {
+  const cut = `sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' \\
   -e 's/^- \\[x\\] \\(..Task 5\\)/- [ ] \\1/' -e '/Task 4/,/Acceptance/s,work,else,' PLAN.md
 printf -- '%s' '${task(9)}' >> PLAN.md\n`;
   const plan = TWO + task(3) + task(4) + task(5).replace('[ ]', '[x]');
@@ -209,7 +209,7 @@ printf -- '%s' '${task(9)}' >> PLAN.md\n`;
   const { stdout } = p.run(null, '--max-tasks', '1');
   assert.match(
     stdout,
-    /changed while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\), Task 4 \(another scope\), Task 5 \(open again\), Task 9 \(new\)\. If you/,
+    /changed while the agent worked: Task 2 \(manual-verify\), Task 4 \(another scope\), Task 5 \(open again\), Task 9 \(new\)\. If you/,
   );
 });
 
@@ -278,4 +278,14 @@ test('a plan whose progress file is not a regular file is refused', (t) => {
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
   assert.match(stderr, /the plan's progress goes to PLAN\.progress\.md, which is not a regular file\. Move it/);
+});
+
+test('tasks that an agent removes are put back, and the plan is complete only once they are done', (t) => {
+  const removes = `if [ $task = 1 ] && [ ! -e ../removed ]; then touch ../removed; sed -i '/Task 1/,$d' PLAN.md; fi\n`;
+  const p = planPlace(t, TWO, `${AGENT}${removes}`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /plan: Task 1, Task 2: removed from PLAN\.md before it was done\. It was put back\./);
+  assert.deepEqual(subjects(p).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.match(read(p, 'PLAN.md'), /^- \[x\] \*\*Task 1[\s\S]*^- \[x\] \*\*Task 2/m);
 });

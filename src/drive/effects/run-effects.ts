@@ -87,8 +87,10 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
   const verified = await abortIfSuperseded(turn, async (ended) => {
+    // Before the checks: what they write themselves is no work.
+    const changed = await changedSinceStart(turn, ended);
     const found = await kind.verify({ ...turn, signal: ended });
-    return { ...found, ...(await factsOfStart(turn, found.results, ended)) };
+    return { ...found, ...factsOfStart(turn, found.results, changed) };
   });
   // The checks ran code that the agent has written.
   const after = await restoreNow(turn, 'checks');
@@ -110,17 +112,26 @@ async function verify(turn: Turn): Promise<Dispatched> {
   return following(said, dispatch(noted, { type: 'verified', at, ...facts }));
 }
 
-/** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
-async function factsOfStart(
+/** Returns whether a file of the project differs from the start; undefined if that is unknown, or nothing rests on it. */
+async function changedSinceStart(
   { context: { files, env }, loaded }: Turn,
-  results: readonly CheckResult[],
   signal: AbortSignal,
-): Promise<Pick<EventOf<'verified'>, 'baseline' | 'changed'>> {
+): Promise<'yes' | 'no' | undefined> {
   const contract = loaded.stored?.contract;
-  if (contract?.baseline === undefined || results.some(({ outcome }) => outcome !== 'ok')) return {};
+  if (contract?.baseline === undefined) return undefined;
   const { projectChanged } = await import('../control/project-change.ts');
-  const changed = await projectChanged(files, contract, { env, signal, sandbox: contract.sandbox });
-  return { baseline: contract.baseline, ...(changed && { changed }) };
+  return projectChanged(files, contract, { env, signal, sandbox: contract.sandbox });
+}
+
+/** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
+function factsOfStart(
+  { loaded }: Turn,
+  results: readonly CheckResult[],
+  changed: 'yes' | 'no' | undefined,
+): Pick<EventOf<'verified'>, 'baseline' | 'changed'> {
+  const baseline = loaded.stored?.contract.baseline;
+  if (baseline === undefined || results.some(({ outcome }) => outcome !== 'ok')) return {};
+  return { baseline, ...(changed && { changed }) };
 }
 
 /** Restores changed protected files and informs the user and the next prompt. What could not be restored holds the claim. */

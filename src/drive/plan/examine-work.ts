@@ -8,7 +8,7 @@ import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
-import { clearNewTicks, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { clearNewTicks, type PlanFileTask, putBackTasks, readPlan } from '../../task/plan/read-plan.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
@@ -89,15 +89,17 @@ async function changedSince(place: PlanPlace, stands: Repository): Promise<reado
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
- * Restores plan and progress file as the engine left them: unticks boxes ticked since and restores the progress file. Each is
- * a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
+ * Restores plan and progress file as the engine left them: puts back tasks that are gone before they were done, unticks boxes
+ * ticked since and restores the progress file. Each is a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
  */
 function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const gone = putBackPlan(place, task);
+  const goneTasks = takeBackRemovals(place, task);
   const ticked = takeOutTicks(place, task);
   const others = ticked.filter((id) => planKey(id) !== planKey(task.id));
   const results = [
     ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
+    ...(goneTasks.length === 0 ? [] : [fail('plan', PLAN_TEXTS.goneTasks(goneTasks, task.planPath))]),
     ...(others.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(others, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
@@ -126,6 +128,14 @@ function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: 
 function makeRoom(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   rmSync(path, { recursive: true, force: true });
+}
+
+/** Puts back the tasks that were removed before they were done; returns their ids. */
+function takeBackRemovals({ files }: PlanPlace, task: OpenTask): readonly string[] {
+  const path = join(files.projectDir, task.planPath);
+  const { text, gone } = putBackTasks(task.plan, readFileSync(path, 'utf8'));
+  if (gone.length > 0) replaceText(path, text);
+  return gone;
 }
 
 /** Clears the boxes that were ticked since the task was opened; returns the ids of their tasks. */
@@ -169,7 +179,8 @@ function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
 function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: boolean): string | null {
   if (was.status === 'done') return now?.status === 'open' ? 'open again' : null;
   if (was.status !== 'open') return null;
-  if (now?.status !== 'open') return now?.status ?? 'gone';
+  if (now === undefined) return null;
+  if (now.status !== 'open') return now.status;
   if (now.noChange === true && was.noChange !== true) return 'no-change';
   return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
 }

@@ -19,6 +19,8 @@ export const PLAN_TEXTS = {
     `${ids.join(', ')}: the agent ticked a box in ${path} for a task that it was not working on. The box was cleared: the loop ticks it once the task is verified.`,
   tickedBetween: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: a box in ${path} was ticked between two tasks. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
+  goneTasks: (ids: readonly string[], path: string): string =>
+    `${ids.join(', ')}: removed from ${path} before it was done. It was put back. To remove a task, pause the loop first.`,
   ownTick: (id: string): string =>
     `The agent ticked the box of ${id}. The box was cleared: the loop ticks it once the task is verified.`,
   gonePlan: (path: string): string =>

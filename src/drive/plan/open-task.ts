@@ -8,7 +8,7 @@ import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prom
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
-import { clearNewTicks, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { clearNewTicks, type PlanFile, putBackTasks, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -43,17 +43,22 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
-  // The user ticks boxes before a start or resume: what is ticked later, a program has done that the agent left running.
-  const { text, ticked } = clearNewTicks(begins ? found : (planAsLeft(place, committed, before) ?? found), found);
-  if (ticked.length > 0) replaceText(join(directory, contract.taskPath), text);
+  // The user ticks and removes tasks before a start or resume: later, a program has done it that the agent left running.
+  const asLeft = begins ? found : (planAsLeft(place, committed, before) ?? found);
+  const { text: whole, gone } = putBackTasks(asLeft, found);
+  const { text, ticked } = clearNewTicks(asLeft, whole);
+  if (text !== found) replaceText(join(directory, contract.taskPath), text);
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
     return dispatch({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
   const read = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
-  const message = PLAN_TEXTS.tickedBetween(ticked, contract.taskPath);
-  const effects: readonly Effect[] = ticked.length === 0 ? read : [{ type: 'notify', message }, ...read];
+  const messages = [
+    ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, contract.taskPath)]),
+    ...(ticked.length === 0 ? [] : [PLAN_TEXTS.tickedBetween(ticked, contract.taskPath)]),
+  ];
+  const effects: readonly Effect[] = [...messages.map((message) => ({ type: 'notify' as const, message })), ...read];
   const { current } = planIn(place);
   // The engine knows about the recovered commit now.
   if (committed !== null && current?.id !== committed) dropIntent(files, contract);

@@ -218,3 +218,19 @@ export function clearNewTicks(
   const text = ticked.reduce((rest, { boxAt }) => `${rest.slice(0, boxAt)} ${rest.slice(boxAt + 1)}`, now);
   return { text, ticked: ticked.map(({ id }) => id) };
 }
+
+/**
+ * Puts back the tasks that were not done in `before` and are gone now, at the end of the plan, and names them. Where they would
+ * not be read as tasks there, such as behind an open fence, the whole of `before` is put back.
+ */
+export function putBackTasks(before: string, now: string): { readonly text: string; readonly gone: readonly string[] } {
+  if (now === before) return { text: now, gone: [] };
+  const missingIn = (text: string): PlanFileTask[] => {
+    const standing = tasksByKey(readPlan(text).tasks);
+    return readPlan(before).tasks.filter(({ id, status }) => status !== 'done' && !standing.has(planKey(id)));
+  };
+  const missing = missingIn(now);
+  if (missing.length === 0) return { text: now, gone: [] };
+  const whole = `${now.trimEnd()}\n\n${missing.map(({ text }) => `${text.trimEnd()}\n`).join('')}`;
+  return { text: missingIn(whole).length === 0 ? whole : before, gone: missing.map(({ id }) => id) };
+}

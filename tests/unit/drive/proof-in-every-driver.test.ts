@@ -103,6 +103,8 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
         const check = "validation: ['date +%N > report.txt; true']";
         const { verified, proof } = await run(t, task(check), [lazy]);
         assert.deepEqual([verified, proof], [false, 'none']);
+        const anew = await run(t, task("validation: ['echo x > report-$(date +%s%N).txt']"), [lazy]);
+        assert.deepEqual([anew.verified, anew.proof], [false, 'none'], 'a file of another name each time');
         const control = await run(t, task(check), [writes({ 'work.txt': 'x\n' })]);
         assert.deepEqual([control.verified, control.proof], [true, 'still-green'], 'control');
       });

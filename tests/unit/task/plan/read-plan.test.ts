@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPlan } from '../../../../src/task/plan/read-plan.ts';
+import { putBackTasks, readPlan } from '../../../../src/task/plan/read-plan.ts';
 
 const lines = (...each: string[]): string => each.join('\n');
 
@@ -292,4 +292,26 @@ test('what only looks like the mark of a task without change is an error, and a 
   const [task] = readPlan('- [ ] **Task 1: Tidy (no change in behaviour)**\n').tasks;
   assert.equal(task?.title, 'Tidy (no change in behaviour)');
   assert.equal(task?.noChange, undefined);
+});
+
+test('tasks that are gone before they were done are put back, wherever the rest of the plan ends', () => {
+  const [one, two, three] = [1, 2, 3].map((id) => `- [ ] **Task ${id}: T**\n  - Scope: \`a\`\n  - Acceptance: b\n`);
+  const done = `${three}`.replace('[ ]', '[x]');
+  const before = `# Plan\n\n${one}${two}${done}`;
+  const ids = (text: string): string[] => readPlan(text).tasks.map(({ id }) => id);
+  for (const [now, gone] of [
+    [`# Plan\n\n${two}${done}`, ['Task 1']],
+    ['# Plan\n', ['Task 1', 'Task 2']],
+    [`# Plan\n\n${one}\nSome notes`, ['Task 2']],
+    [`# Plan\n\n${one}\n\`\`\`\nan open fence`, ['Task 2']],
+    [`# Plan\n\n${one}${`${two}`.replace('Task 2', 'Task 2a')}`, ['Task 2']],
+    ['', ['Task 1', 'Task 2']],
+  ] as const) {
+    const back = putBackTasks(before, now);
+    assert.deepEqual(back.gone, gone, now);
+    for (const id of ['Task 1', 'Task 2']) assert.ok(ids(back.text).includes(id), now);
+  }
+  const withoutDone = `# Plan\n\n${one}${two}`;
+  assert.deepEqual(putBackTasks(before, withoutDone), { text: withoutDone, gone: [] }, 'control: a done task');
+  assert.deepEqual(putBackTasks(before, before), { text: before, gone: [] }, 'control: the same plan');
 });
