@@ -58,6 +58,21 @@ test('an ignored file that the plan names for copies is there when a commit is v
   assert.deepEqual(own(p), COMMITS);
 });
 
+test('a link to an absolute path of the project, which no clone has, does not let a task pass', (t) => {
+  const placeOf = (target: string): PlanPlace => {
+    const p = planPlace(t, task(1), `${AGENT}mkdir -p ignored; echo x > ignored/a; ln -sfn "${target}" work/link\n`);
+    writeFileSync(join(p.dir, '.git', 'info', 'exclude'), 'ignored/\n');
+    return p;
+  };
+  const p = placeOf('$PWD/ignored/a');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /links: links to an absolute path in this folder: work\/link\./);
+  assert.deepEqual(subjects(p), []);
+  const control = placeOf('/etc/hostname').run(null);
+  assert.equal(control.code, 0, `control: a path that is no part of the project\n${control.stdout}`);
+});
+
 test('a weakened test that stays outside the commit does not let a task pass', (t) => {
   // It is left by a blocked task, so it is not part of the next one.
   const agent = `#!/bin/sh

@@ -1,14 +1,16 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
 import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { clearNewTicks, type PlanFileTask, putBackTasks, readPlan } from '../../task/plan/read-plan.ts';
+import { isWithin } from '../../task/project-file.ts';
+import { WORKTREES } from '../../task/task-file.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
@@ -64,17 +66,26 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
   const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
+  const absolute = within.filter((path) => leadsIntoProject(directory, linkText(join(directory, path))));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
   const results = [
     ...held.results,
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
     ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
     ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
+    ...(absolute.length === 0 ? [] : [fail('links', PLAN_TEXTS.absoluteLinks(absolute))]),
     ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { results, changes, within, notes };
+}
+
+/** Returns whether a link's target is an absolute path in the project, or in the one whose worktree it is. */
+function leadsIntoProject(directory: string, target: string | null): boolean {
+  if (target === null || !isAbsolute(target)) return false;
+  const [main = directory] = directory.split(`/${WORKTREES}/`);
+  return [main, realPathOf(main)].some((root) => root !== null && isWithin(root, target));
 }
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */
