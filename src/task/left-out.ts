@@ -1,9 +1,8 @@
-import { PROGRESS_FILE } from './memory/memory-paths.ts';
+import { GUARDRAILS, PROGRESS_FILE } from './memory/memory-paths.ts';
 
 export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build coverage .next .turbo .cache'.split(' ');
 
 const OWN_FOLDER = '.claude/context/';
-export const SIGNS_FILE = '.claude/ralph/guardrails.md';
 
 /** Pattern for the status projection of a loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
@@ -12,7 +11,7 @@ const RUNNERS = /(?:^|\/)\.ralph-runner[^/]*\//;
 
 /** Pathspecs of git that leave out what `isLoopsOwn` names. */
 export const WITHOUT_OWN: readonly string[] = [
-  SIGNS_FILE,
+  GUARDRAILS,
   `${OWN_FOLDER}**`,
   '**/.ralph-runner*/**',
   ...['state.json', 'events.jsonl', 'iterations/**', 'runs/**'].map((name) => `.ralph/*/${name}`),
@@ -20,7 +19,7 @@ export const WITHOUT_OWN: readonly string[] = [
 
 /** Returns whether a file belongs to the loop itself. */
 export function isLoopsOwn(path: string): boolean {
-  return path === SIGNS_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path) || RUNNERS.test(path);
+  return path === GUARDRAILS || path.startsWith(OWN_FOLDER) || SHOWN.test(path) || RUNNERS.test(path);
 }
 
 export function isLeftOutFolder(name: string): boolean {

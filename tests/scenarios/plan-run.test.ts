@@ -285,7 +285,10 @@ test('tasks that an agent removes are put back, and the plan is complete only on
   const p = planPlace(t, TWO, `${AGENT}${removes}`);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /plan: Task 1, Task 2: removed from PLAN\.md before it was done\. It was put back\./);
+  assert.match(
+    stdout,
+    /plan: Task 1, Task 2 were removed from PLAN\.md before they were done, and put back\. To remove a task, pause the loop first\./,
+  );
   assert.deepEqual(subjects(p).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
   assert.match(read(p, 'PLAN.md'), /^- \[x\] \*\*Task 1[\s\S]*^- \[x\] \*\*Task 2/m);
 });

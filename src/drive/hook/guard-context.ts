@@ -7,8 +7,8 @@ import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
-import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/left-out.ts';
-import { DECISIONS, LEARNINGS } from '../../task/memory/memory-paths.ts';
+import { MADE_BY_TOOLS } from '../../task/left-out.ts';
+import { DECISIONS, GUARDRAILS, LEARNINGS } from '../../task/memory/memory-paths.ts';
 import { guardedBranches } from '../../task/settings/main-branches.ts';
 import {
   configFiles,
@@ -41,7 +41,7 @@ const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJECT_CONFIG, RUN_CONFIG];
 
 /** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
-const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
+const MEMORY = [LEARNINGS, DECISIONS, GUARDRAILS];
 
 /** Joins names below a folder without normalising, which node's join does letter by letter. */
 const join = (...parts: readonly string[]): string => parts.join(sep);

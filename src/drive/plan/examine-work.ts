@@ -8,7 +8,7 @@ import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
-import { clearNewTicks, type PlanFileTask, putBackTasks, readPlan } from '../../task/plan/read-plan.ts';
+import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { isWithin } from '../../task/project-file.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
@@ -100,17 +100,17 @@ async function changedSince(place: PlanPlace, stands: Repository): Promise<reado
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
- * Restores plan and progress file as the engine left them: puts back tasks that are gone before they were done, unticks boxes
- * ticked since and restores the progress file. Each is a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
+ * Restores plan and progress file as the engine left them: puts back tasks that were removed before they were done, unticks
+ * boxes ticked since and restores the progress file. Each is a failure, except the tick of the task itself. Other changes of
+ * the plan are the user's. Throws disk errors.
  */
 function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
-  const gone = putBackPlan(place, task);
-  const goneTasks = takeBackRemovals(place, task);
-  const ticked = takeOutTicks(place, task);
+  const isPlanGone = putBackPlan(place, task);
+  const { gone, ticked } = putBackTasks(place, task);
   const others = ticked.filter((id) => planKey(id) !== planKey(task.id));
   const results = [
-    ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
-    ...(goneTasks.length === 0 ? [] : [fail('plan', PLAN_TEXTS.goneTasks(goneTasks, task.planPath))]),
+    ...(isPlanGone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
+    ...(gone.length === 0 ? [] : [fail('plan', PLAN_TEXTS.goneTasks(gone, task.planPath))]),
     ...(others.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(others, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
@@ -141,20 +141,13 @@ function makeRoom(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** Puts back the tasks that were removed before they were done; returns their ids. */
-function takeBackRemovals({ files }: PlanPlace, task: OpenTask): readonly string[] {
+/** Brings the tasks and boxes of the plan back to what they were when the task was opened. */
+function putBackTasks({ files }: PlanPlace, task: OpenTask): HeldPlan {
   const path = join(files.projectDir, task.planPath);
-  const { text, gone } = putBackTasks(task.plan, readFileSync(path, 'utf8'));
-  if (gone.length > 0) replaceText(path, text);
-  return gone;
-}
-
-/** Clears the boxes that were ticked since the task was opened; returns the ids of their tasks. */
-function takeOutTicks({ files }: PlanPlace, task: OpenTask): readonly string[] {
-  const path = join(files.projectDir, task.planPath);
-  const { text, ticked } = clearNewTicks(task.plan, readFileSync(path, 'utf8'));
-  if (ticked.length > 0) replaceText(path, text);
-  return ticked;
+  const found = readFileSync(path, 'utf8');
+  const held = holdPlan(task.plan, found);
+  if (held.text !== found) replaceText(path, held.text);
+  return held;
 }
 
 /** Restores the progress file as a plain file; never writes through a link. */

@@ -22,7 +22,7 @@ export const PLAN_TEXTS = {
   tickedBetween: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: a box in ${path} was ticked between two tasks. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
   goneTasks: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')}: removed from ${path} before it was done. It was put back. To remove a task, pause the loop first.`,
+    `${ids.join(', ')} ${ids.length === 1 ? 'was removed from' : 'were removed from'} ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
   ownTick: (id: string): string =>
     `The agent ticked the box of ${id}. The box was cleared: the loop ticks it once the task is verified.`,
   gonePlan: (path: string): string =>

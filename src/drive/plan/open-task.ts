@@ -8,7 +8,7 @@ import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prom
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
-import { clearNewTicks, type PlanFile, putBackTasks, readPlan } from '../../task/plan/read-plan.ts';
+import { holdPlan, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -45,8 +45,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   }
   // The user ticks and removes tasks before a start or resume: later, a program has done it that the agent left running.
   const asLeft = begins ? found : (planAsLeft(place, committed, before) ?? found);
-  const { text: whole, gone } = putBackTasks(asLeft, found);
-  const { text, ticked } = clearNewTicks(asLeft, whole);
+  const { text, gone, ticked } = holdPlan(asLeft, found);
   if (text !== found) replaceText(join(directory, contract.taskPath), text);
   const plan = readPlan(text);
   const broken = errorsIn(plan);

@@ -97,7 +97,8 @@ function formsOf(path: string, cwd: string, guard: Guard): string[] {
 
 /** Returns another name (hard link) of a protected file. Needs one stat for a target with a single name, as nearly all have. */
 function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
-  const statOf = (path: string): Stats | undefined => ifOutOfReach(() => statSync(path), undefined);
+  const statOf = (path: string): Stats | undefined =>
+    ifOutOfReach(() => statSync(path, { throwIfNoEntry: false }), undefined);
   const stat = statOf(target);
   if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
   return entries.find((entry) => {

@@ -30,8 +30,8 @@ interface Look {
 
 /**
  * Returns whether all watched files have the stamps of the last examination, and this program's own file is one of them; null
- * if nothing is watched. A program can set a file's modification time but not its change time. Runs around every tool call, so it reads one file and calls lstat, and
- * nothing else.
+ * if nothing is watched. A program can set a file's modification time but not its change time. Runs around every tool call, so
+ * it reads one file, calls lstat for each watched one, and looks for the running build.
  */
 export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): boolean | null {
   const look = readLook(path);

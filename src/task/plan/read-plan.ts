@@ -204,30 +204,40 @@ export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'b
   return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
 }
 
-/** Clears the boxes that were ticked since `before`, and names their tasks. The user may tick manual-verify tasks at any time. */
-export function clearNewTicks(
-  before: string,
-  now: string,
-): { readonly text: string; readonly ticked: readonly string[] } {
-  if (now === before) return { text: now, ticked: [] };
-  const known = tasksByKey(readPlan(before).tasks);
-  const ticked = readPlan(now).tasks.filter(({ id, status }) => {
-    const was = known.get(planKey(id))?.status;
-    return status === 'done' && was !== 'done' && was !== 'manual-verify';
-  });
-  const text = ticked.reduce((rest, { boxAt }) => `${rest.slice(0, boxAt)} ${rest.slice(boxAt + 1)}`, now);
-  return { text, ticked: ticked.map(({ id }) => id) };
+/** A plan with the loop's tasks and boxes as they were, and the ids of the tasks that this brought back or cleared. */
+export interface HeldPlan {
+  readonly text: string;
+  /** Tasks that were removed before they were done. */
+  readonly gone: readonly string[];
+  /** Tasks whose box was ticked. */
+  readonly ticked: readonly string[];
 }
 
 /**
- * Puts back the tasks that were not done in `before` and are gone now, at the end of the plan, and names them. Where they would
- * not be read as tasks there, such as behind an open fence, the whole of `before` is put back.
+ * Puts back the tasks that were not done in `before` and are gone now, and clears the boxes that were ticked since. The user may
+ * tick manual-verify tasks at any time.
  */
-export function putBackTasks(before: string, now: string): { readonly text: string; readonly gone: readonly string[] } {
-  if (now === before) return { text: now, gone: [] };
-  const missingIn = (text: string): PlanFileTask[] => {
+export function holdPlan(before: string, now: string): HeldPlan {
+  if (now === before) return { text: now, gone: [], ticked: [] };
+  const known = readPlan(before).tasks;
+  const { text: whole, gone } = withMissing(before, now, known);
+  const byKey = tasksByKey(known);
+  const ticked = readPlan(whole).tasks.filter(({ id, status }) => {
+    const was = byKey.get(planKey(id))?.status;
+    return status === 'done' && was !== 'done' && was !== 'manual-verify';
+  });
+  const text = ticked.reduce((rest, { boxAt }) => `${rest.slice(0, boxAt)} ${rest.slice(boxAt + 1)}`, whole);
+  return { text, gone, ticked: ticked.map(({ id }) => id) };
+}
+
+/**
+ * Adds the missing tasks at the end. Where they would not be read as tasks there, such as behind an open fence, the whole of
+ * `before` takes the place of `now`.
+ */
+function withMissing(before: string, now: string, known: readonly PlanFileTask[]): Pick<HeldPlan, 'text' | 'gone'> {
+  const missingIn = (text: string): readonly PlanFileTask[] => {
     const standing = tasksByKey(readPlan(text).tasks);
-    return readPlan(before).tasks.filter(({ id, status }) => status !== 'done' && !standing.has(planKey(id)));
+    return known.filter(({ id, status }) => status !== 'done' && !standing.has(planKey(id)));
   };
   const missing = missingIn(now);
   if (missing.length === 0) return { text: now, gone: [] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { putBackTasks, readPlan } from '../../../../src/task/plan/read-plan.ts';
+import { holdPlan, readPlan } from '../../../../src/task/plan/read-plan.ts';
 
 const lines = (...each: string[]): string => each.join('\n');
 
@@ -307,11 +307,11 @@ test('tasks that are gone before they were done are put back, wherever the rest 
     [`# Plan\n\n${one}${`${two}`.replace('Task 2', 'Task 2a')}`, ['Task 2']],
     ['', ['Task 1', 'Task 2']],
   ] as const) {
-    const back = putBackTasks(before, now);
+    const back = holdPlan(before, now);
     assert.deepEqual(back.gone, gone, now);
     for (const id of ['Task 1', 'Task 2']) assert.ok(ids(back.text).includes(id), now);
   }
   const withoutDone = `# Plan\n\n${one}${two}`;
-  assert.deepEqual(putBackTasks(before, withoutDone), { text: withoutDone, gone: [] }, 'control: a done task');
-  assert.deepEqual(putBackTasks(before, before), { text: before, gone: [] }, 'control: the same plan');
+  assert.deepEqual(holdPlan(before, withoutDone), { text: withoutDone, gone: [], ticked: [] }, 'control: a done task');
+  assert.deepEqual(holdPlan(before, before), { text: before, gone: [], ticked: [] }, 'control: the same plan');
 });
