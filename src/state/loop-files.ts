@@ -83,6 +83,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     spawn: outside(`router${own}.json`),
     /** Journal entries of a runner that the state may not count yet. */
     outbox: outside(`runner${own}.due.json`),
+    /** Text that a runner's agent is writing. */
+    openText: outside(`text${own}.json`),
     /** Plan's commit in progress. */
     commitIntent: outside(`settling${own}.json`),
     /** Progress of the export of events. */

@@ -77,6 +77,9 @@ const waitForPinned = async (terminal: Terminal, name: string, wanted: RegExp | 
     .catch(async () => pinned(name, await terminal.screen()));
 };
 
+/** What a view shows of the agent, from its first iteration to the end of the loop. */
+const agentsPart = (screen: string): string =>
+  /^─── Iteration 1 [\s\S]*?(?=^ralph-loop: (?:Complete|Done))/m.exec(masked(screen))?.[0] ?? screen;
 const count = (screen: string, wanted: string): number => screen.split(wanted).length - 1;
 const flat = (screen: string): string => screen.replace(/\s+/g, ' ');
 /** A call that lasts until the test says so: `shown`, and then the workspace's file `go`. */
@@ -88,7 +91,7 @@ const asked = (loop: TerminalLoop, nth: number): string => loop.model.mainReques
 describe('the live view', { concurrency: 2 }, () => {
   for (const size of someOf(SIZES, 2)) {
     const name = size.join('x');
-    test(`shows at ${name} what the agent says as it says it, and afterwards all of it once`, async () => {
+    test(`and attach show at ${name} what the agent says as it says it, and afterwards all of it once`, async () => {
       let seen = false;
       const script = steps([
         slowly(60, together(text(words), untilGo('echo looking')), () => seen),
@@ -97,7 +100,11 @@ describe('the live view', { concurrency: 2 }, () => {
         done,
       ]);
       const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
-        await terminal.waitFor('I read the tests', (screen) => !screen.includes('nothing left'));
+        await terminal.waitFor('I read');
+        const attached = await loop.open(process.execPath, [mainPath, 'attach'], {}, size);
+        for (const view of [terminal, attached]) {
+          await view.waitFor('I read the tests', (screen) => !screen.includes('nothing left'));
+        }
         seen = true;
         await waitForPinned(terminal, `client-${name}-at-work`, /… Bash echo looking.*\(\ds\)$/m);
         go(loop);
@@ -105,6 +112,10 @@ describe('the live view', { concurrency: 2 }, () => {
         const all = await terminal.history();
         assert.equal(count(flat(all), words), 1, all);
         pinned(`client-${name}-over`, all);
+        assert.equal(await attached.waitForExit(), 0);
+        const [own, other] = [all, await attached.history()].map(agentsPart);
+        assert.match(own ?? '', /One test fails/);
+        assert.equal(other, own);
       };
       await live(script, body, { size });
     });

@@ -4,6 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
+import { OpenText, withOpenText } from './open-text.ts';
 
 /** Events that are recorded as they are emitted. Others are recorded elsewhere, or only shown. */
 const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
@@ -17,15 +18,17 @@ const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
 export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, tell: Tell): Tell {
   let current = iteration;
   let failed = false;
+  const open = new OpenText(files, loopId);
   return (told) => {
     // A piece of the agent's text is masked with the line that it belongs to.
     const event = told.type === 'agent.text-delta' ? told : redactRecord(told);
     tell(event);
     if (event.type === 'iteration.started') current = event.begins - 1;
-    if (!RECORDED.has(event.type) || failed) return;
+    if (failed) return;
     const at = new Date().toISOString();
     try {
-      appendEvent(files, { ...event, at, loopId, iteration: current });
+      if (RECORDED.has(event.type)) appendEvent(files, { ...event, at, loopId, iteration: current });
+      open.hear(event);
     } catch (error) {
       failed = true;
       log(files, at, 'journal', (error as Error).message);
@@ -46,10 +49,12 @@ export function iterationStarted({ iteration, maxIterations, plan }: LoopState) 
 
 /** Returns a function that reads the loop's events since its last call, whichever process drives the loop. */
 export function followLoop(files: LoopFiles, first: LoopState): () => readonly RunnerEvent[] {
-  const news = first.mode === 'runner' ? runnerEvents(files, first.loopId) : sessionEvents(files, first.loopId);
+  const { loopId, mode } = first;
+  const news =
+    mode === 'runner' ? withOpenText(files, loopId, runnerEvents(files, loopId)) : sessionEvents(files, loopId);
   let begun = false;
   return () => {
-    const state = begun ? readLoop(files, first.loopId) : first;
+    const state = begun ? readLoop(files, loopId) : first;
     const start = begun ? [] : [loopStarted(first)];
     begun = true;
     return [...start, ...news(state)];

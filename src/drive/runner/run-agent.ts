@@ -81,7 +81,7 @@ export async function runAgent(
 }
 
 /** Messages that are shown only to a watching user. */
-const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['text-delta', 'request', 'answered']);
+const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['request', 'answered']);
 
 /** Reports what the agent's hooks have restored, or kept as the user's, since this instant. */
 function tellRestored({ files, loopId, options }: Runner, since: string): void {
