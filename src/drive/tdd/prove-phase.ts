@@ -16,7 +16,10 @@ import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
 import {
+  addedTests,
   changedTests,
+  dataFor,
+  isKept,
   outputIn,
   type TestFiles,
   testFiles,
@@ -76,9 +79,10 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
-  const testsBefore = phase === 'red' ? testsOf(may.scenario, projectDir, record.tests) : record.redTests;
+  const own = testsOf(may.scenario, projectDir, record.tests);
+  const testsBefore = phase === 'red' ? { ...dataFor(own, projectDir), ...own } : record.redTests;
   const notes = [...repairs];
-  const unfit = phase === 'red' ? unfitTests(record, may.scenario, testsBefore ?? {}, projectDir, notes) : null;
+  const unfit = phase === 'red' ? unfitTests(record, may.scenario, own, projectDir, notes) : null;
   if (unfit !== null) return refusal(record, id, say(unfit), notes);
   const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
   const before = otherTests();
@@ -108,7 +112,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     }
     const proved = after(current.record, may.scenario.id, phase, run, now());
     const next =
-      proved && withTests(proved, current.record, may.scenario.id, phase, { redScripts, redTests, projectDir });
+      proved && withTests(proved, current.record, may.scenario.id, phase, { redScripts, redTests, own, projectDir });
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
 }
@@ -141,7 +145,8 @@ function unfitTests(
 function otherTest(projectDir: string, record: TddRecord, id: string, phase: TddPhase): Message | null {
   if (phase === 'red') return null;
   const then = phase === 'green' ? record.redTests : record.provedTests?.[id];
-  const what = changedTests(projectDir, then ?? {}).join(', ');
+  const added = phase === 'green' && then !== undefined ? addedTests(projectDir, then, record.tests) : [];
+  const what = [...changedTests(projectDir, then ?? {}), ...added].join(', ');
   if (what === '') return null;
   return phase === 'green' ? TDD_TEXTS.testsChanged(what) : TDD_TEXTS.testsWeakened(id, what);
 }
@@ -151,7 +156,7 @@ function testsOfOthers(record: TddRecord, scenario: TddScenario, tests: TestFile
   const { provedTests = {}, provedHeads } = record;
   const changed = Object.entries(provedTests).flatMap(([id, then]) =>
     Object.keys(tests).flatMap((path) => {
-      if (id === scenario.id || then[path] === undefined || then[path] === tests[path]) return [];
+      if (id === scenario.id || then[path] === undefined || isKept(then[path], tests[path])) return [];
       // A former version kept none of them.
       const heads = provedHeads?.[id];
       const isRewritten = heads !== undefined && !isGrown(projectDir, path, tests[path], heads[path]);
@@ -170,19 +175,26 @@ function withTests(
   former: TddRecord,
   id: string,
   phase: TddPhase,
-  { redScripts, redTests, projectDir }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly projectDir: string },
+  {
+    redScripts,
+    redTests = {},
+    own,
+    projectDir,
+  }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly own: TestFiles; readonly projectDir: string },
 ): TddRecord {
+  // Data that the scenario did not bring may change with the next one.
+  const itsTests = Object.fromEntries(Object.entries(redTests).filter(([path]) => own[path] !== undefined));
   const wasComplete = isComplete(former, id);
   const tests = phase === 'green' ? testFiles(projectDir) : former.tests;
   const isNowProved = phase === 'green' || (phase === 'red' && wasComplete);
-  const heads = isNowProved ? { [id]: headsOf(projectDir, redTests ?? {}) } : {};
+  const heads = isNowProved ? { [id]: headsOf(projectDir, itsTests) } : {};
   return {
     ...proved,
-    provedTests: provedTestsAfter(former, id, phase, redTests ?? {}),
+    provedTests: provedTestsAfter(former, id, phase, itsTests),
     provedHeads: { ...former.provedHeads, ...heads },
     // A proved scenario whose test changed leaves those of the scenario at work as they are.
     ...(!wasComplete && redScripts && { redScripts }),
-    ...(!wasComplete && redTests && { redTests }),
+    ...(!wasComplete && { redTests }),
     ...(tests && { tests }),
   };
 }

@@ -1,12 +1,16 @@
-import { lstatSync, readFileSync } from 'node:fs';
-import { dirname, extname, join, normalize, relative } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { basename, join, normalize, relative } from 'node:path';
 import type { TddScenario } from '../../engine/schema/tdd.ts';
-import { regularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
+import { bytesOf, withRequired } from './required-files.ts';
+import { isCode, isInSources, isLeftOut, isSnapshot, isTest, isTestCode, isTestData } from './test-paths.ts';
 
-/** SHA-256 of test files, by path relative to the project; `UNREADABLE` for one that is there and cannot be read. */
+/**
+ * SHA-256 of test files, by path relative to the project; `UNREADABLE` for one that is there and cannot be read, and hashes of
+ * the lines of a snapshot, to which runs add.
+ */
 export type TestFiles = Readonly<Record<string, string>>;
 
 const UNREADABLE = 'unreadable';
@@ -16,22 +20,12 @@ export function unreadableIn(tests: TestFiles): string[] {
   return Object.keys(tests).filter((path) => tests[path] === UNREADABLE);
 }
 
-const IN_FOLDER = /(?:^|\/)(?:__)?(?:tests?|specs?|testing|e2e|features)(?:__)?\//i;
-const BY_NAME =
-  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+)$/;
-/** Code, as opposed to what a test run writes beside it. */
-const CODE =
-  /\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kts?|scala|cs|fs|swift|exs?|dart|lua|sh|bats|t|p[lm]|c|cc|cpp|hh?|hpp|clj|hs|zig|groovy|r|jl|feature)$/i;
-/** Folders with the code under test: some languages have tests and code in one file. */
-const SOURCES = /^(?:.*\/)?(?:src|lib|app|pkg|internal|cmd)\//;
-const BUILT = new Set('vendor target dist build coverage venv'.split(' '));
-
-/** Hashes the test code of a project. */
+/** Hashes the tests of a project and the data in their folders. */
 export function testFiles(projectDir: string): TestFiles {
   const within = (path: string): string => relative(projectDir, path);
   const { files } = listFiles({
     roots: [projectDir],
-    covers: (path) => isTestCode(within(path)),
+    covers: (path) => isTestCode(within(path)) || isTestData(within(path)),
     skips: (folder) => isLeftOut(within(folder)),
   });
   return hashes(projectDir, files.map(within));
@@ -39,32 +33,61 @@ export function testFiles(projectDir: string): TestFiles {
 
 /**
  * Hashes the test files of a scenario: those that its command names and those that differ from `before`, when the scenario
- * began; without any, all tests of the project. Files that they require are included where they are test code.
+ * began; without any, all test code of the project. What they require is included where it is there for tests.
  */
 export function testsOf({ run }: TddScenario, projectDir: string, before: TestFiles | undefined): TestFiles {
   const now = testFiles(projectDir);
+  const isOurs = (path: string): boolean => isTestCode(path) || now[path] !== UNREADABLE;
   const changed = before === undefined ? [] : Object.keys(now).filter((path) => now[path] !== before[path]);
-  const own = new Set([...changed, ...namedBy(run, projectDir)]);
-  if (own.size === 0) return now;
-  // A set that grows while it is read.
-  for (const path of own) for (const each of requiredBy(path, projectDir)) own.add(each);
-  return hashes(projectDir, [...own].toSorted());
+  const own = [...changed.filter(isOurs), ...namedBy(run, projectDir)];
+  const all = withRequired(own.length === 0 ? Object.keys(now).filter(isCode) : own, projectDir);
+  return marks(projectDir, [...all].toSorted());
+}
+
+/** Hashes the data that these tests may read: all of the test folders, but of snapshots only their own. */
+export function dataFor(tests: TestFiles, projectDir: string): TestFiles {
+  const stems = Object.keys(tests).flatMap((path) => (isCode(path) ? [basename(path).replace(/\..*$/, '')] : []));
+  const isRead = (path: string): boolean => !isSnapshot(path) || stems.some((stem) => basename(path).includes(stem));
+  const found = Object.entries(testFiles(projectDir)).filter(([path, hash]) => isTestData(path) && hash !== UNREADABLE);
+  return marks(projectDir, found.map(([path]) => path).filter(isRead));
 }
 
 /** Returns which of these files changed while their own command ran, such as a report that it names. Test code is none. */
 export function outputIn(projectDir: string, tests: TestFiles): string[] {
-  const now = hashes(projectDir, Object.keys(tests));
-  return Object.keys(tests).filter((path) => !isTestCode(path) && now[path] !== tests[path]);
+  const now = marks(projectDir, Object.keys(tests));
+  return Object.keys(tests).filter((path) => !isCode(path) && now[path] !== tests[path]);
 }
 
-/** Returns what happened to test files since they were hashed, one text each. */
+/** Returns what happened to test files since they were hashed, one text each. A snapshot may gain lines. */
 export function changedTests(projectDir: string, then: TestFiles): string[] {
-  const now = hashes(projectDir, Object.keys(then));
+  const now = marks(projectDir, Object.keys(then));
   return Object.keys(then).flatMap((path) => {
     const hash = now[path];
-    if (hash === then[path] && hash !== UNREADABLE) return [];
+    if (isKept(then[path], hash) && hash !== UNREADABLE) return [];
     return [`${path} ${hash === undefined ? 'was removed' : hash === UNREADABLE ? 'cannot be read' : 'was changed'}`];
   });
+}
+
+/** Returns what came to the test code since it was hashed and is loaded with it, one text each. */
+export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
+  const required = withRequired(Object.keys(then), projectDir);
+  const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
+  const loaded = Object.keys(testFiles(projectDir)).filter((path) => LOADED.test(path) && isNew(path));
+  const added = new Set([...required, ...loaded].filter((path) => isCode(path) && then[path] === undefined));
+  return [...added].map((path) => `${path} was added`);
+}
+
+/** Code that a runner loads without being told. */
+const LOADED = /(?:^|\/)(?:conftest\.py$|__mocks__\/)/;
+
+/** Returns whether a file is the same as before; one whose lines are hashed may have more of them. */
+export function isKept(then: string | undefined, now: string | undefined): boolean {
+  if (then === now) return true;
+  if (!then?.startsWith(LINES) || !now?.startsWith(LINES)) return false;
+  const lines = then.split(' ');
+  let met = 0;
+  for (const line of now.split(' ')) if (line === lines[met]) met += 1;
+  return met === lines.length;
 }
 
 /** Returns the path of a source file with tests of its own, which no hash covers; null without one. */
@@ -87,41 +110,34 @@ const IN_CODE: readonly (readonly [program: RegExp, ending: string, mark: RegExp
   [/\bzig\b/, '.zig', /^[ \t]*test\s+["{\w]/m],
 ];
 
-function isLeftOut(folder: string): boolean {
-  return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
-}
+const LINES = 'lines';
+const LINE_DIGITS = 8;
 
-function isTestCode(path: string): boolean {
-  return isTest(path) && CODE.test(path);
-}
-
-function isTest(path: string): boolean {
-  return BY_NAME.test(path) || IN_FOLDER.test(path);
+/** Hashes files for a later comparison, snapshots by their lines. */
+function marks(projectDir: string, paths: readonly string[]): TestFiles {
+  return hashes(projectDir, paths, (path, bytes) => {
+    if (!isSnapshot(path) || isCode(path)) return sha256(bytes);
+    const lines = bytes
+      .toString('utf8')
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    return [LINES, ...lines.map((line) => sha256(line).slice(0, LINE_DIGITS))].join(' ');
+  });
 }
 
 /** Hashes files; leaves out those that are missing. */
-function hashes(projectDir: string, paths: readonly string[]): TestFiles {
+function hashes(
+  projectDir: string,
+  paths: readonly string[],
+  mark: (path: string, bytes: Buffer) => string = (_, bytes) => sha256(bytes),
+): TestFiles {
   return Object.fromEntries(
     paths.flatMap((path) => {
       const bytes = bytesOf(join(projectDir, path));
-      if (bytes !== null) return [[path, sha256(bytes)]];
+      if (bytes !== null) return [[path, mark(path, bytes)]];
       return lstatSync(join(projectDir, path), { throwIfNoEntry: false }) === undefined ? [] : [[path, UNREADABLE]];
     }),
   );
-}
-
-const UNREAD = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'EISDIR'];
-
-/** Returns the content of a file; null for one that is missing or cannot be read. */
-export function bytesOf(path: string): Buffer | null {
-  try {
-    return readFileSync(regularFile(path));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Without a code: another kind of file.
-    if (code === undefined || UNREAD.includes(code)) return null;
-    throw error;
-  }
 }
 
 /** Returns the test files that a command names, in the project or in a folder that it names. */
@@ -130,42 +146,5 @@ function namedBy(run: string, projectDir: string): string[] {
   const places = ['.', ...words.filter((word) => !word.startsWith('-'))];
   const paths = places.flatMap((place) => words.map((word) => normalize(join(place, word))));
   const found = [...new Set(paths)].filter((path) => !path.startsWith('..') && isProjectFile(projectDir, path));
-  return found.filter((path) => isTest(path) || (!SOURCES.test(path) && !/\.(?:rs|zig)$/.test(path)));
-}
-
-const QUOTED = /["'](\.{1,2}\/[^"'\n]+)["']/g;
-const RUBY = /\brequire_relative\s*\(?\s*["']([^"'\n]+)["']/g;
-const PYTHON = /^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import|import[ \t]+([.\w]+))/gm;
-
-/** Returns the test code that a file requires by a path of its own project. */
-function requiredBy(path: string, projectDir: string): string[] {
-  const bytes = bytesOf(join(projectDir, path));
-  if (bytes === null || !CODE.test(path)) return [];
-  const text = bytes.toString('utf8');
-  const folder = dirname(path);
-  const stems = [
-    ...[...text.matchAll(QUOTED), ...text.matchAll(RUBY)].map(([, at = '']) => join(folder, at)),
-    ...[...text.matchAll(PYTHON)].flatMap(([, from, whole]) => modulePaths(from ?? whole ?? '', folder)),
-  ];
-  const endings = ['', extname(path), '.js', '.ts', '.json', `/index${extname(path)}`, '/__init__.py'];
-  const found = new Set(stems.flatMap((stem) => [...endings, ...swapped(stem)].map((end) => withEnding(stem, end))));
-  return [...found].filter((each) => isTest(each) && isProjectFile(projectDir, each));
-}
-
-/** Returns an ending that replaces that of a stem: TypeScript imports `./a.js` for a.ts. */
-function swapped(stem: string): string[] {
-  return /\.[cm]?jsx?$/.test(stem) ? [`-${extname(stem).replace('j', 't')}`] : [];
-}
-
-function withEnding(stem: string, end: string): string {
-  const whole = end.startsWith('-') ? stem.slice(0, -extname(stem).length) + end.slice(1) : stem + end;
-  return normalize(whole);
-}
-
-/** Returns the paths, without an ending, of a module of Python: `.helper`, `tests.helper`, `helper`. */
-function modulePaths(name: string, folder: string): string[] {
-  const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(name) ?? [];
-  const inner = rest.replaceAll('.', '/');
-  if (dots !== '') return [join(folder, ...Array.from({ length: dots.length - 1 }, () => '..'), inner)];
-  return [inner, join(folder, inner)];
+  return found.filter((path) => isTest(path) || (!isInSources(path) && !/\.(?:rs|zig)$/.test(path)));
 }

@@ -1,6 +1,8 @@
 import type { TestHead } from '../../engine/schema/tdd.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { bytesOf, type TestFiles } from './test-files.ts';
+import { bytesOf } from './required-files.ts';
+import type { TestFiles } from './test-files.ts';
+import { isCode } from './test-paths.ts';
 
 /** At the left margin only: one inside a test belongs to it. */
 const IMPORT =
@@ -58,7 +60,7 @@ function linesOf(projectDir: string, path: string, hash: string): { imports: str
   const lines = bytes
     .toString('utf8')
     .split('\n')
-    .map((line) => line.trimEnd());
+    .map((line) => (isCode(path) ? line.trimEnd() : line.trimEnd().replace(/,$/, '')));
   const said = lines.filter((line) => line !== '');
   return { imports: said.filter((line) => IMPORT.test(line)), body: said.filter((line) => !IMPORT.test(line)) };
 }

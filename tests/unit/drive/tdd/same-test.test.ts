@@ -51,6 +51,21 @@ async function prove(project: Project, phase: TddPhase, again = false, id: strin
 
 const RUN = 'node --test tests/add.test.js';
 const ALL = 'node --test tests/';
+const CASES = '[1, 2, 3]\n';
+const FED =
+  "require('node:test')('adds', () => { const { join } = require('node:path'); const [a, b, sum] = JSON.parse(require('node:fs').readFileSync(join(__dirname, 'cases', 'add.json'), 'utf8')); require('node:assert').equal(require('../src/add.js')(a, b), sum); });\n";
+/** As toMatchSnapshot does: compares with what is stored, and stores what is new. */
+const SNAPSHOT_TEST = `const { readFileSync, writeFileSync } = require('node:fs');
+const file = \`\${__dirname}/__snapshots__/add.test.js.snap\`;
+require('node:test')('adds', () => {
+  const stored = readFileSync(file, 'utf8');
+  const now = require('../src/add.js')(1, 2);
+  const line = stored.split('\\n').find((each) => each.startsWith('adds 1: '));
+  require('node:assert').equal(line ?? 'adds 1: ' + now, 'adds 1: ' + now);
+  require('node:assert').equal(now, 3);
+  if (!stored.includes('adds 2: ')) writeFileSync(file, 'adds 0: first\\nadds 2: second\\n' + stored);
+});
+`;
 const HELPED = "require('node:test')('adds', () => require('./kit/check.js')(require('../src/add.js')));\n";
 const CHECKS = "module.exports = (add) => require('node:assert').equal(add(1, 2), 3);\n";
 
@@ -97,6 +112,36 @@ const TRICKS: Readonly<
     test: { 'tests/add.test.js': HELPED },
     trick: (project) => write(project, { 'tests/kit/inner.js': 'module.exports = () => undefined;\n' }),
   },
+  'reads a file of data that is edited': {
+    run: RUN,
+    before: { 'tests/cases/add.json': CASES },
+    test: { 'tests/add.test.js': FED },
+    trick: (project) => write(project, { 'tests/cases/add.json': '[0, 0, 0]\n' }),
+  },
+  'compares with a snapshot that is written anew': {
+    run: RUN,
+    before: { 'tests/__snapshots__/add.test.js.snap': 'adds 1: 3\n' },
+    test: { 'tests/add.test.js': SNAPSHOT_TEST.replace(/.*now, 3.*\n/, '') },
+    trick: (project) => write(project, { 'tests/__snapshots__/add.test.js.snap': 'adds 1: 0\n' }),
+  },
+  'requires a helper outside the test folders that is swapped': {
+    run: RUN,
+    before: { 'support/check.js': CHECKS },
+    test: { 'tests/add.test.js': HELPED.replace('./kit', '../support') },
+    trick: (project) => write(project, { 'support/check.js': 'module.exports = () => undefined;\n' }),
+  },
+  'names data outside the test folders that is edited': {
+    run: RUN,
+    before: { 'fixtures/add.json': CASES },
+    test: { 'tests/add.test.js': FED.replace("join(__dirname, 'cases', 'add.json')", "'fixtures/add.json'") },
+    trick: (project) => write(project, { 'fixtures/add.json': '[0, 0, 0]\n' }),
+  },
+  'requires a file that comes in its place': {
+    run: RUN,
+    before: { 'tests/kit/index.js': CHECKS },
+    test: { 'tests/add.test.js': HELPED.replace('./kit/check.js', './kit') },
+    trick: (project) => write(project, { 'tests/kit.js': 'module.exports = () => undefined;\n' }),
+  },
 };
 
 for (const [what, { run, before = {}, test: own, trick }] of someOf(Object.entries(TRICKS), 2))
@@ -109,12 +154,12 @@ for (const [what, { run, before = {}, test: own, trick }] of someOf(Object.entri
     );
     trick(project);
     const green = await prove(project, 'green');
-    assert.match(green.problem ?? '', /the test is not the one that was red: tests\/\S+ was (?:changed|removed)/);
+    assert.match(green.problem ?? '', /the test is not the one that was red: \S+ was (?:changed|removed|added)/);
     assert.equal(green.ok, false);
     assert.match((await prove(project, 'red', true)).problem ?? '', /already passes|red/, 'nor is it red again');
     // Control: the test that was red, and the code.
     for (const [path, text] of kept) write(project, { [path]: text });
-    rmSync(join(project.directory, 'tests/other.test.js'), { force: true });
+    for (const path of ['tests/other.test.js', 'tests/kit.js']) rmSync(join(project.directory, path), { force: true });
     write(project, { 'src/add.js': RIGHT });
     assert.deepEqual([(await prove(project, 'green')).problem, (await prove(project, 'green')).ok], [null, true]);
   });
@@ -146,10 +191,55 @@ test('a file that the command itself writes is no test', async (t) => {
 });
 
 test('control: what has no part in the test may change between red and green', async (t) => {
-  const project = listed(t, RUN, { 'tests/add.test.js': ADDS, 'tests/other.test.js': ADDS, 'tests/out.log': 'a' });
+  const test = `require('../helpers/add.js');\nrequire('../data/load.js');\n${ADDS}`;
+  const files = {
+    'tests/add.test.js': test,
+    'tests/other.test.js': ADDS,
+    'tests/out.log': 'a',
+    'tests/report/junit.xml': 'a',
+    'tests/__snapshots__/other.test.js.snap': 'a',
+    'helpers/add.js': '',
+    'data/load.js': '',
+    'index.js': "require('./data/load');\n",
+  };
+  const project = listed(t, RUN, files);
   assert.equal((await prove(project, 'red')).problem, null);
-  write(project, { 'tests/other.test.js': EMPTY, 'tests/out.log': 'b', 'src/add.js': RIGHT });
+  const { 'tests/add.test.js': _, 'index.js': __, ...others } = files;
+  for (const path of Object.keys(others)) write(project, { [path]: path.endsWith('.js') ? 'void 0;\n' : 'b' });
+  write(project, { 'tests/new.test.js': EMPTY, 'tests/new.json': '{}', 'src/add.js': RIGHT });
   assert.equal((await prove(project, 'green')).problem, null);
+});
+
+test('a snapshot to which the run of a test adds is still the one that was red', async (t) => {
+  const path = 'tests/__snapshots__/add.test.js.snap';
+  const project = listed(t, RUN, { [path]: 'adds 1: 3\n' });
+  write(project, { 'tests/add.test.js': SNAPSHOT_TEST });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'src/add.js': RIGHT, [path]: 'adds 0: first\nadds 1: 3\nadds 9: by hand\n' });
+  assert.equal((await prove(project, 'green')).problem, null);
+  assert.equal((await prove(project, 'refactored')).problem, null);
+  assert.match(readFileSync(join(project.directory, path), 'utf8'), /adds 2: second\nadds 0: first\nadds 1: 3\n/);
+});
+
+test('a configuration of pytest that comes between red and green is named', async (t) => {
+  const project = listed(t, RUN, { 'tests/add.test.js': ADDS });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'tests/conftest.py': '', 'src/add.js': RIGHT });
+  assert.match((await prove(project, 'green')).problem ?? '', /tests\/conftest\.py was added/);
+  rmSync(join(project.directory, 'tests/conftest.py'));
+  assert.equal((await prove(project, 'green')).problem, null, 'control');
+});
+
+test('data that several scenarios share may grow with the next one', async (t) => {
+  const project = await firstProved(t, FED.replace('const [', 'const [[').replace('sum] =', 'sum]] ='), {
+    'tests/cases/add.json': '[\n[1, 2, 3]\n]\n',
+  });
+  const more = 'tests/more.test.js';
+  const other = FED.replace('const [', 'const [, [').replace('sum] =', 'sum]] =').replace("'adds'", "'adds more'");
+  write(project, { 'tests/cases/add.json': '[\n[0, 0, 0],\n[-1, -2, 3]\n]\n', [more]: other });
+  assert.match((await prove(project, 'red')).problem ?? '', /add\.json also proves sc-001/);
+  write(project, { 'tests/cases/add.json': '[\n[1, 2, 3],\n[-1, -2, 3]\n]\n' });
+  assert.equal((await prove(project, 'red')).problem, null, 'control');
 });
 
 test('a command that exits with 0 while its runner reports failed tests is not green', async (t) => {
@@ -284,7 +374,11 @@ test('a proved test that changed counts once it was seen to fail without the cod
 });
 
 /** A list of two scenarios, of which the first one is proved by a file that both share. */
-async function firstProved(t: TestContext, first: string): Promise<Project> {
+async function firstProved(
+  t: TestContext,
+  first: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<Project> {
   const project = listed(t, ALL, {});
   withTdd(project.files, AT, (found) => {
     assert.ok(found.kind === 'list');
@@ -293,7 +387,7 @@ async function firstProved(t: TestContext, first: string): Promise<Project> {
     return { next: { ...found.record, scenarios: [one, { ...one, id: 'sc-002' }] }, result: undefined };
   });
   began(project);
-  write(project, { [SHARED]: first });
+  write(project, { [SHARED]: first, ...others });
   assert.deepEqual([(await prove(project, 'red')).problem, (await prove(project, 'red')).notes.length], [null, 1]);
   write(project, { 'src/add.js': RIGHT });
   assert.equal((await prove(project, 'green')).problem, null);
