@@ -22,7 +22,7 @@ const REFUSED: readonly (readonly [check: string, says: RegExp])[] = [
   ['./closed.sh', /\.\/closed\.sh cannot run: .*exit code 126.*Make the file executable: chmod \+x '\.\/closed\.sh'/],
   [
     './gone.sh',
-    /\.\/gone\.sh cannot run: .*gone\.sh.* Correct the path; if the task creates it, list it under "may_change"/,
+    /\.\/gone\.sh cannot run: .*gone\.sh.* Correct the path; if the task creates it, name it there or list it under "may_change"/,
   ],
   ['npm run tset', /npm run tset cannot run: .*tset.*Correct the name; if the task adds it, list package\.json/],
   [

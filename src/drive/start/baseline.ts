@@ -4,12 +4,14 @@ import type { CheckResult } from '../../engine/events.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { withDeciding } from '../../task/commands/deciding-environment.ts';
 import { whyNotRun } from '../../task/commands/missing/why-not-run.ts';
 import { type BaselineRun, runBaseline } from '../../task/commands/run-baseline.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
 import { passingView } from '../../task/git/git-view.ts';
 import { filesThatDiffer, readStartFiles } from '../../task/progress/start-files.ts';
@@ -152,9 +154,10 @@ function problemsOf(
     ...(contract.task?.commands ?? []).map((command) => ({ ...command, ...taskCommand(contract, root, command, 1) })),
   ];
   const deciding = contract.environment ? withDeciding(env, contract.environment) : env;
+  const task = splitFrontmatter(readRegularFile(resolve(root, contract.taskPath)) ?? '').body;
   return results.flatMap((result) => {
     const { run = '', directory: dir = root } = commands.find(({ name }) => name === result.name) ?? {};
-    return whyNotRun(result, { run }, { dir, env: deciding }, contract) ?? [];
+    return whyNotRun(result, { run }, { dir, env: deciding }, { ...contract, task }) ?? [];
   });
 }
 

@@ -9,22 +9,8 @@ import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
-
-export interface ProjectPlace {
-  readonly dir: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-/** What a command needs and does not find. */
-export interface Missing {
-  readonly kind: 'program' | 'file' | 'module' | 'script' | 'target';
-  readonly name: string;
-  readonly why: string;
-  /** Advice after it, in a sentence that begins with a space; '' if there is none. */
-  readonly hint: string;
-  /** Project files that would have it. */
-  readonly files: readonly string[];
-}
+import type { Missing, ProjectPlace } from './missing.ts';
+import { missingArgument } from './missing-argument.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
 export function missingPrograms(
@@ -42,7 +28,9 @@ export function missingPrograms(
     missingIn(run ?? '', place).flatMap(({ kind, why, hint }): KeyProblem[] => {
       const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
       // The task may have to make a file of the project.
-      return kind === 'file' ? [] : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
+      return kind === 'file' || kind === 'argument'
+        ? []
+        : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
     }),
   );
 }
@@ -88,7 +76,8 @@ function missing(words: readonly string[], place: ProjectPlace, entersFolder: bo
     return missingModule(name, rest[1], place);
   if (entersFolder) return null;
   if (name.includes('/')) return missingFile(name, dir);
-  return name === 'make' || name === 'gmake' ? missingTarget(rest, dir) : missingScript(words, dir);
+  if (name === 'make' || name === 'gmake') return missingTarget(rest, dir);
+  return missingArgument(words, place) ?? missingScript(words, place);
 }
 
 function missingFile(name: string, dir: string): Missing | null {
@@ -125,14 +114,19 @@ const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-presen
 /** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
 const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
 
-function missingScript(words: readonly string[], dir: string): Missing | null {
+function missingScript(words: readonly string[], place: ProjectPlace): Missing | null {
+  const { dir } = place;
   const call = packageManagerCall(words);
   const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
   if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
   const [script = ''] = call.scripts;
   const none = { kind: 'script', name: script, hint: '', files: ['package.json'] } as const;
   if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
-  const names = Object.keys(packageScripts(dir, 'package.json'));
+  const scripts = packageScripts(dir, 'package.json');
+  const names = Object.keys(scripts);
+  // What it runs, unless that is a script once more.
+  const inner = call.directory === null && !/\b(?:npm|pnpm|yarn|bun)\b/.test(scripts[script] ?? '') && scripts[script];
+  if (inner) return missingIn(inner, place).find(({ kind }) => kind === 'argument') ?? null;
   if (names.includes(script) || (script === 'start' && existsSync(join(dir, 'server.js')))) return null;
   return { ...none, why: `package.json has no script "${script}".`, hint: suggestion(script, names) };
 }

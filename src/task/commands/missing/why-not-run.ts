@@ -1,33 +1,41 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import picomatch from 'picomatch';
 import type { CheckResult } from '../../../engine/events.ts';
 import type { CommandDefinition, Contract } from '../../../engine/schema/contract.ts';
 import { readRecord } from '../../../state/files/regular-file.ts';
 import { shellWord } from '../../../text/quote.ts';
-import { type Missing, missingIn, type ProjectPlace } from './missing-programs.ts';
+import type { Missing, ProjectPlace } from './missing.ts';
+import { isSaid } from './missing-argument.ts';
+import { missingIn } from './missing-programs.ts';
 
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
 /**
- * Returns why a check could not run at all, with the line that would help; null if it ran. What a file under `may_change` has
- * to bring is left to the task: such a check has failed.
+ * Returns why a check could not run at all, with the line that would help; null if it ran. What a file under `may_change`, or
+ * one that the `task` names, has to bring is left to the task: such a check has failed.
  */
 export function whyNotRun(
   { name, outcome, exitCode, detail, refutesOnly }: CheckResult,
   { run }: Pick<CommandDefinition, 'run'>,
   place: ProjectPlace,
-  { mayChange = [] }: Pick<Contract, 'mayChange'>,
+  { mayChange = [], task = '' }: Pick<Contract, 'mayChange'> & { readonly task?: string },
 ): string | null {
   if (refutesOnly) return null;
   if (outcome === 'unavailable') return `${name} cannot run: ${detail}`;
   if (exitCode === undefined) return null;
   const isNoProgram = exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE;
-  const found = missingIn(run, place).find(({ kind }) => isNoProgram || !['program', 'file'].includes(kind));
+  // A script that an earlier command was to make is missing as well; then its interpreter says nothing.
+  const found = missingIn(run, place).find((each) =>
+    each.kind === 'argument' ? isSaid(each, detail, place) : isNoProgram || !['program', 'file'].includes(each.kind),
+  );
   if (found !== undefined) {
     const isFree = picomatch([...mayChange], { dot: true });
-    return found.files.some((path) => isFree(path)) ? null : `${name} cannot run: ${found.why}${help(found, place)}`;
+    const isNamed = (path: string): boolean => !existsSync(join(place.dir, path)) && task.includes(basename(path));
+    return found.files.some((path) => isFree(path) || isNamed(path))
+      ? null
+      : `${name} cannot run: ${found.why}${help(found, place)}`;
   }
   if (!isNoProgram) return null;
   return `${name} cannot run: ${lastLine(detail)} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
@@ -70,7 +78,8 @@ const LOCKS = [
 /** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
 function help({ kind, name, hint, files }: Missing, { dir }: ProjectPlace): string {
   switch (kind) {
-    case 'program': {
+    case 'program':
+    case 'package': {
       if (existsSync(join(dir, 'node_modules', '.bin', name))) return ` Write: npx ${name}`;
       if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${managerOf(dir)} install`;
       if (OF_PYTHON.has(name)) return ` Install it: python3 -m pip install ${name}`;
@@ -81,8 +90,9 @@ function help({ kind, name, hint, files }: Missing, { dir }: ProjectPlace): stri
     case 'module':
       return ` Install it: python3 -m pip install ${name}`;
     case 'file':
+    case 'argument':
       if (/(?:^|\/)node_modules\//.test(name)) return ` Install the dependencies: ${managerOf(dir)} install`;
-      return ` Correct the path; if the task creates it, list it under "may_change": [${files.join()}]`;
+      return ` Correct the path; if the task creates it, name it there or list it under "may_change": [${files.join()}]`;
     case 'script':
     case 'target':
       return `${hint} Correct the name; if the task adds it, list ${files.join(' or ')} under "may_change".`;

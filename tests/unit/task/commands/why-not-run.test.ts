@@ -1,0 +1,74 @@
+import '../../../support/starts-processes.ts';
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { whyNotRun } from '../../../../src/task/commands/missing/why-not-run.ts';
+import { folderWith } from '../../../support/folder.ts';
+
+const ENV = { PATH: process.env['PATH'], HOME: '/nonexistent' };
+const FILES = {
+  'package.json': '{"scripts": {"check": "node gone.js", "outer": "node there.js"}}',
+  'there.js': "require('./gone.js');\n",
+  'there.py': 'import gone\n',
+  'there.sh': 'cat gone.sh; node gone.js\n',
+  'tell.js': 'console.log("Cannot find module \'/tmp/gone.js\'"); process.exit(1);\n',
+  Makefile: 'check:\n\tnode gone.js\n',
+};
+
+/** Runs a command, and returns why it could not. */
+function why(t: TestContext, run: string, contract: Parameters<typeof whyNotRun>[3] = {}): string | null {
+  const dir = folderWith(t, FILES);
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', run], { cwd: dir, env: ENV, encoding: 'utf8' });
+  assert.notEqual(status, 0);
+  const result = { name: 'it', outcome: 'failed', detail: stdout + stderr, exitCode: status ?? 1 } as const;
+  return whyNotRun(result, { run }, { dir, env: ENV }, contract);
+}
+
+const CANNOT: readonly (readonly [run: string, says: RegExp])[] = [
+  ['node gone.js', /no file gone\.js\. Correct the path; if the task creates it, name it there/],
+  ['node --no-warnings ./lib/gone.mjs', /no file \.\/lib\/gone\.mjs\./],
+  ['npm run check', /no file gone\.js\./],
+  ['python3 gone.py', /no file gone\.py\./],
+  ['python3 -u gone.py --all', /no file gone\.py\./],
+  ['bash gone.sh', /no file gone\.sh\./],
+  ['sh -eu gone.sh', /no file gone\.sh\./],
+  ['perl -w gone.pl', /no file gone\.pl\./],
+  ['true && node gone.js', /no file gone\.js\./],
+  ['npx --no-install nosuch', /"nosuch"\. Install it, or correct the command\./],
+  ['npx --no vitest run', /"vitest"\. Install it: npm install --save-dev vitest/],
+  ['make nosuch', /no target "nosuch"/],
+];
+
+for (const [run, says] of CANNOT)
+  test(`a check "${run}" cannot run`, (t) => {
+    assert.match(why(t, run) ?? '', says);
+  });
+
+/** Checks that did run, and failed for what they found. */
+const FAILED = [
+  'node there.js',
+  'node tell.js gone.js',
+  'node tell.js && node gone.js',
+  'npm run outer',
+  'python3 there.py',
+  'bash there.sh',
+  'false && node gone.js',
+  'node tell.js || node there.js',
+  'cd .. && node gone.js',
+  'node --check gone.js',
+  'node --test gone.test.js',
+  'python3 -c "open(\'gone.py\')"',
+  'make check',
+  'test -f gone.js',
+];
+
+for (const run of FAILED)
+  test(`control: a check "${run}" can run`, (t) => {
+    assert.equal(why(t, run), null);
+  });
+
+test('a script that the task names, or that may change, is left to the task', (t) => {
+  assert.equal(why(t, 'node gone.js', { task: 'Write `gone.js`, which prints 1.' }), null);
+  assert.equal(why(t, 'node gone.js', { mayChange: ['*.js'] }), null);
+  assert.match(why(t, 'node gone.js', { task: 'Write there.js.' }) ?? '', /cannot run/, 'control');
+});
