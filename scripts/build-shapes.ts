@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { completion } from '../src/engine/schema/completion.ts';
 import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
@@ -28,6 +29,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   policy,
   contract: storedContract,
   event: streamEvent,
+  proof: completion,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
   'loop-iteration': loopIteration,

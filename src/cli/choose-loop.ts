@@ -3,11 +3,13 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/ownership.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';
-import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
+import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
+import type { StateOf } from '../engine/schema/state.ts';
 import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
+import { endedState, lastArchived } from '../state/with-state.ts';
 import { projectPath } from '../task/project-file.ts';
 import {
   CHECKLIST_FILE,
@@ -106,6 +108,26 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
     .filter(({ lastLoop }) => lastLoop !== null && (path === null || isTaskAt(projectDir, lastLoop.taskPath, path)))
     .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
   return latest ?? null;
+}
+
+/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */
+export function endedLoop(
+  { projectDir, env, files: given }: Pick<CommandContext, 'projectDir' | 'env' | 'files'>,
+  named: string | undefined,
+): { readonly files: LoopFiles; readonly state: StateOf<'ended'> } {
+  const name = named ?? given.name ?? endedLast({ projectDir, env }, null)?.files.name ?? null;
+  if (name !== null && !LOOP_NAME.test(name))
+    throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
+  const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
+  const current = readState(files.state);
+  if (current.kind === 'loop' && current.state.status !== 'ended') {
+    throw new RalphError('refused', advise('The loop has not ended.', 'Stop it first', 'stop'));
+  }
+  const last = lastArchived(files);
+  const state = last === null ? null : endedState(files, last.state.loopId);
+  if (state === null)
+    throw new RalphError('refused', `No ended loop${name === null ? '' : ` ${name}`} was found here.`);
+  return { files, state };
 }
 
 const PATH_OR_NAME = 'PATH, or --loop NAME';

@@ -13,6 +13,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   steer: async () => (await import('./control/operator-commands.ts')).STEER_COMMAND,
   accept: async () => (await import('./control/accept.ts')).ACCEPT_COMMAND,
   undo: async () => (await import('./control/undo.ts')).UNDO_COMMAND,
+  verify: async () => (await import('./show/verify.ts')).VERIFY_COMMAND,
   statusline: async () => (await import('./show/statusline.ts')).STATUSLINE_COMMAND,
   draft: async () => (await import('./task/draft.ts')).DRAFT_COMMAND,
   scaffold: async () => (await import('./task/scaffold.ts')).SCAFFOLD_COMMAND,

@@ -50,6 +50,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     iterations: of('iterations', '.jsonl'),
     /** Last prompt of a task without a folder, for an agent that is pointed to it. */
     prompt: of('prompt', '.md'),
+    /** Proof of the last complete loop, for others, of a task without a loop directory. */
+    proof: of('proof', '.json'),
     /** Last cost figure that the client passed to the status line. */
     cost: of('cost', '.json'),
     /** Marker of `cancel` for the next tool call and the next Stop. */

@@ -5,7 +5,7 @@ export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build co
 const OWN_FOLDER = '.claude/context/';
 
 /** Pattern for the status projection of a loop directory. */
-const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
+const SHOWN = /^\.ralph\/[^/]+\/(?:(?:state|proof)\.json$|events\.jsonl$|iterations\/|runs\/)/;
 /** Folders only, as in git's patterns: a file whose name merely begins so is the agent's. */
 const RUNNERS = /(?:^|\/)\.ralph-runner[^/]*\//;
 
@@ -14,7 +14,7 @@ export const WITHOUT_OWN: readonly string[] = [
   GUARDRAILS,
   `${OWN_FOLDER}**`,
   '**/.ralph-runner*/**',
-  ...['state.json', 'events.jsonl', 'iterations/**', 'runs/**'].map((name) => `.ralph/*/${name}`),
+  ...['state.json', 'proof.json', 'events.jsonl', 'iterations/**', 'runs/**'].map((name) => `.ralph/*/${name}`),
 ].map((glob) => `:(exclude,glob)${glob}`);
 
 /** Returns whether a file belongs to the loop itself. */

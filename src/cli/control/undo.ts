@@ -1,17 +1,14 @@
 import { workTimes } from '../../drive/records/work-times.ts';
 import { endOfLoop } from '../../drive/status/end-report.ts';
-import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { StateOf } from '../../engine/schema/state.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
-import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
-import { endedState, lastArchived } from '../../state/with-state.ts';
+import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { printable } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
-import { endedLast } from '../choose-loop.ts';
+import { endedLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 const WHY: Readonly<Record<LeftAlone['why'], string>> = {
@@ -41,7 +38,7 @@ export const UNDO_COMMAND: Command = {
 
 async function undo(context: CommandContext): Promise<number> {
   const { env, values, answer, mayAsk } = context;
-  const { files, state } = loopMeant(context);
+  const { files, state } = endedLoop(context, context.positionals[0]);
   const { loopId } = state;
   const contract = contractOf(files, loopId);
   const start = startOf(files, contract);
@@ -91,7 +88,7 @@ async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
 }
 
 async function back(context: CommandContext): Promise<number> {
-  const { files, state } = loopMeant(context);
+  const { files, state } = endedLoop(context, context.positionals[0]);
   const { loopId } = state;
   const contract = contractOf(files, loopId);
   const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox });
@@ -116,26 +113,6 @@ function startOf(files: LoopFiles, contract: Contract): StartPoint | null {
   } catch (error) {
     throw new RalphError('refused', `${lossIn(error).text} Nothing was changed.`, error);
   }
-}
-
-/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */
-function loopMeant({ positionals, projectDir, env, files: given }: CommandContext): {
-  files: LoopFiles;
-  state: StateOf<'ended'>;
-} {
-  const name = positionals[0] ?? given.name ?? endedLast({ projectDir, env }, null)?.files.name ?? null;
-  if (name !== null && !LOOP_NAME.test(name))
-    throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
-  const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
-  const current = readState(files.state);
-  if (current.kind === 'loop' && current.state.status !== 'ended') {
-    throw new RalphError('refused', advise('The loop has not ended.', 'Stop it first', 'stop'));
-  }
-  const last = lastArchived(files);
-  const state = last === null ? null : endedState(files, last.state.loopId);
-  if (state === null)
-    throw new RalphError('refused', `No ended loop${name === null ? '' : ` ${name}`} was found here.`);
-  return { files, state };
 }
 
 const text = (path: string): string => printable(Buffer.from(path, 'latin1').toString());

@@ -1,4 +1,5 @@
 import { plannedFiles } from '../../install/files/planned-files.ts';
+import { writeGithubWorkflow } from '../../install/github-workflow.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
 import { findOldInstallation, type OldInstallation } from '../../install/old-installation.ts';
 import { bundleDir, refuseClientDir } from '../../install/places.ts';
@@ -13,14 +14,18 @@ import { VERSION } from '../help.ts';
 export const INIT_COMMAND: Command = {
   name: 'init',
   summary: 'Install ralph-loop into a project, for teams.',
-  usage: '[--project DIR] [--yes]',
+  usage: '[--project DIR] [--yes | --ci github]',
   help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
-  options: options({ yes: 'Move the programs of an older loop aside without asking.' }),
+  options: options({
+    yes: 'Move the programs of an older loop aside without asking.',
+    'ci PROVIDER': 'Write only a workflow that verifies the proofs of pull requests (github).',
+  }),
   control: true,
   async run(context) {
     const { projectDir, env, answer } = context;
     refuseClientDir(projectDir, env);
+    if (context.values['ci'] !== undefined) return writeWorkflow(context);
     const sources = settingsSources(projectDir, env, process.platform);
     const pluginEnabled = isPluginEnabled(sources);
     const bundle = bundleDir();
@@ -39,6 +44,17 @@ export const INIT_COMMAND: Command = {
     return 0;
   },
 };
+
+function writeWorkflow({ values, projectDir, answer }: CommandContext): number {
+  const { ci } = values;
+  if (ci !== 'github') throw new RalphError('usage', `--ci ${ci}: github is the only provider.`);
+  const path = writeGithubWorkflow(projectDir, VERSION);
+  answer(
+    { success: true, created: [path] },
+    () => `Wrote ${path}. Add a step that installs what your checks need, and commit it.`,
+  );
+  return 0;
+}
 
 /** Asks whether the programs of an older loop may be moved. Throws `refused` without a yes. */
 async function agreeToMove({ mayAsk, values, err }: CommandContext, old: OldInstallation): Promise<void> {

@@ -47,6 +47,8 @@ export interface BaselineOptions {
   readonly signal: AbortSignal;
   /** Called with the name of a check before it runs. */
   readonly onCheck?: (name: string) => void;
+  /** Commit on a clean copy of which the checks run; absent: as the contract says. */
+  readonly commit?: string;
 }
 
 /**
@@ -120,7 +122,7 @@ export interface ChecksNow extends BaselineRun {
 export async function runChecksNow(
   files: LoopFiles,
   contract: Contract,
-  { env, signal, onCheck }: BaselineOptions,
+  { env, signal, onCheck, commit }: BaselineOptions,
 ): Promise<ChecksNow> {
   const { projectDir } = files;
   const folder = `${files.gitViews}.baseline`;
@@ -133,7 +135,7 @@ export async function runChecksNow(
       iteration: 1,
       blockingRule: evidenceGuard(contract),
       ...(onCheck && { onCheck }),
-      ...(contract.verifyIn && { copies: { root: files.copies, view } }),
+      ...(contract.verifyIn && { copies: { root: files.copies, view, ...(commit && { commit }) } }),
     });
     return { ...run, problems: problemsOf(projectDir, contract, env, run.results) };
   } finally {

@@ -1,6 +1,7 @@
 import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-report.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { timeSpent, timeStopped } from '../../engine/policy/loop-time.ts';
+import type { Completion } from '../../engine/schema/completion.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
@@ -35,11 +36,33 @@ export async function reportAtEnd(
     if (before !== null) return before.report;
     const end = await endTree(files, state.loopId, env);
     const report = await gathered(files, state, env, end);
-    const kept: StoredReport = { of: keyOf(state), report, end };
+    const completion = state.ended.as === 'complete' ? await completionAtEnd(files, state, end, env) : null;
+    const kept: StoredReport = { of: keyOf(state), report, end, ...(completion && { completion }) };
     writeRecord(files.report, kept);
     return report;
   } catch (error) {
     log(files, state.ended.at, 'report', (error as Error).message);
+    return null;
+  }
+}
+
+/** Records what a complete loop rests on, for others; null if that failed, which the log explains. */
+async function completionAtEnd(
+  files: LoopFiles,
+  state: StateOf<'ended'>,
+  end: RecordedTree | null,
+  env: NodeJS.ProcessEnv,
+): Promise<Completion | null> {
+  try {
+    const stored = findEndedContract(files, state.loopId);
+    if (stored === null) return null;
+    const { completionOf, writeProof } = await import('./completion.ts');
+    const { point: start } = startIn(files, stored.contract);
+    const completion = await completionOf({ files, state, stored, start, end }, env);
+    writeProof(files, completion);
+    return completion;
+  } catch (error) {
+    log(files, state.ended.at, 'proof', (error as Error).message);
     return null;
   }
 }
@@ -60,6 +83,8 @@ interface StoredReport {
   readonly report: EndReport;
   /** Files at the end of the loop; null if they are unknown. */
   readonly end: RecordedTree | null;
+  /** Proof of a complete loop; absent in a report of an older version, and if it could not be written. */
+  readonly completion?: Completion;
 }
 
 /** Records the files at the end of a loop, so that later changes of the user can be told from the loop's. */
@@ -69,6 +94,11 @@ async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv)
   const sandbox = contract?.sandbox;
   const around = await repositoryAround(files.projectDir, env, sandbox);
   return around && recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
+}
+
+/** Returns what an ended loop recorded for others; null if there is none. */
+export function completionOfLoop(files: LoopFiles, state: StateOf<'ended'>): Completion | null {
+  return stored(files, state)?.completion ?? null;
 }
 
 /** Returns the files at the end of the loop; null if they are unknown. */

@@ -112,7 +112,7 @@ export async function repositoryAround(projectDir: string, env: Env, sandbox?: S
 }
 
 /** Calls `use` with a copy of the index, which is removed afterwards. */
-async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
+export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(gitDir, 'ralph-index-'));
   try {
     const index = join(folder, 'index');

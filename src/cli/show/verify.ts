@@ -1,0 +1,255 @@
+import { existsSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { runChecksNow } from '../../drive/start/baseline.ts';
+import { commandOf, isConsistent, isWhole, proofPath, taskText } from '../../drive/status/completion.ts';
+import { completionOfLoop } from '../../drive/status/end-report.ts';
+import type { CheckResult } from '../../engine/events.ts';
+import { type Completion, completion } from '../../engine/schema/completion.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { hashContract, sha256 } from '../../state/hash-contract.ts';
+import { findEndedContract, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { endedState } from '../../state/with-state.ts';
+import { filesBetween, projectTree } from '../../task/git/project-tree.ts';
+import { type Around, repositoryAround } from '../../task/git/record-tree.ts';
+import { runGit } from '../../task/git/run-git.ts';
+import { loopsFiles } from '../../task/progress/loops-files.ts';
+import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
+import { printable, table } from '../../term/format.ts';
+import { jsonOrNull } from '../../text/json-or-null.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
+import { LEFT, watchChecks } from '../start/first-checks.ts';
+import { examineFile } from '../task/try-checks.ts';
+
+export const VERIFY_COMMAND: Command = {
+  name: 'verify',
+  summary: 'Check the proof of a complete loop on the present files.',
+  usage: '[NAME | TASK] [--proof FILE] [--tree REF]',
+  help: 'Runs the checks of a complete loop again and compares contract, task, files and proof with what the loop recorded (proof.json). A proof from another machine is compared with the task file of this project. Exits with 1 and says what differs.',
+  example: 'ralph-loop verify --proof .ralph/docs/proof.json',
+  options: options({
+    'proof FILE': 'Record to check; default: that of the loop.',
+    'tree REF': 'Commit to check, in a clean copy; default: the files as they are.',
+  }),
+  control: true,
+  async run(context) {
+    if (context.positionals.length > 1) throw new RalphError('usage', 'verify takes one loop or task.');
+    const subject = subjectOf(context);
+    const { record } = subject;
+    const around = await repositoryAround(context.projectDir, context.env, subject.contract.sandbox);
+    const commit = await commitMeant(context);
+    const ran = await watchChecks(context, (given) => {
+      const { contract } = subject;
+      const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
+      return commit === null
+        ? runChecksNow(subject.files, contract, given)
+        : runChecksNow(subject.files, onCopy, { ...given, commit });
+    });
+    if (ran === null) return LEFT;
+    const findings = [
+      ...recordFindings(subject),
+      ...(await taskFindings(context, record, commit)),
+      ...(await treeFindings(context, around, subject, commit)),
+      ...checkFindings(record, ran.results),
+    ];
+    const verified = findings.every(({ ok }) => ok);
+    const checks = ran.results.map(({ name, outcome }) => ({ name, outcome }));
+    context.answer({ verified, findings, checks, record }, () => shown(context, record, findings, verified));
+    return verified ? 0 : 1;
+  },
+};
+
+/** A record, and the contract by which it is checked. */
+interface Subject {
+  readonly record: Completion;
+  readonly contract: Contract;
+  readonly files: LoopFiles;
+  /** What the loop left on this machine: the SHA-256 of its contract, and its record; null on another one. */
+  readonly own: { readonly hash: string; readonly record: Completion | null } | null;
+}
+
+interface Finding {
+  readonly what: 'record' | 'contract' | 'task' | 'files' | 'checks' | 'proof';
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+function subjectOf(context: CommandContext): Subject {
+  const { projectDir, env, values, positionals } = context;
+  const file = values['proof'];
+  if (file !== undefined && positionals.length > 0) throw new RalphError('usage', 'Give a loop or --proof, not both.');
+  const path = typeof file === 'string' ? resolve(file) : proofBeside(context);
+  if (path === null) return ownSubject(context);
+  const record = readProof(path);
+  const files = loopFiles(projectDir, record.name, env);
+  const stored = findEndedContract(files, record.loopId);
+  if (stored === null) return { record, contract: contractHere(context, record), files, own: null };
+  const state = endedState(files, record.loopId);
+  const own = { hash: hashContract(stored.contract), record: state && completionOfLoop(files, state) };
+  return { record, contract: stored.contract, files, own };
+}
+
+/** Returns the loop of this machine that is meant. Throws `refused` if it is not complete. */
+function ownSubject(context: CommandContext): Subject {
+  const { files, state } = endedLoop(context, context.positionals[0]);
+  if (state.ended.as !== 'complete') {
+    throw new RalphError(
+      'refused',
+      advise(`The loop ended as ${state.ended.as}: it proves nothing.`, 'Go on', 'resume'),
+    );
+  }
+  const stored = findEndedContract(files, state.loopId);
+  if (stored === null) throw new RalphError('refused', `${files.contract}.ended is missing or unreadable.`);
+  const record = completionOfLoop(files, state);
+  if (record === null) throw new RalphError('refused', `The loop has no proof: ${files.log} says why.`);
+  const path = proofPath(files, record.task.path);
+  // What others get has to be what the loop recorded.
+  const given = existsSync(path) ? readProof(path) : record;
+  const own = { hash: hashContract(stored.contract), record };
+  return { record: given, contract: stored.contract, files, own };
+}
+
+/** Returns the proof in the loop directory that is named, if no loop of this machine is meant; otherwise null. */
+function proofBeside({ positionals: [named], projectDir, env }: CommandContext): string | null {
+  if (named === undefined) return null;
+  const folder = resolve(pathNamed(projectDir, named));
+  const path = resolve(taskFileIn(folder) === null ? resolve(folder, '..') : folder, 'proof.json');
+  const isIn = relative(projectDir, path).startsWith(`${LOOP_DIRECTORIES}/`);
+  if (!isIn || !existsSync(path)) return null;
+  const { name, loopId } = readProof(path);
+  return findEndedContract(loopFiles(projectDir, name, env), loopId) === null ? path : null;
+}
+
+/** Reads a record. Throws `usage` for a file that is none. */
+function readProof(path: string): Completion {
+  const read = completion.safeParse(jsonOrNull(readTaskText(path, path)));
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const where = issue?.path.join('.') || 'the whole file';
+  throw new RalphError('usage', `${path} is no proof of a loop: ${where}: ${issue?.message ?? 'unreadable'}.`);
+}
+
+/** Builds the contract of the record's task as it is in this project. Throws RalphError as a start would. */
+function contractHere(context: CommandContext, { task }: Completion): Contract {
+  const path = resolve(context.projectDir, task.path);
+  if (relative(context.projectDir, path).startsWith('..')) {
+    throw new RalphError('usage', `The task ${task.path} of the proof is outside the project.`);
+  }
+  readTaskText(path, task.path);
+  const { contract, refusal } = examineFile(context, path);
+  if (contract !== null) return contract;
+  throw refusal === null ? new RalphError('task-invalid', task.path) : new RalphError('task-invalid', refusal);
+}
+
+async function commitMeant({ values, projectDir, env }: CommandContext): Promise<string | null> {
+  const ref = values['tree'];
+  if (typeof ref !== 'string') return null;
+  const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`];
+  const found = await runGit(projectDir, words, { env });
+  if (found.kind === 'answer') return found.text.trim();
+  throw new RalphError('usage', `--tree ${ref}: git knows no such commit here.`);
+}
+
+function recordFindings({ record, contract, own }: Subject): Finding[] {
+  const commands = [...(contract.task?.commands.filter(({ acceptance }) => acceptance) ?? []), ...contract.validation];
+  const others = [
+    ...commands.filter(({ name }) => !record.checks.some((check) => check.name === name)).map(({ name }) => name),
+    ...record.checks.filter(({ name, run }) => run !== commandOf(contract, name)).map(({ name }) => name),
+  ];
+  const differs =
+    own !== null && own.hash !== record.contract
+      ? 'the contract of this loop is another one'
+      : others.length > 0
+        ? `other checks than the loop ran: ${[...new Set(others)].join(', ')}`
+        : null;
+  return [
+    recordFinding(record, own?.record ?? null),
+    { what: 'contract', ok: differs === null, text: differs ?? 'the same checks' },
+    proofFinding(record),
+  ];
+}
+
+/** Compares a record with its own digest, and with that of the loop where it ran on this machine. */
+function recordFinding(record: Completion, own: Completion | null): Finding {
+  const text = !isWhole(record)
+    ? 'edited after it was written'
+    : own !== null && own.digest !== record.digest
+      ? 'not the one that the loop wrote on this machine'
+      : null;
+  return { what: 'record', ok: text === null, text: text ?? 'as it was written' };
+}
+
+function proofFinding(record: Completion): Finding {
+  const { proof, verified } = record;
+  if (proof === null || !verified || proof === 'none') {
+    return { what: 'proof', ok: false, text: 'the loop itself completed unverified' };
+  }
+  const ok = isConsistent(record);
+  return { what: 'proof', ok, text: ok ? proof : `${proof}, which the recorded results do not allow` };
+}
+
+async function taskFindings(
+  { projectDir, env }: CommandContext,
+  { task }: Completion,
+  commit: string | null,
+): Promise<Finding[]> {
+  const given = commit === null ? null : await runGit(projectDir, ['show', `${commit}:./${task.path}`], { env });
+  const text = given === null ? taskText(projectDir, task.path) : given.kind === 'answer' ? given.text : null;
+  const ok = text !== null && sha256(text) === task.sha256;
+  const differs = text === null ? `${task.path} is not in the commit` : `${task.path} changed since the verdict`;
+  return [{ what: 'task', ok, text: ok ? task.path : differs }];
+}
+
+async function treeFindings(
+  { projectDir, env }: CommandContext,
+  around: Around | null,
+  { record, contract }: Subject,
+  commit: string | null,
+): Promise<Finding[]> {
+  if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
+  if (around === null) return [{ what: 'files', ok: false, text: 'unknown: the project is in no git repository' }];
+  const now = await projectTree(around, commit, loopsFiles(contract));
+  if (now === record.tree) return [{ what: 'files', ok: true, text: 'as they were at the verdict' }];
+  const paths = await filesBetween(around, record.tree, now);
+  const listed = paths === null ? 'other files than at the verdict' : `differ since the verdict: ${listOf(paths)}`;
+  const last = record.commits.at(-1);
+  const words = ['merge-base', '--is-ancestor', last ?? '', commit ?? 'HEAD'];
+  const isElsewhere = last !== undefined && (await runGit(projectDir, words, { env })).kind !== 'answer';
+  return [
+    { what: 'files', ok: false, text: isElsewhere ? `${listed}; the loop's commits are on another branch` : listed },
+  ];
+}
+
+const MOST = 5;
+
+function listOf(paths: readonly string[]): string {
+  const more = paths.length > MOST ? [`and ${paths.length - MOST} more`] : [];
+  return [...paths.slice(0, MOST), ...more].join(', ');
+}
+
+function checkFindings(record: Completion, results: readonly CheckResult[]): Finding[] {
+  const failed = results.filter(({ outcome }) => outcome !== 'ok');
+  if (failed.length > 0) {
+    return failed.map(({ name, detail }) => ({
+      what: 'checks',
+      ok: false,
+      text: `${name} does not pass: ${detail.split('\n', 1)[0]}`,
+    }));
+  }
+  const ran = results.map(({ name }) => name).join(', ');
+  return [{ what: 'checks', ok: record.checks.length > 0, text: ran === '' ? 'none ran' : `passed: ${ran}` }];
+}
+
+function shown(
+  { paint }: CommandContext,
+  { task, endedAt }: Completion,
+  findings: readonly Finding[],
+  verified: boolean,
+): string {
+  const rows = findings.map(({ what, ok, text }) => ['', what, ok ? printable(text) : paint('red', printable(text))]);
+  const verdict = verified
+    ? paint('green', 'Verified: the proof holds.')
+    : paint('red', 'Not verified: see what differs above.');
+  return `Proof of ${printable(task.path)}, complete at ${endedAt}:\n${table(rows)}\n${verdict}`;
+}

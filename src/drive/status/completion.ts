@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { proofOf } from '../../engine/policy/proof.ts';
+import { COMPLETION_VERSION, type Completion } from '../../engine/schema/completion.ts';
+import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
+import type { StateOf } from '../../engine/schema/state.ts';
+import { readRegularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { pathKind } from '../../state/task-folder/run-files.ts';
+import { projectTree } from '../../task/git/project-tree.ts';
+import { type RecordedTree, repositoryAround } from '../../task/git/record-tree.ts';
+import { runGit } from '../../task/git/run-git.ts';
+import type { StartPoint } from '../../task/git/start-point.ts';
+import { loopsFiles } from '../../task/progress/loops-files.ts';
+import { LOOP_DIRECTORIES, relativeTaskFolder } from '../../task/task-file.ts';
+import { canonicalJson } from '../../text/canonical-json.ts';
+import { jsonOrNull } from '../../text/json-or-null.ts';
+import { RalphError } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
+
+/** Where a loop stands at its end. `start` is null without git, `end` if its files are unknown. */
+interface Ended {
+  readonly files: LoopFiles;
+  readonly state: StateOf<'ended'>;
+  readonly stored: StoredContract;
+  readonly start: StartPoint | null;
+  readonly end: RecordedTree | null;
+}
+
+/** Returns the record of a complete loop. Throws RalphError `state-io` if its task file is gone. */
+export async function completionOf(ended: Ended, env: NodeJS.ProcessEnv): Promise<Completion> {
+  const { files, state, stored, start, end } = ended;
+  const { contract } = stored;
+  const { usage, checks = [] } = state;
+  const around = await repositoryAround(files.projectDir, env, contract.sandbox);
+  const tree = around && end && (await projectTree(around, end.commit, loopsFiles(contract)));
+  const commits = start && end ? await commitsBetween(files.projectDir, start, end, env) : [];
+  const tokens = billedTokens(usage);
+  return whole({
+    completionVersion: COMPLETION_VERSION,
+    loopId: state.loopId,
+    name: state.name,
+    task: { path: contract.taskPath, sha256: sha256(taskText(files.projectDir, contract.taskPath)) },
+    contract: stored.hash,
+    checks: checks.map(({ name }) => ({ name, run: commandOf(contract, name), ...resultBefore(contract, name) })),
+    proof: state.ended.proof ?? null,
+    verified: state.ended.verified,
+    tree,
+    commits,
+    iterations: state.iteration,
+    costUsd: totalCost(usage),
+    tokens: tokens === 0 ? null : tokens,
+    client: contract.clientVersion,
+    node: process.version,
+    startedAt: state.startedAt,
+    endedAt: state.ended.at,
+  });
+}
+
+/** Returns the record with its digest. */
+export function whole(record: Omit<Completion, 'digest'>): Completion {
+  return { ...record, digest: sha256(canonicalJson(record)) };
+}
+
+/** Returns whether the record is as it was written. */
+export function isWhole({ digest, ...record }: Completion): boolean {
+  return whole(record).digest === digest;
+}
+
+/** Returns whether the results that the record names allow its proof. */
+export function isConsistent({ checks, proof }: Completion): boolean {
+  const proving = checks.filter(({ run, before }) => run !== null || before !== null);
+  const results = proving.map(({ name }) => ({ name, outcome: 'ok' as const }));
+  const known = proving.flatMap(({ name, before }) => (before === null ? [] : [{ name, outcome: before }]));
+  const baseline = known.length === 0 ? undefined : { checks: known };
+  return (['yes', 'no'] as const).some((changed) => proofOf({ baseline, results, changed }) === proof);
+}
+
+/** Returns the shell text of a check, with secrets masked; null for one without a command. */
+export function commandOf({ validation, task }: Contract, name: string): string | null {
+  const commands = [...(task?.commands ?? []), ...validation];
+  const found = commands.find((command) => command.name === name);
+  return found === undefined ? null : redact(found.run);
+}
+
+function resultBefore(
+  { baseline }: Contract,
+  name: string,
+): Pick<Completion['checks'][number], 'before' | 'testsBefore'> {
+  const found = baseline?.checks.find((check) => check.name === name);
+  if (found === undefined) return { before: null };
+  const { outcome, tests } = found;
+  return {
+    before: outcome,
+    ...(tests && { testsBefore: { run: tests.run, failed: tests.failed, skipped: tests.skipped } }),
+  };
+}
+
+async function commitsBetween(
+  projectDir: string,
+  { tree }: StartPoint,
+  end: RecordedTree,
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
+  const list = await runGit(projectDir, ['rev-list', '--reverse', `${tree.head}..${end.head}`], { env });
+  return list.kind === 'answer' ? list.text.split('\n').filter((line) => line !== '') : [];
+}
+
+/** Returns the text of a task file. Throws RalphError `state-io` without one. */
+export function taskText(projectDir: string, taskPath: string): string {
+  const path = join(projectDir, taskPath);
+  const text = readRegularFile(path, TASK_FILE_BYTES);
+  if (text === null) throw new RalphError('state-io', `${path} is missing or no regular file.`);
+  return text;
+}
+
+/** Returns the path of a loop's `proof.json`: in `.ralph/NAME`, or among the runtime files, which git ignores. */
+export function proofPath(files: LoopFiles, taskPath: string): string {
+  const folder = relativeTaskFolder(taskPath);
+  return folder.startsWith(`${LOOP_DIRECTORIES}/`) ? join(files.projectDir, folder, 'proof.json') : files.proof;
+}
+
+/** Writes `proof.json`. A file of the user's at its place stays. Throws `refused` for a link. */
+export function writeProof(files: LoopFiles, record: Completion): void {
+  const path = proofPath(files, record.task.path);
+  const there = pathKind(path);
+  const isOurs = there === 'file' && isRecord(jsonOrNull(readRegularFile(path) ?? ''));
+  if (there !== 'nothing' && !isOurs) throw new RalphError('refused', `${path} is not of a loop, and stays as it is.`);
+  writeAtomically(path, `${JSON.stringify(record, null, 2)}\n`);
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'completionVersion' in value;
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parse } from 'yaml';
+import { whole } from '../../src/drive/status/completion.ts';
+import type { Completion } from '../../src/engine/schema/completion.ts';
+import { commitFolder, type Git } from '../support/git.ts';
+import { type Project, project } from '../support/project.ts';
+import { agent, MAIN } from './support/command-agent.ts';
+
+const PROOF = '.ralph/fix/proof.json';
+const TASK = `---
+completion_promise: DONE
+open_questions: optional
+validation:
+  - name: made
+    run: grep -q done made.txt
+---
+Make the file.
+`;
+
+interface Ran {
+  readonly p: Project;
+  readonly git: Git;
+}
+
+/** A loop in `.ralph/fix` that an honest agent completes with a commit. */
+function complete(t: TestContext): Ran {
+  const p = project(t);
+  p.write('.ralph/fix/RALPH.md', TASK);
+  p.write('.gitignore', 'runs.txt\nagent.sh\n');
+  const command = agent(
+    p,
+    'echo done > made.txt; git add made.txt; git commit -qm Make\necho "<promise>DONE</promise>"',
+  );
+  const git = commitFolder(p.dir);
+  const { code, stdout, stderr } = p.ralph(['run', 'fix', '--plain', '--agent', command]);
+  assert.equal(code, 0, stdout + stderr);
+  return { p, git };
+}
+
+const record = (p: Project): Completion => JSON.parse(p.read(PROOF)) as Completion;
+
+/** What `verify` finds to differ, by subject. */
+function differences(p: Project, ...words: string[]): Record<string, string> {
+  const { code, json, stderr } = p.ralph(['verify', ...words, '--json']);
+  const findings = json['findings'] as { what: string; ok: boolean; text: string }[] | undefined;
+  assert.ok(findings, stderr);
+  const differ = findings.filter(({ ok }) => !ok).map(({ what, text }) => [what, text]);
+  assert.equal(code, differ.length === 0 ? 0 : 1);
+  assert.equal(json['verified'], differ.length === 0);
+  return Object.fromEntries(differ);
+}
+
+/** Writes the record with a change, and with a digest that fits. */
+function forge(p: Project, change: Partial<Completion>): void {
+  const { digest: _, ...rest } = record(p);
+  p.write(PROOF, JSON.stringify(whole({ ...rest, ...change })));
+}
+
+test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', (t) => {
+  const { p, git } = complete(t);
+  const { checks, proof, verified, commits } = record(p);
+  assert.deepEqual(checks, [{ name: 'made', run: 'grep -q done made.txt', before: 'failed' }]);
+  assert.deepEqual([proof, verified, commits], ['red-to-green', true, [git('rev-parse', 'HEAD').trim()]]);
+  assert.ok(!p.read(PROOF).includes(p.dir));
+  for (const words of [[], ['fix'], ['--proof', PROOF], ['--tree', 'HEAD']])
+    assert.deepEqual(differences(p, ...words), {});
+  const { stdout } = p.ralph(['verify']);
+  assert.match(stdout, /\n {2}checks +passed: made\nVerified: the proof holds\.\n$/);
+});
+
+test('a changed tree, task, contract and record, and a check that no longer passes, are told apart', (t) => {
+  const { p, git } = complete(t);
+  p.write('other.txt', 'x\n');
+  assert.deepEqual(differences(p), { files: 'differ since the verdict: other.txt' });
+  assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'control: the commit is as it was');
+  git('stash', '-u', '-q');
+  p.write('made.txt', 'no\n');
+  assert.deepEqual(Object.keys(differences(p)), ['files', 'checks']);
+  git('checkout', '-q', 'made.txt');
+  p.write('.ralph/fix/RALPH.md', TASK.replace('Make the', 'Make another'));
+  assert.deepEqual(differences(p), { task: '.ralph/fix/RALPH.md changed since the verdict' });
+  git('checkout', '-q', '.ralph/fix/RALPH.md');
+  git('stash', 'pop', '-q');
+  p.write('other.txt', '');
+  spawnSync('rm', [join(p.dir, 'other.txt')]);
+  const text = p.read(PROOF);
+  p.write(PROOF, text.replace('"iterations": 1', '"iterations": 2'));
+  assert.deepEqual(differences(p), { record: 'edited after it was written' });
+  forge(p, { iterations: 2 });
+  assert.deepEqual(differences(p), { record: 'not the one that the loop wrote on this machine' });
+  p.write(PROOF, text);
+  assert.deepEqual(differences(p), {}, 'control');
+});
+
+test('another machine compares a proof with the task and the files of its clone', (t) => {
+  const { p, git } = complete(t);
+  git('add', '-f', PROOF);
+  git('commit', '-qm', 'Add the proof');
+  const clone = project(t);
+  spawnSync('git', ['clone', '-q', p.dir, join(clone.dir, 'clone')]);
+  const there: Project = { ...clone, ralph: (words) => clone.ralph([...words, '--project', 'clone']) };
+  const at = `clone/${PROOF}`;
+  assert.deepEqual(differences(there, '--proof', at), {});
+  const forged = (change: Partial<Completion>): Record<string, string> => {
+    const { digest: _, ...rest } = JSON.parse(readFileSync(join(p.dir, PROOF), 'utf8')) as Completion;
+    clone.write(at, JSON.stringify(whole({ ...rest, ...change })));
+    return differences(there, '--proof', at);
+  };
+  assert.deepEqual(forged({ checks: [{ name: 'made', run: 'true', before: 'failed' }] }), {
+    contract: 'other checks than the loop ran: made',
+  });
+  assert.deepEqual(forged({ checks: [{ name: 'made', run: 'grep -q done made.txt', before: 'passed' }] }), {
+    proof: 'red-to-green, which the recorded results do not allow',
+  });
+  assert.deepEqual(forged({ tree: '0'.repeat(40) }), { files: 'other files than at the verdict' });
+  assert.deepEqual(forged({}), {}, 'control');
+  spawnSync('git', ['-C', join(clone.dir, 'clone'), 'checkout', '-q', '-f', 'HEAD~2']);
+  clone.write(at, p.read(PROOF));
+  assert.deepEqual(Object.keys(differences(there, '--proof', at)), ['files', 'checks']);
+  assert.match(
+    differences(there, '--proof', at)['files'] ?? '',
+    /made\.txt; the loop's commits are on another branch$/,
+  );
+});
+
+test('a missing or unreadable proof is an error that names the file, and verify runs nothing in the shell of an agent', (t) => {
+  const { p } = complete(t);
+  p.write('none.json', '{"completionVersion": 1}');
+  assert.match(p.ralph(['verify', '--proof', 'none.json']).stderr, /none\.json is no proof of a loop: loopId: /);
+  assert.match(p.ralph(['verify', '--proof', 'gone.json']).stderr, /gone\.json does not exist/);
+  assert.match(p.ralph(['verify', '--tree', 'nope']).stderr, /--tree nope: git knows no such commit here/);
+  const { code } = p.ralph(['verify'], { CLAUDECODE: '1' });
+  assert.notEqual(code, 0);
+});
+
+test('the workflow that init writes verifies the proofs of a pull request', (t) => {
+  const { p, git } = complete(t);
+  assert.equal(p.ralph(['init', '--ci', 'github', '--json']).json['success'], true);
+  assert.match(p.ralph(['init', '--ci', 'github']).stderr, /already exists and stays as it is/);
+  assert.match(p.ralph(['init', '--ci', 'other']).stderr, /github is the only provider/);
+  const workflow = parse(p.read('.github/workflows/ralph-loop.yml')) as {
+    jobs: { verify: { steps: { run?: string }[] } };
+  };
+  const steps = workflow.jobs.verify.steps.flatMap(({ run }) => run ?? []);
+  git('branch', 'base', 'HEAD~1');
+  git('add', '-f', PROOF);
+  git('commit', '-qm', 'Add the proof');
+  const ci = project(t);
+  spawnSync('git', ['clone', '-q', p.dir, join(ci.dir, 'clone')]);
+  // Stands in for npx: the version that the workflow names is this one.
+  ci.write('bin/npx', `#!/bin/sh\nshift 2\nexec node ${MAIN} "$@"\n`);
+  chmodSync(join(ci.dir, 'bin/npx'), 0o755);
+  const runSteps = (): (number | null)[] =>
+    steps.map((run) => {
+      const env = { ...process.env, PATH: `${join(ci.dir, 'bin')}:${process.env['PATH']}`, GITHUB_BASE_REF: 'base' };
+      return spawnSync('bash', ['-e', '-c', run], { cwd: join(ci.dir, 'clone'), env }).status;
+    });
+  assert.deepEqual(runSteps(), [0]);
+  writeFileSync(join(ci.dir, 'clone', 'made.txt'), 'no\n');
+  assert.notDeepEqual(runSteps(), [0], 'control: files that the proof does not have');
+});
