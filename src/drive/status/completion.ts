@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { proofOf } from '../../engine/policy/proof.ts';
-import { COMPLETION_VERSION, type Completion } from '../../engine/schema/completion.ts';
+import type { Completion } from '../../engine/schema/completion.ts';
+import { COMPLETION_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { readRegularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';

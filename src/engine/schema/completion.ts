@@ -1,8 +1,7 @@
 import * as z from 'zod';
+import { COMPLETION_VERSION } from './constants.ts';
 import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
-
-export const COMPLETION_VERSION = 1;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const object = z.string().regex(/^[0-9a-f]{40,64}$/);
