@@ -17,6 +17,8 @@ const SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/\/iterations\/\d+\.json$/, 'loop-iteration'],
   [/\.ralph\/[^/]+\/state\.json$/, 'state'],
   [/\/(ralph-)?events[^/]*\.jsonl$/, 'event'],
+  [/\.ralph\/[^/]+\/proof\.json$/, 'proof'],
+  [/\/ralph-proof[^/]*\.json$/, 'proof'],
   [/\/ralph-state[^/]*\.json$/, 'state'],
   [/\/ralph-archive[^/]*\/[^/]+\.json$/, 'state'],
   [/\/tdd-state[^/]*\.json$/, 'tdd-state'],
@@ -128,7 +130,16 @@ test('the files of a runner match the published schemas: a prompt, a task folder
     '--json',
     ...agent(p, 'sed -i "0,/- \\[ \\]/s//- [x]/" .ralph/site/task.md; echo Ticked one.'),
   ]);
-  assertPublished(p, 'iteration.ended', 'event', 'state', 'run-status', 'task-iteration-record', 'loop-iteration');
+  assertPublished(
+    p,
+    'iteration.ended',
+    'event',
+    'state',
+    'run-status',
+    'task-iteration-record',
+    'loop-iteration',
+    'proof',
+  );
 });
 
 test('the files and answers of a plan match the published schemas', (t) => {
