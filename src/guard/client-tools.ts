@@ -11,10 +11,10 @@ const CLASSES: Readonly<Record<Exclude<ToolClass, 'unknown'>, string>> = {
   shell: 'Bash Monitor',
   powershell: 'PowerShell',
   code: 'Workflow',
-  reads: 'Read NotebookRead Grep Glob LS LSP ReadMcpResourceTool WebFetch',
-  changes: 'Write Edit MultiEdit NotebookEdit',
+  reads: 'Read NotebookRead Grep Glob LS LSP ReadMcpResourceTool WebFetch view_image',
+  changes: 'Write Edit MultiEdit NotebookEdit apply_patch',
   talks:
-    'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch',
+    'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebSearch close_agent create_goal get_goal request_user_input spawn_agent update_goal update_plan web_search',
 };
 
 const KNOWN = Object.keys(CLASSES) as (keyof typeof CLASSES)[];

@@ -4,13 +4,14 @@ import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Denial, deny, evaluateUndecided, type Guard, mentions, type Verdict } from './guard.ts';
-import { ownFileDenied, ownFileNamed, TOO_MANY_GLOBS, UNREADABLE, unreadableDenied } from './messages.ts';
+import { ownFileDenied, ownFileNamed, TOO_MANY_GLOBS, typedDenied, UNREADABLE, unreadableDenied } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, hitByName, shownPath } from './own-files/file-access-hit.ts';
 import { evaluatePush } from './scope/evaluate-push.ts';
 import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
+import { readsTerminal } from './shell/reads-terminal.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
@@ -28,7 +29,9 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   });
   const own = ownDenial(reading, guard);
   if (own !== null) return own;
-  const { guardrails, scope } = guard.rules;
+  const { guardrails, scope, typesUnasked } = guard.rules;
+  const typed = typesUnasked ? readsTerminal(reading) : null;
+  if (typed !== null) return deny('terminal-input', typedDenied(typed));
   if (scope) {
     const denial = evaluatePush(reading, scope, projectDir) ?? (await evaluateShellScope(reading, guard, scope));
     if (denial !== null) return denial;

@@ -12,6 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/state'],
   ['src/sandbox'],
   ['src/task', 'src/guard', 'src/claude', 'src/term', 'src/telemetry'],
+  ['src/hosts'],
   ['src/drive'],
   ['src/drive/hook', 'src/drive/runner', 'src/drive/router'],
   ['src/drive/parallel'],

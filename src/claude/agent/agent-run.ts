@@ -46,6 +46,8 @@ export interface AgentOptions {
   readonly onLinger?: (message: string, commands: readonly (string | null)[]) => () => number | null;
   /** Ends a run in which a tool runs although our hooks were not called. */
   readonly guarded: boolean;
+  /** Returns whether our hook was asked about a call of this run, for a client that reports no hooks. */
+  readonly wasGuarded?: () => boolean;
   /** Called with the leader of its process group before the prompt is sent. */
   readonly onStart?: (pid: number) => void;
   readonly onMessage: (message: AgentMessage) => void;

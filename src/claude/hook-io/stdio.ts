@@ -38,11 +38,12 @@ export interface HookAnswer {
   };
 }
 
-export function writeStdout(answer: HookAnswer): void {
-  const bytes = Buffer.from(JSON.stringify(answer));
+/** Writes a whole text to standard output (1) or standard error (2). */
+export function writeAll(descriptor: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) {
     try {
-      at += writeSync(1, bytes, at);
+      at += writeSync(descriptor, bytes, at);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);

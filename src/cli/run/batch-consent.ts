@@ -1,6 +1,5 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { requireClient } from '../../claude/find-client.ts';
 import type { Batch, BatchTask, PlanBatch } from '../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import { readPlanText, resumedPlanBatch } from '../../drive/parallel/plan-entry.ts';
@@ -17,6 +16,8 @@ import { changedFiles, repositoryOf, userGit } from '../../drive/worktree/reposi
 import { worktreePlace } from '../../drive/worktree/worktree-place.ts';
 import { blockedIn } from '../../engine/plan/attempt.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
+import type { HostName } from '../../hosts/host.ts';
+import { clientFinder } from '../../hosts/hosts.ts';
 import { safePath } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -24,7 +25,7 @@ import { show } from '../../state/process/program.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { askForMode, once } from '../ask.ts';
+import { askForMode } from '../ask.ts';
 import { type Command, type CommandContext, wholeOf } from '../command.ts';
 import { parseOptions } from '../parse.ts';
 import { approveSettings, askSandboxMode, warningTexts } from '../start/approve.ts';
@@ -162,14 +163,14 @@ async function askedTasks(
   const asked: Asked[] = [];
   const withoutMode: ((mode: string) => Asked)[] = [];
   let isNamed = false;
-  const client = once(() => requireClient(env));
+  const client = clientFinder(env);
   for (const task of plan === undefined ? batch.tasks.filter(({ step }) => step !== 'ended') : [null]) {
     const label = task?.taskPath ?? plan?.path ?? '';
     const prepare = (mode: string | null): Asked => {
       const own = ownContext(context, command, batch, task);
       const made = setUpRequest(own, startTarget(own, 'run').task, plan === undefined ? null : { from: plan.from });
       const flags = mode === null ? made.flags : { ...made.flags, permission_mode: mode };
-      const request = { ...made, flags, clientVersion: () => client().version };
+      const request = { ...made, flags, clientVersion: (host: HostName | undefined) => client(host).version };
       const words = mode === null ? [] : [`--permission-mode=${mode}`];
       return { task, label, request, prepared: prepareContract(request), words };
     };

@@ -1,5 +1,3 @@
-import { requireClientArgs } from '../../claude/client-args.ts';
-import { requireClient } from '../../claude/find-client.ts';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
@@ -11,12 +9,13 @@ import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
+import { clientFinder, hostNamed, hostOf } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { ringBell } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { askForMode, once } from '../ask.ts';
+import { askForMode } from '../ask.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
@@ -30,7 +29,7 @@ import { agreedStart } from '../start/try-commits.ts';
 import { noWeb } from '../web/no-web.ts';
 import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
-import { runnerAgent } from './runner-agent.ts';
+import { hostHooks, runnerAgent } from './runner-agent.ts';
 import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {
@@ -74,7 +73,8 @@ export const RUN_COMMAND: Command = {
 };
 
 async function runAs(input: CommandContext, supervisor: Supervisor | null): Promise<number> {
-  requireClientArgs(input.rest, 'run');
+  const { agent } = input.values;
+  hostOf(hostNamed(typeof agent === 'string' ? agent : null) ?? undefined).requireArgs(input.rest, 'run');
   if (isBatch(input)) {
     const { runParallel } = await import('./run-parallel.ts');
     return runParallel(input, RUN_COMMAND);
@@ -108,12 +108,14 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
   const { report } = context.values;
   // Otherwise the user would learn only at the end that it cannot be written.
   if (typeof report === 'string') (await import('../web/write-report.ts').catch(noWeb)).placeOf(report, context);
-  const client = once(() => {
-    refuseOtherLoops(context.projectDir, env);
-    return requireClient(env);
-  });
+  const find = clientFinder(env);
+  const client: typeof find = (host) => {
+    if (host === undefined) refuseOtherLoops(context.projectDir, env);
+    return find(host);
+  };
   const noted = await readyStart(context, target, { plan, part, isWorktree: worktree !== null, fixed, client });
   if (noted === null) return LEFT;
+  const passed = await hostHooks(context, prepareContract(noted).terms.host, client);
   const start = (): StartedLoop => startLoop(noted);
   const { tell, live, close } = await loopView(context);
   let bell = false;
@@ -123,7 +125,7 @@ async function runToEnd(run: CommandContext, projectDir: string, supervisor: Sup
       printWarnings(context, started);
       const shared = { ...(supervisor && { askPermit: supervisor.askPermit }), ...(part && { part }) };
       const requiresProof = context.values['require-verified'] === true;
-      const agent = runnerAgent(context, started, client);
+      const agent = runnerAgent(context, started, client, passed);
       return { ...agent, env, timeouts: waits, tell, requiresProof, ...shared, ...(live && { live }) };
     });
     return code;
@@ -140,7 +142,7 @@ interface StartOfRun {
   readonly part: Supervisor['part'];
   readonly isWorktree: boolean;
   readonly fixed: ReturnType<typeof takeFixedTerms>;
-  readonly client: () => ReturnType<typeof requireClient>;
+  readonly client: ReturnType<typeof clientFinder>;
 }
 
 /** Asks what is open, runs the checks and records the start point. Returns null if the user leaves the start. */
@@ -154,7 +156,7 @@ async function readyStart(
     headless: true,
     launched: true,
     consented: true,
-    clientVersion: () => client().version,
+    clientVersion: (host) => client(host).version,
     clientArgs: context.rest,
     mode: 'runner',
     fixed,

@@ -1,10 +1,13 @@
 import type { StartAgent } from '../../claude/agent/agent-run.ts';
-import { startAgent } from '../../claude/agent/start-claude.ts';
 import { startCommandAgent } from '../../claude/agent/start-command-agent.ts';
-import type { FoundClient } from '../../claude/find-client.ts';
 import { allowedChecks, clientOptions, NO_WAKE_UPS } from '../../drive/start/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
+import { hookOptions, trustOptions } from '../../hosts/codex/hooks.ts';
+import { runOptions } from '../../hosts/codex/run-options.ts';
+import type { HostName } from '../../hosts/host.ts';
+import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
+import { hookPath } from '../../install/settings/registration.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { findShell } from '../../task/commands/shell.ts';
@@ -19,11 +22,28 @@ interface RunnerAgent {
   readonly agentEnv: Readonly<Record<string, string>>;
 }
 
-/** Returns the agent for the iterations of a started loop: its command, or the client. */
+type Client = ReturnType<typeof clientFinder>;
+
+/**
+ * Returns the client's options with which a host that trusts hooks one by one runs ours; none for any other. Throws RalphError
+ * `refused` if it would not run them.
+ */
+export async function hostHooks(
+  { env, projectDir }: Pick<CommandContext, 'env' | 'projectDir'>,
+  host: HostName | undefined,
+  client: Client,
+): Promise<readonly string[]> {
+  if (host !== 'codex') return [];
+  const hooks = hookOptions({ node: process.execPath, hookPath: (file) => hookPath(bundleDir(), file) });
+  return [...hooks, ...(await trustOptions(client(host).path, hooks, { cwd: projectDir, env }))];
+}
+
+/** Returns the agent for the iterations of a started loop: its command, or the client with the `passed` options. */
 export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
   started: StartedLoop,
-  client: () => FoundClient,
+  client: Client,
+  passed: readonly string[],
 ): RunnerAgent {
   const { loopId, files, stored, settings } = started;
   const own = agentSettings({
@@ -35,14 +55,25 @@ export function runnerAgent(
   });
   const command = stored.contract.agent;
   if (command !== undefined) return commandAgent(command, own, env);
+  const { host } = stored.contract;
+  const { path: program } = client(host);
+  const { start } = hostOf(host);
+  if (host === 'codex') {
+    const args = runOptions(settings, passed, rest);
+    return {
+      startAgent: (_, options) => start({ ...options, program, args }),
+      // Its hooks find the project by it: their working directory is that of the call.
+      agentEnv: { ...own.env, CLAUDE_PROJECT_DIR: files.projectDir },
+    };
+  }
   const args = [
     ...allowedChecks(files, stored.contract),
     ...clientArgs(withSandbox(withUserRules(own, settings, env), started, env), settings, rest),
   ];
-  const { path: program } = client();
-  const start: StartAgent = (sessionId, options) =>
-    startAgent({ ...options, program, args: [...args, '--session-id', sessionId] });
-  return { startAgent: start, agentEnv: own.env };
+  return {
+    startAgent: (sessionId, options) => start({ ...options, program, args: [...args, '--session-id', sessionId] }),
+    agentEnv: own.env,
+  };
 }
 
 /** Runs the user's command in a shell and passes the prompt on standard input. */

@@ -16,6 +16,7 @@ import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { hasRules } from '../../guard/guard.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import { readText } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
@@ -108,7 +109,16 @@ const START_POINT_MS = 10_000;
 
 type WarnedOf = Pick<
   Contract,
-  'unsandboxed' | 'agent' | 'policy' | 'task' | 'tdd' | 'taskPath' | 'clientVersion' | 'projectChecks'
+  | 'unsandboxed'
+  | 'agent'
+  | 'host'
+  | 'client'
+  | 'policy'
+  | 'task'
+  | 'tdd'
+  | 'taskPath'
+  | 'clientVersion'
+  | 'projectChecks'
 > & {
   readonly validation: readonly unknown[];
 };
@@ -128,8 +138,11 @@ export function warningTexts(
   contract: WarnedOf,
   client: string | null = null,
 ): readonly string[] {
-  const failsOpen = failOpenText(contract.clientVersion ?? client);
+  const { host } = contract;
+  const failsOpen = host === undefined ? failOpenText(contract.clientVersion ?? client) : null;
   const texts = failsOpen === null ? [] : [`${failsOpen} Update it: claude update.`];
+  const aboutHost = hostOf(host).startText(contract.client?.permissionMode ?? null);
+  if (aboutHost !== null) texts.push(aboutHost);
   texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
   if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
   if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));

@@ -1,6 +1,7 @@
 import type { HookInput } from '../../claude/hook-io/hook-input.ts';
 import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { HookHost } from '../../hosts/hook-host.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { runnerLives } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -14,10 +15,12 @@ export interface DriverContext {
   readonly env: NodeJS.ProcessEnv;
   readonly files: LoopFiles;
   readonly now: () => string;
+  /** Client that calls the hook; absent outside a hook. */
+  readonly host?: HookHost;
 }
 
 /** Returns the context of a hook: the loop that the environment names, in the project where the client was started. */
-export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverContext {
+export function driverContext(input: HookInput, env: NodeJS.ProcessEnv, host?: HookHost): DriverContext {
   const name = env['RALPH_LOOP'];
   const valid = name !== undefined && LOOP_NAME.test(name) ? name : null;
   return {
@@ -25,6 +28,7 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverC
     env: withoutGitExcludes(env),
     files: loopFiles(env['CLAUDE_PROJECT_DIR'] || input.cwd, valid, env),
     now: () => instantOf(Date.now()),
+    ...(host && { host }),
   };
 }
 

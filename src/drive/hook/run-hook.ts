@@ -1,5 +1,6 @@
 import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
-import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
+import { type HookAnswer, readStdin, writeAll } from '../../claude/hook-io/stdio.ts';
+import { type HookHost, hookHost } from '../../hosts/hook-host.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { instantOf } from '../../text/time.ts';
@@ -7,31 +8,43 @@ import { type DriverContext, driverContext } from '../control/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
-/** Runs one hook. `failed` handles any failure and may end the process with another exit code. */
+/**
+ * Runs one hook for the host that its command names; an unknown one gets silence. `failed` handles any failure and may end the
+ * process with another exit code.
+ */
 export async function runHook(
   events: readonly string[],
-  decide: (context: DriverContext) => Promise<object | null> | object | null,
-  failed: (message: string, logPath: string) => object | null,
+  decide: (context: DriverContext) => Promise<HookAnswer | null> | HookAnswer | null,
+  failed: (message: string, logPath: string) => HookAnswer | null,
 ): Promise<void> {
   hideFleetVariables(process.env);
+  const host = hookHost(process.argv);
+  if (host === null) process.exit();
   try {
     const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
     if (input === null || !events.includes(input.event)) {
       throw new Error(`standard input was no ${events[0] ?? ''} event`);
     }
-    const context = driverContext(input, process.env);
+    const context = driverContext(input, process.env, host);
     const answer = await decide(context);
     if (answer !== null) {
       keepForLauncher(context, answer);
-      writeStdout(answer);
+      write(host, input.event, answer);
     }
   } catch (error) {
     const { message, stack } = error as Error;
     const answer = failed(message, logged(events[0] ?? 'hook', stack ?? message));
-    if (answer !== null) writeStdout(answer);
+    if (answer !== null) write(host, events[0] ?? '', answer);
   }
   // All output is written; exiting at once saves a millisecond of shutdown.
   process.exit();
+}
+
+function write(host: HookHost, event: string, answer: HookAnswer): void {
+  const { stdout, stderr, code } = host.output(event, answer);
+  if (stdout !== '') writeAll(1, stdout);
+  if (stderr !== '') writeAll(2, stderr);
+  process.exitCode = code;
 }
 
 /** Logs why a hook failed. Returns the log's path, or why there is none, such as without a home folder. */

@@ -61,7 +61,7 @@ async function decide(context: DriverContext, loop: Live | Blind): Promise<HookA
   }
   const spent = await overBudget(context, loop, stored);
   if (spent !== null) return turnEnds(spent, HOOK_TEXTS.budgetUsed(spent));
-  const rules = guardRules(files, env, stored);
+  const rules = { ...guardRules(files, env, stored), typesUnasked: context.host?.typesUnasked === true };
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   const verdict =
     timeIsUp(loop, stored, context.now()) ??

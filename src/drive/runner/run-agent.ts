@@ -7,9 +7,11 @@ import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/polic
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { hasRules } from '../../guard/guard.ts';
+import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { withState } from '../../state/with-state.ts';
+import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
 import { checkCommands } from '../start/allowed-tools.ts';
@@ -58,6 +60,7 @@ export async function runAgent(
         tell: (text) => options.tell({ type: 'agent.notice', message: text }),
       }),
     guarded: stored !== null && hasRules(stored.contract.guardrails),
+    wasGuarded: () => wasGuarded(files, loopId, startedAt),
     onStart: runner.lease.noteAgent,
     onMessage: (message) => {
       if (options.live !== undefined || !LIVE_ONLY.has(message.kind)) activity(message);
@@ -78,6 +81,12 @@ export async function runAgent(
   if (failed !== null) throw failed;
   record(runner, bound, run);
   return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
+}
+
+/** Returns whether the guard was asked about a call of this loop since this instant: it records each call before it runs. */
+function wasGuarded(files: Runner['files'], loopId: string, since: string): boolean {
+  const last = lastWhere(files, loopId, ['tool.asked', 'tool.denied']);
+  return last !== null && !isBefore(String(last['at']), since);
 }
 
 /** Messages that are shown only to a watching user. */

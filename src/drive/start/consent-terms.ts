@@ -1,5 +1,6 @@
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
@@ -11,10 +12,10 @@ export type ConsentTerms = readonly (readonly [key: string, value: string])[];
 
 /** Returns the terms of a loop. `list` holds the scenarios of a test-first loop. */
 export function consentTerms(contract: Contract, list: TddRecord | null): ConsentTerms {
-  const { taskPath, agent, client, task, validation, guardrails, sandbox, policy, flags } = contract;
+  const { taskPath, agent, host, client, task, validation, guardrails, sandbox, policy, flags } = contract;
   return [
     ['task', taskPath],
-    ['agent', agent === undefined ? 'Claude Code' : `the command: ${agent}`],
+    ['agent', agent === undefined ? hostOf(host).title : `the command: ${agent}`],
     ...flatten('', client),
     ...commandTerms('validation', validation),
     ...flatten('unchanged', contract.unchanged),

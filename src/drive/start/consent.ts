@@ -4,6 +4,7 @@ import { named } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import { listEvidence } from '../../state/evidence/evidence.ts';
 import { writeContract } from '../../state/evidence/live-contract.ts';
 import { hashContract } from '../../state/hash-contract.ts';
@@ -143,8 +144,9 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
     mode: current.kind === 'loop' ? current.state.mode : 'hook',
     plan: before.policy.plan ?? null,
   });
-  if (terms.agent !== before.agent) {
-    throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));
+  if (terms.agent !== before.agent || terms.host !== before.host) {
+    const named = [before, terms].map(({ agent, host }) => agent ?? hostOf(host).title);
+    throw new RalphError('refused', AGENT_TEXTS.changed(named[0] ?? '', named[1] ?? ''));
   }
   const { loopId, tdd } = before;
   const list = tdd === undefined ? null : unprovedTdd(files);

@@ -21,7 +21,7 @@ import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
-import { type ContractRequest, type PreparedContract, type Resolved, readSettings } from './read-settings.ts';
+import { agentOf, type ContractRequest, type PreparedContract, type Resolved, readSettings } from './read-settings.ts';
 
 export type { PreparedContract };
 
@@ -34,7 +34,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const { taskPath, head, frontmatter, checked } = found;
   const [{ plan }, { policy }] = [request, resolved];
   const driven = request.mode === 'runner';
-  const agent = driven ? resolved.settings.agent : null;
+  const { agent, host } = agentOf(request, resolved);
   const task = taskTermsOf(request, taskPath, resolved);
   const slow =
     (request.mode ?? 'hook') === 'hook' ? timeoutProblem(resolved.policy, resolved.settings.validation, task) : null;
@@ -55,7 +55,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       // Guardrails cannot be enforced on an agent command.
       guardrails:
         request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
-      ...sandboxOf(request, resolved, agent),
+      ...sandboxOf(request, resolved, agent, host),
       createdAt: request.at,
       frontmatter,
       head,
@@ -77,7 +77,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       ...(resolved.settings.accept === 'never' && { accept: 'never' as const }),
       ...notifyTerms(resolved),
       consented: request.consented,
-      clientVersion: agent === null ? versionOf(request) : null,
+      clientVersion: agent === null ? versionOf(request, host) : null,
+      ...(host && { host }),
       ...(agent === null ? { client: { permissionMode, model, effort, isolation } } : { agent }),
       headless: request.headless,
       flags: request.flags,
@@ -100,8 +101,8 @@ function placeOf({ from, only }: NonNullable<ContractRequest['plan']>) {
 
 /** Returns fixed terms with the values of this run, and the checklist as it is now. */
 function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedContract {
-  const { taskPath, agent } = fixed.terms;
-  const clientVersion = agent === undefined ? versionOf(request) : null;
+  const { taskPath, agent, host } = fixed.terms;
+  const clientVersion = agent === undefined ? versionOf(request, host) : null;
   const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath));
   const checklist = text && checklistItems(splitFrontmatter(text).body);
   const own = { createdAt: request.at, bundleDir: request.bundleDir, clientVersion };
@@ -113,8 +114,11 @@ function sandboxOf(
   { projectDir, env, launched, mode: driver }: ContractRequest,
   { settings, sources }: Resolved,
   agent: string | null,
+  host: ContractTerms['host'],
 ): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
   const { mode } = settings.sandbox;
+  // A host of its own confines its commands by the permission mode, and says so at the start.
+  if (host !== undefined) return {};
   const startsClient = agent === null && (launched || driver === 'runner');
   if (mode === 'off') {
     const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
@@ -152,8 +156,8 @@ function agentCommandWarnings(driven: boolean, { settings: { agent } }: Resolved
   return [{ ...place, message: AGENT_TEXTS.forRunner(agent), severity: 'warning' }];
 }
 
-function versionOf({ clientVersion }: ContractRequest): string | null {
-  return typeof clientVersion === 'function' ? clientVersion() : clientVersion;
+function versionOf({ clientVersion }: ContractRequest, host: ContractTerms['host']): string | null {
+  return typeof clientVersion === 'function' ? clientVersion(host) : clientVersion;
 }
 
 /** Throws `usage` for arguments that the task does not declare, or that are missing. */

@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard.ts';
+import type { HostName, Wanted } from '../../hosts/host.ts';
+import { hostNamed, hostOf, refuseUnsupported } from '../../hosts/hosts.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -35,8 +37,8 @@ export interface ContractRequest {
   readonly headless: boolean;
   /** A launcher starts the client, with our status line and a known permission mode. */
   readonly launched: boolean;
-  /** Version of the client. A function is called only if the agent is Claude Code; its errors are thrown. */
-  readonly clientVersion: string | null | (() => string | null);
+  /** Version of the client. A function is called with the host, and not for a command; its errors are thrown. */
+  readonly clientVersion: string | null | ((host: HostName | undefined) => string | null);
   readonly bundleDir: string | null;
   readonly clientArgs?: readonly string[];
   /**
@@ -101,15 +103,33 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   });
   refuseErrors(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
-  const agent = driven ? resolved.settings.agent : null;
+  const { agent, host } = agentOf(request, resolved);
   if (agent !== null) refuseForCommand(agent, resolved, request);
+  else refuseUnsupported(hostOf(host), wantedOf(resolved));
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
   }
   // The client reports its cost to the runner, and to a status line, which it runs only in a terminal.
-  const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));
+  const cost = costProblem(
+    resolved.policy.budget,
+    request.mode === 'runner' || (request.launched && !request.headless),
+  );
   if (cost !== null) throw new RalphError('task-invalid', cost);
   return resolved;
+}
+
+/** Returns what works on the iterations: a command, a host that is named, or (neither) the reference host. */
+export function agentOf(
+  { mode }: Pick<ContractRequest, 'mode'>,
+  { settings: { agent } }: Resolved,
+): { readonly agent: string | null; readonly host?: NonNullable<ReturnType<typeof hostNamed>> } {
+  const host = mode === 'runner' ? hostNamed(agent) : null;
+  if (host !== null) return { agent: null, host };
+  return { agent: mode === 'runner' ? agent : null };
+}
+
+function wantedOf({ policy: { budget }, settings: { sandbox } }: Resolved): Wanted {
+  return { maxCostUsd: budget.maxCostUsd, stopsAtWindow: budget.stopAt !== undefined, sandbox: sandbox.mode };
 }
 
 /** Throws RalphError for settings that cannot be enforced on an agent command. */

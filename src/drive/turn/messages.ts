@@ -180,9 +180,9 @@ export const AGENT_TEXTS = {
     `${keys.join(', ')}: only Claude Code supports this, but the agent of this loop is a command. Add it to the command.`,
   clientsOptions: (words: readonly string[]): string =>
     `-- ${words.join(' ')}: options for Claude Code, but the agent of this loop is a command. Add them to the command.`,
-  changed: (before: string | null, after: string | null): Message =>
+  changed: (before: string, after: string): Message =>
     advise(
-      `The agent cannot change from ${before ?? 'Claude Code'} to ${after ?? 'Claude Code'} while the loop runs.`,
+      `The agent cannot change from ${before} to ${after} while the loop runs.`,
       'End the loop, then resume',
       'resume',
     ),

@@ -1,11 +1,10 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { classOf, isRemoval, PROSE_KEY } from '../client-tools.ts';
 import type { Guard, ToolCall } from '../guard.ts';
+import { patchTargets } from '../shell/file-access/patch-targets.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
-/** Pattern for files named by a patch, whatever tool it is for. */
-const PATCHED = /^(?:\*\*\* (?:(?:Update|Add|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]\/)?)([^\s\0][^\t\n]*)/gm;
 const MAX_DEPTH = 40;
 const MAX_LENGTH = 4096;
 /** Maximum number of paths examined in one call; a call with more is denied. */
@@ -26,7 +25,8 @@ export function toolPaths(call: ToolCall, guard: Guard, sureOnly = false): ToolP
   const unknown = classOf(call.tool) === 'unknown';
   if (access === 'none') return { paths: [], access, removes: false, unknown };
   const found: string[] = [];
-  const wanted = unknown && !sureOnly ? 'all' : unknown || call.tool.startsWith('mcp__') ? 'sure' : 'keys';
+  const isSure = unknown || call.tool.startsWith('mcp__') || call.tool === 'apply_patch';
+  const wanted = unknown && !sureOnly ? 'all' : isSure ? 'sure' : 'keys';
   collect('', call.input, 0, wanted, found);
   return {
     paths: [...new Set(found)].map((path) => asPath(path, guard)),
@@ -49,7 +49,7 @@ function collect(key: string, value: unknown, depth: number, wanted: Wanted, fou
   if (depth > MAX_DEPTH || found.length > MAX_PATHS) return;
   if (typeof value === 'string') {
     const isWord = wanted === 'all' && !PROSE_KEY.test(key) && isOneWord(value);
-    if (wanted !== 'keys') found.push(...[...value.matchAll(PATCHED)].flatMap(([, path]) => path ?? []));
+    if (wanted !== 'keys') found.push(...patchTargets(value));
     if ((PATH_KEY.test(key) && !isAddress(value)) || isWord || (wanted !== 'keys' && isPlainPath(value)))
       found.push(value);
   } else if (Array.isArray(value)) for (const each of value) collect(key, each, depth + 1, wanted, found);

@@ -1,0 +1,30 @@
+import { startAgent } from '../claude/agent/start-claude.ts';
+import { requireClientArgs } from '../claude/client-args.ts';
+import { OLDEST_CLIENT, requireClient } from '../claude/find-client.ts';
+import type { Host } from './host.ts';
+
+/** The reference host, whose protocols are in src/claude. */
+export const CLAUDE_CODE: Host = {
+  name: 'claude-code',
+  title: 'Claude Code',
+  oldest: OLDEST_CLIENT,
+  requireClient,
+  requireArgs: requireClientArgs,
+  start: startAgent,
+  startText: () => null,
+  cannot: [],
+  topics: {
+    'loop with a new client for each iteration': '`run TASK`',
+    'loop inside one session': '`start`, the plugin, or a router',
+    guard: 'every tool, by the hooks of the loop; a crashed hook refuses the call from 2.1.295 on',
+    'input to running commands': 'the client has no tool for it',
+    steering: 'a message reaches the agent at its next tool call',
+    interruption: 'the client ends its turn and reports its figures',
+    'permission mode': "the client's own modes",
+    tokens: 'while the agent works',
+    cost: 'as the client reports it; `max_cost` ends a run within it',
+    'rate limits and API errors': 'from the stream, with the time of the reset',
+    subagents: 'guarded and counted',
+    'background work': 'awaited for `background_wait`',
+  },
+};

@@ -1,0 +1,86 @@
+import { advise, RalphError } from '../../text/message.ts';
+import type { Host } from '../host.ts';
+import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
+import { sandboxText } from './run-options.ts';
+import { startCodex } from './start-codex.ts';
+
+/** OpenAI's Codex, which has taken over the hook protocol of Claude Code. Measured with 0.171.0. */
+export const CODEX: Host = {
+  name: 'codex',
+  title: 'Codex',
+  oldest: OLDEST_CODEX,
+  requireClient: requireCodex,
+  requireArgs,
+  start: startCodex,
+  startText: sandboxText,
+  cannot: [
+    {
+      setting: 'budget.max_cost',
+      isWanted: ({ maxCostUsd }) => maxCostUsd !== null,
+      because: 'reports no cost. Limit budget.max_tokens, budget.max_time or max_iterations instead.',
+    },
+    {
+      setting: 'budget.stop_at',
+      isWanted: ({ stopsAtWindow }) => stopsAtWindow,
+      because: 'reports no usage windows to a run. Limit budget.max_tokens instead.',
+    },
+    {
+      setting: 'sandbox.mode',
+      isWanted: ({ sandbox }) => sandbox === 'on',
+      because:
+        'has a sandbox of its own, which the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.',
+    },
+  ],
+  topics: {
+    'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
+    'loop inside one session': 'not yet',
+    guard:
+      'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run alone',
+    'input to running commands':
+      'no hook is asked for it (`write_stdin`), so commands that take further commands from their terminal are refused',
+    steering: 'a message reaches the agent with its next tool call',
+    interruption: 'SIGINT, after which Codex ends its commands; five seconds later its process group is killed',
+    'permission mode':
+      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only',
+    tokens: 'while the agent works, from the records of the thread and its subagents',
+    cost: 'unknown; `max_cost` is refused',
+    'rate limits and API errors': 'from the sentences of the stream, with the time of the reset where they name one',
+    subagents: 'guarded; their tokens count once their records exist',
+    'background work': 'ends with the client',
+  },
+};
+
+/** Options that would change where the agent works, which thread it is, what it prints or whether it has our hooks. */
+const REFUSED =
+  /^(?:--json|--output-schema|-o|--output-last-message|-C|--cd|--worktree|--ephemeral|--remote(?:-.*)?|--ignore-user-config|--disable|-s|--sandbox|--full-auto|--approve-for-me|--dangerously-.*|-h|--help|-V|--version)$/;
+const TAKES_VALUE =
+  /^(?:-c|--config|--enable|-i|--image|-m|--model|--local-provider|-p|--profile|--add-dir|--thread-source|--cyber-access-program)$/;
+/** Settings that would replace our hooks or their trust, or turn them off. */
+const REFUSED_SETTING = /^(?:hooks\b|features\.hooks\b|shell_environment_policy\b|sandbox_mode\b|approval_policy\b)/;
+
+function requireArgs(words: readonly string[]): void {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (!word.startsWith('-') || word === '-' || word === '--') {
+      throw new RalphError(
+        'usage',
+        advise(
+          `-- ${word}: the loop makes the prompt of Codex, so only options may follow --.`,
+          'Send the agent a message while it works',
+          'steer "TEXT"',
+        ),
+      );
+    }
+    // `-mMODEL` is `-m MODEL`.
+    const [name = '', attached] = /^-\w./.test(word) ? [word.slice(0, 2), word.slice(2)] : word.split(/=(.*)/s);
+    const value = attached ?? (TAKES_VALUE.test(name) ? words[++at] : undefined);
+    const isSetting = name === '-c' || name === '--config';
+    if (REFUSED.test(name) || (isSetting && REFUSED_SETTING.test(value ?? '')))
+      throw new RalphError('usage', refused(word, value));
+  }
+}
+
+function refused(word: string, value: string | undefined): string {
+  const shown = value === undefined || word.includes('=') ? word : `${word} ${value}`;
+  return `-- ${shown}: the loop decides where Codex works, what it prints, its sandbox (--permission-mode) and its hooks. Leave it out.`;
+}

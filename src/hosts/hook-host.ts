@@ -1,0 +1,28 @@
+import type { HookAnswer } from '../claude/hook-io/stdio.ts';
+import { codexOutput, type HookOutput } from './codex/hook-output.ts';
+import type { HostName } from './host.ts';
+
+/** How the hooks of a client are answered. */
+export interface HookHost {
+  readonly name: HostName;
+  readonly output: (event: string, answer: HookAnswer) => HookOutput;
+  /** The client lets its agent type into a running command without asking a hook. */
+  readonly typesUnasked: boolean;
+}
+
+const HOSTS: Readonly<Record<HostName, HookHost>> = {
+  'claude-code': {
+    name: 'claude-code',
+    output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
+    typesUnasked: false,
+  },
+  codex: { name: 'codex', output: codexOutput, typesUnasked: true },
+};
+
+/** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */
+export function hookHost(words: readonly string[]): HookHost | null {
+  const at = words.indexOf('--host');
+  if (at === -1) return HOSTS['claude-code'];
+  const name = words[at + 1] ?? '';
+  return Object.hasOwn(HOSTS, name) ? HOSTS[name as HostName] : null;
+}
