@@ -58,6 +58,22 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   assert.match(loss.stderr, /would lose: 1 file that git ignores \(out\/b\.csv\)/);
 });
 
+test('a branch that links to paths of this folder is not merged, and one with relative links is', (t) => {
+  const work = `mkdir -p "$MAIN/ignored"; echo A > "$MAIN/ignored/a"; echo "$name" > "$name.txt"
+case "$name" in a) ln -s "$MAIN/ignored/a" link-a;; b) ln -s b.txt link-b;; esac\n${COMMIT}`;
+  const checks = { a: 'grep -q A link-a', b: 'test -s link-b' };
+  const p = checkedTasks(t, checks, work.replaceAll('$MAIN', '${PWD%%/.ralph/*}'), { '.gitignore': 'ignored/\n' });
+  const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
+  assert.equal(answer.code, 3, answer.stdout + answer.stderr);
+  const [a, b] = batchEnd(answer).tasks;
+  assert.match(
+    a?.problem ?? '',
+    /nothing was integrated, because it links to paths that only this folder has: link-a\./,
+  );
+  assert.deepEqual([p.has('a.txt'), p.has('link-b')], [false, true]);
+  assert.equal(b?.code, 0, 'control');
+});
+
 /** The one renames a function, the other calls it: each passes alone. */
 const APART = {
   files: {

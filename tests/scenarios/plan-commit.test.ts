@@ -71,6 +71,17 @@ test('a link to an absolute path of the project, which no clone has, does not le
   assert.deepEqual(subjects(p), []);
   const control = placeOf('/etc/hostname').run(null);
   assert.equal(control.code, 0, `control: a path that is no part of the project\n${control.stdout}`);
+  assert.match(control.stdout, /links that lead out of the repository: work\/link\./);
+});
+
+test('a link out of the repository is no work', (t) => {
+  const agent = (more: string): string =>
+    `#!/bin/sh\ncat > /dev/null\nmkdir -p work; ln -sfn /etc/hostname work/link\n${more}`;
+  const { code, stdout } = planPlace(t, task(1), agent('')).run(null);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /no file in the scope of Task 1 changed/);
+  const control = planPlace(t, task(1), agent('ln -sfn ../PLAN.md work/inner\n')).run(null);
+  assert.equal(control.code, 0, `control: one that a clone has too\n${control.stdout}`);
 });
 
 test('a weakened test that stays outside the commit does not let a task pass', (t) => {

@@ -215,13 +215,27 @@ test('Ctrl+C lets the agents finish their work, which is committed, and resume d
 
 test('refuses options that do not fit a plan, and creates nothing', (t) => {
   const p = planProject(t, planText([{ id: 1 }]));
-  const wrong = [['--integrate', 'merge'], ['--require-verified'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
+  const wrong = [['--integrate', 'merge'], ['--loop', 'x'], ['OTHER.md'], ['--from', 'Task 9']];
   for (const words of wrong) {
     const { code, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2', ...words]);
     assert.equal(code, 1, stderr);
   }
   assert.equal(p.has('.ralph'), false);
   assert.deepEqual(p.log(), []);
+});
+
+test('--require-verified ends with 3 where nothing proves a task of a parallel plan, and names it', (t) => {
+  // Its own `(no-change)` lets it pass.
+  const text = planText([{ id: 1 }, { id: 2 }]).replace('**Task 2', '(no-change) **Task 2');
+  const p = planProject(t, text, `[ $id = 2 ] || { ${MAKES}}\n`, 'true\n');
+  const words = ['PLAN.md', '--plan', '--parallel', '2', '--require-verified'];
+  const { code, stdout, stderr } = p.run(words);
+  assert.equal(code, 3, stdout + stderr);
+  assert.match(stdout, /Nothing proves Task 2, and --require-verified asks for proof\./);
+  assert.equal(subjects(p).length, 2, 'it is done all the same');
+  const proved = planProject(t, planText([{ id: 1 }, { id: 2 }]), MAKES, CHECK);
+  const control = proved.run(words);
+  assert.equal(control.code, 0, `control: ${control.stdout}${control.stderr}`);
 });
 
 test('control: detects a commit at which validation fails', (t) => {

@@ -86,7 +86,6 @@ export function takeUp(context: CommandContext, batch: Batch): Batch {
   const { plan } = batch;
   if (plan === undefined && values['max-tasks'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noPlan);
   if (plan === undefined) return batch;
-  if (values['require-verified'] === true) throw new RalphError('usage', PARALLEL_TEXTS.noWord('require-verified'));
   const maxTasks = wholeOf(context, 'max-tasks', plan.maxTasks, 100);
   return resumedPlanBatch(projectDir, { ...batch, plan: { ...plan, maxTasks } });
 }

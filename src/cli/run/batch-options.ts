@@ -11,7 +11,7 @@ const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 /** Options without effect on several tasks, on those of a plan, and on resumed ones. */
 const FOREIGN = {
   tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
-  plan: ['loop', 'tdd', 'arg', 'consent', 'require-verified'],
+  plan: ['loop', 'tdd', 'arg', 'consent'],
   resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
 } as const;
 

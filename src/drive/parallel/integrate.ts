@@ -5,13 +5,14 @@ import { hashContract } from '../../state/hash-contract.ts';
 import { findEndedContract, loopFiles } from '../../state/loop-files.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';
 import { viewAtEnd } from '../../task/git/git-view.ts';
+import { changedLinks, linkTarget } from '../../task/git/link-target.ts';
 import { RalphError } from '../../text/message.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { isSame } from '../worktree/copy-task.ts';
 import { holdingsOf } from '../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../worktree/messages.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
-import { changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../worktree/repository.ts';
+import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../worktree/repository.ts';
 import { lossOfRecord, readWorktreeRecord, type WorktreePlace, worktreePlace } from '../worktree/worktree-place.ts';
 import type { Delivery, Integrate } from './batch.ts';
 import { type Integrated, moveBranch, takeBackMove } from './deliver.ts';
@@ -88,10 +89,12 @@ class OneIntegration {
     const refused = await this.#commitRest(verified);
     if (refused !== null) return refused;
     const tip = tipOf(projectDir, this.#place.branch, env) ?? '';
+    const { base = tip } = readWorktreeRecord(projectDir, name, env) ?? {};
+    const led = this.#linksOf(base, tip);
+    if (led !== null) return led;
     const red = await this.#checkAt(tip, verified);
     if (red !== null) return red;
     if (this.#has('HEAD', tip)) {
-      const { base = tip } = readWorktreeRecord(projectDir, name, env) ?? {};
       if (how === 'pr' || tip === base) return this.#done(INTEGRATE_TEXTS.nothing(name));
       return this.#clearAway(null);
     }
@@ -118,6 +121,22 @@ class OneIntegration {
     }
     const { submodules } = holdingsOf({ projectDir, place: this.#place, env });
     return submodules.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.submodules(name, submodules, dir));
+  }
+
+  /** Refuses links to paths that only this checkout has. */
+  #linksOf(base: string, tip: string): Ended {
+    const { name, env } = this.#request;
+    const { dir } = this.#place;
+    const git = (...words: string[]): string => askGit(dir, words, env, 'its links could not be read');
+    const led = changedLinks(git, base, tip).filter(({ path, target }) => linkTarget(dir, path, target) === 'path');
+    return led.length === 0
+      ? null
+      : this.#failed(
+          INTEGRATE_TEXTS.links(
+            name,
+            led.map(({ path }) => path),
+          ),
+        );
   }
 
   /** Commits what the agent left uncommitted, except the loop's own files. */

@@ -51,6 +51,8 @@ export const PARALLEL_TEXTS = {
   onePlan: (plans: readonly string[]): string => `--plan is for one plan at a time: ${plans.join(', ')}.`,
   blocked: (ids: readonly string[], path: string, worktrees: readonly string[]): string =>
     `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and take "(blocked)" out of the plan.`,
+  unproven: (ids: readonly string[]): string =>
+    `Nothing proves ${ids.join(', ')}, and --require-verified asks for proof.`,
   unfinished: (path: string): string => `not all tasks of ${path} have ended.`,
   notStarted: 'not started',
   died: (how: string): string => `its process ended (${how}) before the loop did`,
@@ -73,6 +75,8 @@ export const INTEGRATE_TEXTS = {
     `${name}: nothing was integrated, because its worktree is not in ${dir}${elsewhere === null ? '' : `: the branch is checked out in ${elsewhere}`}.`,
   submodules: (name: string, paths: readonly string[], dir: string): string =>
     `${name}: nothing was integrated, because commits of the submodule ${paths.join(', ')} are only in its worktree ${dir}. Push them from there, and fetch them in the project.`,
+  links: (name: string, paths: readonly string[]): string =>
+    `${name}: nothing was integrated, because it links to paths that only this folder has: ${paths.join(', ')}. Link by relative paths, to committed files.`,
   hooks: (name: string): string =>
     `${name}: nothing was integrated, because git hooks were changed while the loop ran, and its last changes are not committed. Review them: git rev-parse --git-path hooks`,
   noLoop: 'no ended loop is in its worktree, so its checks are unknown.',

@@ -112,7 +112,7 @@ export function readPlanText(projectDir: string, path: string): string {
 /** Returns the outcome as a sequential run would report it. Exit code: the first of 130, 1, 2, 3 that any task left. */
 export function planEnd(
   projectDir: string,
-  { plan, tasks: entries, atOnce }: PlanBatch,
+  { plan, tasks: entries, atOnce, words }: PlanBatch,
   { refused, pressed }: { readonly refused: string | null; readonly pressed: boolean },
 ): PlanEnd {
   const { path, from, maxTasks, done, blocked } = plan;
@@ -128,13 +128,18 @@ export function planEnd(
     const message = { text: PARALLEL_TEXTS.unfinished(path), advice: [resume] };
     return { status, code, message, isOver: false };
   }
-  const code = exitCode(stop.as);
+  const unproven = words.includes('--require-verified')
+    ? entries.flatMap(({ planTask = '', end }) => (end?.proved?.proof === 'none' ? [planTask] : []))
+    : [];
+  const code = exitCode(stop.as, unproven.length > 0);
+  const addition = unproven.length === 0 ? '' : ` ${PARALLEL_TEXTS.unproven(unproven)}`;
   if (stop.as !== 'blocked' || !('became' in stop) || stop.became.length === 0) {
     const { text, advice = [] } = planStopText(stop, known, tasks, path);
     const again = advice.map((each) =>
       each.options?.['plan'] === true ? { ...each, options: { ...each.options, parallel: String(atOnce) } } : each,
     );
-    return { status: stop.as, code, message: { text, advice: again }, isOver: stop.as !== 'blocked' };
+    const message = { text: text + addition, advice: again };
+    return { status: stop.as, code, message, isOver: stop.as !== 'blocked' };
   }
   const keys = stop.became.map(planKey);
   const places = entries

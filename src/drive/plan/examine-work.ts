@@ -1,16 +1,15 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
-import { readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
+import { type LinkTarget, linkTarget } from '../../task/git/link-target.ts';
 import { nestedRepositories } from '../../task/git/nested-repositories.ts';
 import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
-import { isWithin } from '../../task/project-file.ts';
-import { WORKTREES } from '../../task/task-file.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
@@ -21,7 +20,7 @@ interface LookedAt {
   readonly results: readonly CheckResult[];
   /** Changed files, relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
-  /** Those inside the scope. */
+  /** Those inside the scope, without links out of the repository: their content is not in the commit. */
   readonly within: readonly string[];
   readonly notes: readonly string[];
 }
@@ -66,7 +65,13 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
   const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
-  const absolute = within.filter((path) => leadsIntoProject(directory, linkText(join(directory, path))));
+  const linksTo = (where: LinkTarget): string[] =>
+    within.filter((path) => {
+      const target = linkText(join(directory, path));
+      return target !== null && linkTarget(directory, path, target) === where;
+    });
+  const [absolute, leading] = [linksTo('path'), linksTo('outside')];
+  if (leading.length > 0) notes.push(PLAN_TEXTS.leadingOut(leading));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
   const results = [
     ...held.results,
@@ -78,14 +83,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
-  return { results, changes, within, notes };
-}
-
-/** Returns whether a link's target is an absolute path in the project, or in the one whose worktree it is. */
-function leadsIntoProject(directory: string, target: string | null): boolean {
-  if (target === null || !isAbsolute(target)) return false;
-  const [main = directory] = directory.split(`/${WORKTREES}/`);
-  return [main, realPathOf(main)].some((root) => root !== null && isWithin(root, target));
+  return { results, changes, within: within.filter((path) => !leading.includes(path)), notes };
 }
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */

@@ -7,6 +7,8 @@ export const PLAN_TEXTS = {
     `separate git repositories: ${listed(paths)}. A commit would contain only a link to them and none of their files. Remove their .git (for a worktree: git worktree remove), or add them to .gitignore.`,
   unsaved: (paths: readonly string[]): string =>
     `submodules with uncommitted changes: ${listed(paths)}. The task's commit contains only a link to a submodule's commit. Commit inside the submodule, or revert the changes.`,
+  leadingOut: (paths: readonly string[]): string =>
+    `links that lead out of the repository: ${listed(paths)}. The commit has the links alone, so they are no proof of work.`,
   absoluteLinks: (paths: readonly string[]): string =>
     `links to an absolute path in this folder: ${listed(paths)}. A clone of the commit has nothing there. Link by a relative path.`,
   hidden: (paths: readonly string[]): string =>
