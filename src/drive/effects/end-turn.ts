@@ -111,9 +111,9 @@ interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
 /** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
 function observe(
   files: LoopFiles,
-  { stored, state }: Loaded,
+  { stored, state, lost }: Loaded,
 ): Pick<Facts, 'task' | 'checklist' | 'scenarios'> & { readonly lost: Message | null } {
-  if (stored === null) return { task: null, checklist: null, scenarios: {}, lost: null };
+  if (stored === null) return { task: null, checklist: null, scenarios: {}, lost };
   const { contract } = stored;
   const task = readTask(files.projectDir, contract.taskPath);
   try {
@@ -121,7 +121,7 @@ function observe(
     requireEvidence(files, contract);
     rememberOpenEntries(files, contract);
     const scenarios = tddFacts(files, contract);
-    return { task, checklist: task && observeChecklist(files, contract, task), scenarios, lost: null };
+    return { task, checklist: task && observeChecklist(files, contract, task), scenarios, lost };
   } catch (error) {
     return { task, checklist: null, scenarios: {}, lost: lossIn(error) };
   }

@@ -4,6 +4,7 @@ import { spentOf, totalCost } from '../../engine/policy/budget.ts';
 import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { holdEvidence } from '../../state/evidence/held-digests.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { endedState } from '../../state/with-state.ts';
@@ -51,7 +52,7 @@ export async function runLoop(
     const options = { ...given, tell: recordLive(files, started.state, given.tell) };
     runner = newRunner(started, options, lease);
     if (lost) runner.leave.abort('lease-lost');
-    const quiet = [handleSignals(runner), watchOperator(runner)];
+    const quiet = [holdEvidence(files, started.loopId), handleSignals(runner), watchOperator(runner)];
     try {
       options.tell(loopStarted(started.state));
       options.live?.(liveControls(runner));

@@ -4,6 +4,8 @@ import type { Tell } from '../../engine/runner-event.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
+import { readEvidence } from '../../state/evidence/evidence.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/notices.ts';
 import { endedState, type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
@@ -123,12 +125,20 @@ export function announceWentBack(
   return transition(state, { type: 'noticed', at, key: wentBack, warning: wentBack }, policy);
 }
 
-/** Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. */
+/**
+ * Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. One that
+ * cannot be believed changes nothing, and is named as lost.
+ */
 export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles): Loaded {
   const { stored, restored } = loaded;
   const found = stored === null || stored.hash === state.contractHash ? stored : findContract(files);
   const isAdopted = typeof found === 'object' && found?.hash === state.contractHash;
   if (found === stored || !isAdopted || found.contract.loopId !== state.loopId) return { ...loaded, state };
+  try {
+    readEvidence(files, found.contract, 'contract');
+  } catch (error) {
+    return { ...loaded, state, lost: lossIn(error) };
+  }
   return loadedUnder(found, state, restored);
 }
 

@@ -3,6 +3,7 @@ import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
+import { hold, isAsHeld } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import {
   type Digests,
@@ -41,7 +42,10 @@ export function onceMoreAlone<T>(files: LoopFiles, prove: () => T): T {
 function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName): Buffer {
   const digests = readManifest(files, loopId).entries[name];
   if (digests === undefined) throw evidenceLost(files.evidence, 'edited');
-  return proved(EVIDENCE[name](files), digests);
+  const path = EVIDENCE[name](files);
+  const bytes = proved(path, digests);
+  if (isAsHeld(files, loopId, name, bytes)) return bytes;
+  throw evidenceLost(path, 'edited');
 }
 
 export function proved(path: string, { is, next, was = [] }: Digests): Buffer {
@@ -71,27 +75,23 @@ function manifestOf(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifes
   }
 }
 
-/** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */
+/**
+ * Replaces an entry, so that after a kill at any point the old or the new one is there and believed. Loops of an older version
+ * have no manifest.
+ */
 export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceName, content: string | Buffer): void {
-  replaceEvidence(files, loopId, name, sha256(content), () => writeAtomically(EVIDENCE[name](files), content, 0o600));
-}
-
-const MOST_FORMER = 20;
-
-/** Lets `write` replace an entry by content with this SHA-256. Loops of an older version have no manifest. */
-export function replaceEvidence(
-  files: LoopFiles,
-  loopId: string,
-  name: EvidenceName,
-  digest: string,
-  write: () => void,
-): void {
+  const path = EVIDENCE[name](files);
+  const write = (): void => writeAtomically(path, content, 0o600);
   withManifestLock(files, () => {
     const manifest = findManifest(files, loopId);
     if (manifest === null) return write();
-    replaceEntry(files, manifest, { name, path: EVIDENCE[name](files), digest, write });
+    const digest = sha256(content);
+    replaceEntry(files, manifest, { name, path, digest, write });
+    hold(files, loopId, name, digest);
   });
 }
+
+const MOST_FORMER = 20;
 
 interface Replacement {
   readonly name: string;

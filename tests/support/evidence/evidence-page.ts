@@ -1,5 +1,5 @@
 import { COLUMNS } from './evidence-columns.ts';
-import { type Cell, DAMAGES, fileOf } from './evidence-table.ts';
+import { type Cell, damagesOf, fileOf } from './evidence-table.ts';
 import { RECORDS } from './record-losses.ts';
 
 const BEGIN = `# Evidence outside the project
@@ -15,7 +15,10 @@ makes a loop examine more. *Edited*: one digit differs, or of the counters the i
 up*: a whole file in the same form that says something else. A dash: a loop of this kind has no such file. *As runner*: a run on a plan,
 alone or beside others, is one of a runner, which reads the file; it was not damaged here again. *Continues with the counts of the
 state*: counts only rise, so that the higher ones apply, of the state or of \`counters.json\`; an older copy of one of them takes nothing
-back, and its next count replaces it.
+back, and its next count replaces it. *Changed with its digest*: the manifest was rewritten as well, so that both agree. A runner remembers
+what it has stored, until the user accepts another version, which every report names; in a session and a router no process remembers
+anything. Of a snapshot, and of the scenarios of test-first work, that is not noticed anywhere: hooks and commands of the agent's turn
+write them too. Only in the sandbox can no program of the agent write outside the project.
 `;
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -46,7 +49,7 @@ export function pageOf(cells: readonly Cell[], records: RecordCells): string {
 
 function recordTable(records: RecordCells): string {
   const names = Object.keys(RECORDS);
-  const lines = Object.keys(DAMAGES).map(
+  const lines = damagesOf('record').map(
     (damage) => `| ${[damage, ...names.map((name) => records[name]?.[damage] ?? '')].join(' | ')} |`,
   );
   return `| | ${names.join(' | ')} |\n| --- | ${names.map(() => '---').join(' | ')} |\n${lines.join('\n')}`;
@@ -54,7 +57,7 @@ function recordTable(records: RecordCells): string {
 
 function section(row: string, cells: readonly Cell[]): string {
   const columns = Object.keys(COLUMNS);
-  const lines = Object.keys(DAMAGES).map((damage) => {
+  const lines = damagesOf(row).map((damage) => {
     const outcomes = columns.map((column) => {
       const found = cells.find((cell) => cell.row === row && cell.damage === damage && cell.column === column);
       if (found !== undefined) return told(row, found.outcome);
@@ -76,6 +79,7 @@ export function toldOn(page: string, { row, damage, column }: Cell): string | un
 
 /** Shortens an outcome that names the row's own file. */
 export function told(row: string, outcome: string): string {
+  if (outcome === 'silent') return 'not noticed';
   const [, file, cause = ''] = /^pauses: (\S+) (.+)$/.exec(outcome) ?? [];
   const short = TEXTS[cause];
   if (short === undefined) return outcome;

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, 
 import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { EVIDENCE, EVIDENCE_NAMES } from '../../../src/state/evidence/entries.ts';
+import { EVIDENCE, EVIDENCE_NAMES, LIVE } from '../../../src/state/evidence/entries.ts';
+import { sha256 } from '../../../src/state/hash-contract.ts';
 import { findContract, type LoopFiles, loopFiles, readState } from '../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../src/state/notices.ts';
 import { lastArchived } from '../../../src/state/with-state.ts';
@@ -43,8 +44,13 @@ interface Copies {
   readonly others: Buffer;
 }
 
+type Damage = (path: string, row: string, copies: Copies, files: LoopFiles) => void;
+
+/** Damage of a program that knows the manifest: what only the memory of a runner's process can show. */
+export const CONSISTENT = 'changed with its digest';
+
 /** How a program of the agent damages a file in its turn, just before the claim. */
-export const DAMAGES: Readonly<Record<string, (path: string, row: string, copies: Copies) => void>> = {
+export const DAMAGES: Readonly<Record<string, Damage>> = {
   deleted: (path) => rmSync(path, { recursive: true }),
   emptied: (path) => eachFile(path, (file) => truncateSync(file)),
   torn: (path) => eachFile(path, (file) => truncateSync(file, statSync(file).size >> 1)),
@@ -54,7 +60,20 @@ export const DAMAGES: Readonly<Record<string, (path: string, row: string, copies
   edited: (path, row) =>
     eachFile(path, (file) => writeFileSync(file, edited(readFileSync(file, 'latin1'), row), 'latin1')),
   'made up': (path) => eachFile(path, (file) => writeFileSync(file, madeUp(readFileSync(file, 'latin1')), 'latin1')),
+  [CONSISTENT]: (path, row, _, files) => {
+    // The record says the same, so that nothing but its digest tells.
+    writeFileSync(path, `${readFileSync(path, 'utf8')} `);
+    const manifest = JSON.parse(readFileSync(files.evidence, 'utf8'));
+    manifest.entries[row] = { is: sha256(readFileSync(path)) };
+    writeFileSync(files.evidence, JSON.stringify(manifest));
+  },
 };
+
+/** Returns the damages that a file can suffer: some have no digest in the manifest. */
+export function damagesOf(row: string): string[] {
+  const hasDigest = EVIDENCE_NAMES.some((name) => name === row && !LIVE.has(name));
+  return Object.keys(DAMAGES).filter((damage) => damage !== CONSISTENT || hasDigest);
+}
 
 function eachFile(path: string, change: (file: string) => void): void {
   if (!statSync(path).isDirectory()) change(path);
@@ -133,7 +152,7 @@ export async function outcomeOf(
   let former: Buffer = Buffer.alloc(0);
   const project = await play(
     t,
-    ({ files }) => DAMAGES[damage]?.(pathOf(row, files), row, { former, others: others[row] ?? former }),
+    ({ files }) => DAMAGES[damage]?.(pathOf(row, files), row, { former, others: others[row] ?? former }, files),
     ({ files }) => {
       former = contentOf(pathOf(row, files));
     },

@@ -39,7 +39,7 @@ export function recordLosses(t: TestContext, record: string, damage: string | nu
   const former = readFileSync(path);
   writeBatch(projectDir, env, { ...BATCH, atOnce: 2 });
   writeWorktreeRecord(projectDir, 'one', env, { step: 'ready', base: 'a1', hadBranch: false });
-  if (damage !== null) DAMAGES[damage]?.(path, record, { former, others: former });
+  if (damage !== null) DAMAGES[damage]?.(path, record, { former, others: former }, files);
   const run = findBatch(projectDir, env);
   const said = [run instanceof RalphError ? run.message : null, lossOfRecord(projectDir, 'one', env)?.text ?? null];
   return said.map(
