@@ -179,6 +179,19 @@ test('a session ends after its number of tasks, and the next one continues from 
   assert.deepEqual(subjects(p).length, 3);
 });
 
+test('tasks that an agent ticks or removes in the plan of the main project are done all the same', (t) => {
+  const cheats = `if [ "$id" = 1 ]; then sed -i 's/\\[ \\] \\*\\*Task 2/[x] **Task 2/; /Task 3:/,$d' "$MAIN_DIR/PLAN.md"; fi\n`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }, { id: 3, needs: [1] }]), cheats + MAKES);
+  const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /Task 3 was removed from PLAN\.md before it was done, and put back\./);
+  assert.match(stdout, /Task 2: a box in PLAN\.md was ticked between two tasks\. It was cleared/);
+  assert.deepEqual(
+    subjects(p),
+    [1, 2, 3].map((id) => `feat: Task ${id} - Make ${id}`),
+  );
+});
+
 /** Starts the plan with two agents at once, and returns when both work. */
 async function twoAtWork(p: ReturnType<typeof planProject>) {
   const words = [MAIN, 'run', 'PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];

@@ -140,6 +140,22 @@ longTest('resuming a plan needs no --plan', (t) => {
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
 
+test('a resume names the tasks that were removed or ticked while no runner held the plan', (t) => {
+  const p = planPlace(t, TWO + task(3) + task(4));
+  assert.equal(p.run(null, '--max-tasks', '1').code, 3);
+  const left = read(p, 'PLAN.md').replace(task(2), '').replace('[ ] **Task 3', '[x] **Task 3');
+  writeFileSync(join(p.dir, 'PLAN.md'), left);
+  const { code, stdout } = p.run(null, '--resume', '--max-tasks', '1');
+  assert.equal(code, 0, stdout);
+  const said = 'Since the loop was left, Task 2 was removed from PLAN.md, and the box of Task 3 was ticked.';
+  assert.equal(stdout.split(said).length, 3, `in the run and in its report: ${stdout}`);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 4 - Make 4']);
+
+  const control = planPlace(t, TWO);
+  assert.equal(control.run(null, '--max-tasks', '1').code, 3);
+  assert.doesNotMatch(control.run(null, '--resume').stdout, /Since the loop was left/);
+});
+
 test('starting a plan over its running loop is refused for that, not for its uncommitted files', async (t) => {
   const p = planPlace(t, task(1), `${AGENT}while [ ! -e ../go ]; do sleep 0.1; done\n`);
   const root = join(p.dir, '..');

@@ -108,7 +108,12 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
   async #arrangeNow(): Promise<void> {
     const { projectDir, env } = this.options;
     // The task whose turn it is may be writing plan and branch.
-    if (this.#inTurn === null || !this.#active.has(this.#inTurn)) this.#tasks = await this.#plan.withScopes(env);
+    if (this.#inTurn === null || !this.#active.has(this.#inTurn)) {
+      const atWork = [...this.#active.values()].map(({ id }) => id);
+      // A loop that died in its turn repairs the plan when it is resumed.
+      if (this.#halted === null) for (const text of this.#plan.hold(atWork)) this.options.notice(text);
+      this.#tasks = await this.#plan.withScopes(env);
+    }
     const tasks = this.#tasks;
     if (this.#plan.failure !== null) this.closed = true;
     const { from, maxTasks, done, branch } = this.#record.plan;
@@ -254,15 +259,17 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);
     const { projectDir, env } = this.options;
-    const commit = status === 'done' ? headOf(projectDir, env) : null;
+    const isDone = status === 'done' && proved !== null;
+    const commit = isDone ? headOf(projectDir, env) : null;
     if (commit !== null) this.#commits.set(name, { commit, proved });
-    if (status === 'done') this.#countDone(id);
+    if (isDone) this.#countDone(id);
     if (status === 'blocked') this.closed = true;
     void this.#arrange();
   }
 
   #countDone(id: string): void {
     const { plan } = this.#record;
+    this.#plan.done(id);
     if (plan.done.some((each) => planKey(each) === planKey(id))) return;
     // A task is done once every check has passed on its work.
     const baseline = plan.baseline && allPassed(plan.baseline);

@@ -1,18 +1,46 @@
+import { join } from 'node:path';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
-import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { holdPlan, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
+import { replaceText } from '../plan/commit-journal.ts';
+import { heldTexts } from '../plan/messages.ts';
 import { readPlanText } from './plan-entry.ts';
 
-/** Reader of the plan in the project, which decides what is done. */
+/** The plan in the project, which decides what is done. Between two commits it is held as the loops have left it. */
 export class PlanSource {
   /** First error of a read; null if there was none. */
   failure: unknown = null;
+  /** Text as last held, with the ticks of the tasks that were done since; null before the first read. */
+  #held: string | null = null;
   readonly #projectDir: string;
   readonly #path: string;
 
   constructor(projectDir: string, path: string) {
     this.#projectDir = projectDir;
     this.#path = path;
+  }
+
+  /**
+   * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked: one at work may record
+   * a commit that a killed process made. Returns what the user is told. Not called while a loop writes the plan in its turn.
+   */
+  hold(atWork: readonly string[]): string[] {
+    try {
+      const found = readPlanText(this.#projectDir, this.#path);
+      const known = this.#held ?? found;
+      const held = holdPlan(atWork.reduce(ticked, known), found);
+      this.#held = holdPlan(known, held.text).text;
+      if (held.text !== found) replaceText(join(this.#projectDir, this.#path), held.text);
+      return heldTexts(held, this.#path);
+    } catch (error) {
+      this.failure ??= error;
+      return [];
+    }
+  }
+
+  /** Takes in the tick of a task that its loop has done. */
+  done(id: string): void {
+    this.#held = this.#held && ticked(this.#held, id);
   }
 
   /** Returns the current tasks; none if the plan cannot be read. */
@@ -39,4 +67,9 @@ export class PlanSource {
     }
     return resolved;
   }
+}
+
+function ticked(text: string, id: string): string {
+  const task = readPlan(text).tasks.find((each) => planKey(each.id) === planKey(id));
+  return task === undefined ? text : tickTask(text, task);
 }

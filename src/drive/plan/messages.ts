@@ -1,3 +1,5 @@
+import type { HeldPlan } from '../../task/plan/read-plan.ts';
+
 const MOST_SHOWN = 20;
 
 export const PLAN_TEXTS = {
@@ -24,7 +26,14 @@ export const PLAN_TEXTS = {
   tickedBetween: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: a box in ${path} was ticked between two tasks. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
   goneTasks: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')} ${ids.length === 1 ? 'was removed from' : 'were removed from'} ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
+    `${ids.join(', ')} ${wasOf(ids)} removed from ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
+  changedSince: ({ gone, ticked }: Pick<HeldPlan, 'gone' | 'ticked'>, path: string): string => {
+    const changes = [
+      ...(gone.length === 0 ? [] : [`${gone.join(', ')} ${wasOf(gone)} removed from ${path}`]),
+      ...(ticked.length === 0 ? [] : [`the box of ${ticked.join(', ')} was ticked`]),
+    ];
+    return `Since the loop was left, ${changes.join(', and ')}. A resume takes the plan as it is.`;
+  },
   ownTick: (id: string): string =>
     `The agent ticked the box of ${id}. The box was cleared: the loop ticks it once the task is verified.`,
   gonePlan: (path: string): string =>
@@ -86,6 +95,16 @@ export const PLAN_TEXTS = {
   waitingFrom: (id: string, needs: readonly string[]): string =>
     `--from "${id}": this task depends on ${needs.join(', ')}, which is not done.`,
 } as const;
+
+const wasOf = (ids: readonly string[]): string => (ids.length === 1 ? 'was' : 'were');
+
+/** Returns what the user is told about tasks and boxes that were brought back between two tasks. */
+export function heldTexts({ gone, ticked }: Pick<HeldPlan, 'gone' | 'ticked'>, path: string): string[] {
+  return [
+    ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, path)]),
+    ...(ticked.length === 0 ? [] : [PLAN_TEXTS.tickedBetween(ticked, path)]),
+  ];
+}
 
 /** Messages about tasks of a plan that run side by side. */
 export const PART_TEXTS = {

@@ -6,6 +6,7 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { recordNotice } from '../../state/notices.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { holdPlan, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -15,7 +16,7 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import { replaceText } from './commit-journal.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
-import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
+import { heldTexts, PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { isOfTask, marksOf } from './task-files.ts';
 
@@ -43,20 +44,15 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
-  // The user ticks and removes tasks before a start or resume: later, a program has done it that the agent left running.
-  const asLeft = begins ? found : (planAsLeft(place, committed, before) ?? found);
-  const { text, gone, ticked } = holdPlan(asLeft, found);
-  if (text !== found) replaceText(join(directory, contract.taskPath), text);
+  const { text, messages } = begins
+    ? takenPlan(place, committed, before, found)
+    : keptPlan(place, committed, before, found);
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
     return dispatch({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
   const read = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
-  const messages = [
-    ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, contract.taskPath)]),
-    ...(ticked.length === 0 ? [] : [PLAN_TEXTS.tickedBetween(ticked, contract.taskPath)]),
-  ];
   const effects: readonly Effect[] = [...messages.map((message) => ({ type: 'notify' as const, message })), ...read];
   const { current } = planIn(place);
   // The engine knows about the recovered commit now.
@@ -121,6 +117,32 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     ...(again?.entries !== undefined && { entries: again.entries }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),
   });
+}
+
+/** Plan with which a task is opened, and what the user is told about it. */
+interface OpeningPlan {
+  readonly text: string;
+  readonly messages: readonly string[];
+}
+
+/** Takes the plan of a start or resume as it is: the user may have ticked and removed tasks. A resume names them. */
+function takenPlan(place: PlanPlace, committed: string | null, before: OpenTask | null, found: string): OpeningPlan {
+  const { files, contract, now } = place;
+  const held = holdPlan(planAsLeft(place, committed, before) ?? found, found);
+  // The record of a task that was done last is older than its tick.
+  const ticked = held.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
+  if (held.gone.length + ticked.length === 0) return { text: found, messages: [] };
+  const text = PLAN_TEXTS.changedSince({ ...held, ticked }, contract.taskPath);
+  recordNotice(files, place.state(), { at: now(), kind: 'change', text });
+  return { text: found, messages: [text] };
+}
+
+/** Puts back what a program has ticked or removed between two tasks, such as one that the agent left running. */
+function keptPlan(place: PlanPlace, committed: string | null, before: OpenTask | null, found: string): OpeningPlan {
+  const { files, contract } = place;
+  const held = holdPlan(planAsLeft(place, committed, before) ?? found, found);
+  if (held.text !== found) replaceText(join(files.projectDir, contract.taskPath), held.text);
+  return { text: held.text, messages: heldTexts(held, contract.taskPath) };
 }
 
 /** Returns the plan as the loop left it: after the commit of the last task, or at the last attempt at the one at work. */
