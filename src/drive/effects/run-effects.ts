@@ -10,6 +10,7 @@ import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
+import type { TaskKind } from '../turn/task-kind.ts';
 import type { Dispatched, Driver, Next, Step, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, isStep, pauseForLoss } from '../turn/turn.ts';
 import { protectionNotices } from './end-turn.ts';
@@ -87,9 +88,7 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
   const verified = await abortIfSuperseded(turn, async (ended) => {
-    // Before the checks: what they write themselves is no work.
-    const changed = await changedSinceStart(turn, ended);
-    const found = await kind.verify({ ...turn, signal: ended });
+    const { result: found, changed } = await verifyApart(turn, kind, ended);
     return { ...found, ...factsOfStart(turn, found.results, changed) };
   });
   // The checks ran code that the agent has written.
@@ -112,15 +111,18 @@ async function verify(turn: Turn): Promise<Dispatched> {
   return following(said, dispatch(noted, { type: 'verified', at, ...facts }));
 }
 
-/** Returns whether a file of the project differs from the start; undefined if that is unknown, or nothing rests on it. */
-async function changedSinceStart(
-  { context: { files, env }, loaded }: Turn,
-  signal: AbortSignal,
-): Promise<'yes' | 'no' | undefined> {
-  const contract = loaded.stored?.contract;
-  if (contract?.baseline === undefined) return undefined;
-  const { projectChanged } = await import('../control/project-change.ts');
-  return projectChanged(files, contract, { env, signal, sandbox: contract.sandbox });
+/** Verifies a claim, and says whether the agent had changed the project before; undefined if nothing rests on that. */
+async function verifyApart(turn: Turn, kind: TaskKind, signal: AbortSignal) {
+  const { files, env } = turn.context;
+  const contract = turn.loaded.stored?.contract;
+  const run = () => kind.verify({ ...turn, signal });
+  if (contract?.baseline === undefined) return { result: await run(), changed: undefined };
+  const { apartFromWork } = await import('../prompt/project-change.ts');
+  return apartFromWork(files, contract, { env, signal }, run, ({ results }) => allPassed(results));
+}
+
+function allPassed(results: readonly CheckResult[]): boolean {
+  return results.every(({ outcome }) => outcome === 'ok');
 }
 
 /** Gathers what accepted results are compared with; nothing for a loop whose baseline is unknown. */
@@ -130,7 +132,7 @@ function factsOfStart(
   changed: 'yes' | 'no' | undefined,
 ): Pick<EventOf<'verified'>, 'baseline' | 'changed'> {
   const baseline = loaded.stored?.contract.baseline;
-  if (baseline === undefined || results.some(({ outcome }) => outcome !== 'ok')) return {};
+  if (baseline === undefined || !allPassed(results)) return {};
   return { baseline, ...(changed && { changed }) };
 }
 
@@ -196,7 +198,7 @@ async function look(turn: Turn): Promise<Dispatched> {
   const contract = loaded.stored?.contract;
   const before = state.status === 'waiting' ? state.waiting.seen : null;
   const evidence = await abortIfSuperseded(turn, async (ended) =>
-    contract ? gatherEvidence(contract, files.projectDir, { signal: ended, env, iteration: state.iteration + 1 }) : [],
+    contract ? gatherEvidence(files, contract, { signal: ended, env, iteration: state.iteration + 1 }) : [],
   );
   if (evidence === 'aborted') return handleAbort(turn);
   if (evidence === 'superseded') {

@@ -10,16 +10,25 @@ import { evidenceGuard } from '../control/evidence-guard.ts';
 import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 
-/** Runs the commands of a task folder under the contract's guardrails; masks secrets. Rejects only with the abort's reason. */
+/**
+ * Runs the commands of a task folder under the contract's guardrails; masks secrets. Throws RalphError `evidence-lost`; rejects
+ * with the abort's reason.
+ */
 export async function gatherEvidence(
+  files: LoopFiles,
   contract: Contract,
-  projectDir: string,
   options: Omit<TaskCommandOptions, 'blockingRule'> & EvidenceWatch,
 ): Promise<Evidence[]> {
   options.signal.throwIfAborted();
   if (!contract.task?.commands.length) return [];
   const { runEvidence } = await import('../../task/commands/run-evidence.ts');
-  const found = await runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
+  const run = () => runEvidence(contract, files.projectDir, { ...options, blockingRule: evidenceGuard(contract) });
+  const { checks = [] } = contract.baseline ?? {};
+  // Otherwise the proof rests on a check that failed.
+  const restsOnChange = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+  if (!restsOnChange) return redactRecord({ found: await run() }).found;
+  const { apartFromWork } = await import('./project-change.ts');
+  const found = (await apartFromWork(files, contract, options, run)).result;
   return redactRecord({ found }).found;
 }
 

@@ -35,11 +35,16 @@ export function writeSeen(files: LoopFiles, seen: Seen): void {
   storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
 }
 
-/** Begins a new record with the project as it is now. `items` are those of a checklist. */
-export function beginSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
+/** Begins a new record with the project as it is now. `items` are those of a checklist; `written` stays of a former record. */
+export function beginSeen(
+  files: LoopFiles,
+  contract: Contract,
+  items: readonly Item[],
+  written?: Seen['written'],
+): void {
   const { loopId, taskPath, task } = contract;
   const outputs = outputsNow(files.projectDir, taskPath, task?.requiredOutputs ?? []);
-  const seen = { loopId, items: textsOf(items), findings: [], questions: [], outputs };
+  const seen = { loopId, items: textsOf(items), findings: [], questions: [], outputs, ...(written && { written }) };
   writeSeen(files, withOpenEntries(files, contract, seen));
 }
 
@@ -56,6 +61,12 @@ export function rememberOpenEntries(files: LoopFiles, contract: Contract): void 
   const seen = readSeen(files, contract);
   const now = withOpenEntries(files, contract, seen);
   if (JSON.stringify(now) !== JSON.stringify(seen)) writeSeen(files, now);
+}
+
+/** Remembers files that checks or commands of the loop wrote, with their marks. Called under the lock of the loop's state. */
+export function rememberWritten(files: LoopFiles, contract: Contract, marks: Readonly<Record<string, string>>): void {
+  const seen = readSeen(files, contract);
+  writeSeen(files, { ...seen, written: { ...seen.written, ...marks } });
 }
 
 /** Returns the record with what is owed now. A file that cannot be read settles nothing. */

@@ -19,7 +19,7 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { evidenceGuard } from '../control/evidence-guard.ts';
-import { type StartRecord, storeStartRecord } from '../control/project-change.ts';
+import { type StartRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { storeStartEvidence } from '../prompt/start-evidence.ts';
 import { unprovedScenarios } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';

@@ -183,8 +183,8 @@ export function acceptContract(
     recordNotice(files, state, { at, kind: 'accept', text, details });
     // Under the lock, just before the state that refers to it: a Stop in between would mistake it for a forgery.
     storeProtected(files, next, env);
-    const { hash } = fixContract(files, next);
-    beginSeen(files, next, checklist ?? []);
+    const { hash, contract } = fixContract(files, next);
+    beginSeen(files, next, checklist ?? [], readSeen(files, contract).written);
     const { maxIterations } = next.policy;
     const id = randomUUID();
     return {

@@ -190,7 +190,7 @@ function newEvidence(
   { files, contract, env, signal, watch }: TaskPromptRequest,
   iteration: number,
 ): Promise<Evidence[]> {
-  return gatherEvidence(contract, files.projectDir, { signal, env, iteration, ...watch });
+  return gatherEvidence(files, contract, { signal, env, iteration, ...watch });
 }
 
 /** Returns the output of the commands that ran before the start, and tells it as that of this iteration; null if there is none. */

@@ -11,6 +11,8 @@ export const seen = z.strictObject({
   questions: z.array(z.string()),
   /** Marks of the required outputs that were there before the start, by path. */
   outputs: z.record(z.string(), z.string()),
+  /** Marks of files that the agent had not changed, as checks and commands of the loop left them, by path. */
+  written: z.record(z.string(), z.string()).optional(),
 });
 
 export type Seen = z.infer<typeof seen>;

@@ -128,8 +128,8 @@ function asking(root: string, options: GitOptions) {
     runGit(root, words, { ...options, timeMs: GIT_MS }, settings);
 }
 
-/** Returns the marks of files; an absent or unreadable one counts as such. */
-function marksOf(root: string, paths: readonly string[]): Record<string, string> {
+/** Returns the marks of files, whose paths are relative to `root`; an absent or unreadable one counts as such. */
+export function marksOf(root: string, paths: readonly string[]): Record<string, string> {
   const budget: ReadBudget = { files: LIMITS.entries, bytes: LIMITS.bytes };
   const marks = paths.map((path) => {
     const found = markFile(join(root, path), budget);

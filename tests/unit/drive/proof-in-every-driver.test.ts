@@ -1,7 +1,7 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import type { Project } from '../../support/drive/drive-project.ts';
@@ -107,6 +107,45 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
         assert.deepEqual([anew.verified, anew.proof], [false, 'none'], 'a file of another name each time');
         const control = await run(t, task(check), [writes({ 'work.txt': 'x\n' })]);
         assert.deepEqual([control.verified, control.proof], [true, 'still-green'], 'control');
+      });
+
+      some(`${where}, what commands and the checks of a rejected claim write is no work`, async (t) => {
+        const anew = (name: string): string => `echo x > ${name}-$(date +%s%N).txt`;
+        const job = `---
+commands:
+  - {name: state, run: '${anew('state')}'}
+validation: ['${anew('report')}; if [ -e held.txt ]; then rm held.txt; false; fi']
+open_questions: optional
+completion_promise: ALL DONE
+max_iterations: 4
+---
+{{ commands.state }}
+`;
+        // The first claim is rejected, by something that is gone afterwards.
+        const inFolder = (work: (project: Project) => void): AgentTurn[] => [
+          () => 'Looked around.',
+          ({ directory }) => {
+            writeFileSync(join(directory, 'held.txt'), 'x');
+            return '<promise>ALL DONE</promise>';
+          },
+          (project) => {
+            work(project);
+            return '<promise>ALL DONE</promise>';
+          },
+        ];
+        const folder = { ...task(''), path: 'job', files: { 'kept.txt': 'kept\n', 'job/RALPH.md': job } };
+        const { verified, proof, turns } = await run(
+          t,
+          folder,
+          inFolder(() => undefined),
+        );
+        assert.deepEqual([turns, verified, proof], [3, false, 'none']);
+        const changes = ({ directory }: Project): void => {
+          const written = readdirSync(directory).findLast((name) => name.startsWith('state-')) ?? '';
+          appendFileSync(join(directory, written), 'the agent\n');
+        };
+        const control = await run(t, folder, inFolder(changes));
+        assert.deepEqual([control.turns, control.proof], [3, 'still-green'], 'control: the agent changes such a file');
       });
 
       some(`${where}, work that was taken back is no work`, async (t) => {

@@ -1,0 +1,82 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { EvidenceOf } from '../../state/evidence/entries.ts';
+import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson, lossIn } from '../../state/evidence/lost.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import type { GitOptions } from '../../task/git/run-git.ts';
+import { loopsFiles } from '../../task/progress/loops-files.ts';
+import { isSameMark } from '../../task/progress/marks.ts';
+import { type Changes, changesSinceStart, marksOf, type StartFiles } from '../../task/progress/start-files.ts';
+import { readSeen, rememberWritten } from './seen-record.ts';
+
+/** Record by which a claim is judged: what the project looked like after the baseline. */
+export interface StartRecord {
+  readonly files: StartFiles;
+  /** Files that the checks wrote before the start: a change of one is no work. */
+  readonly written: readonly string[];
+}
+
+/** Stores the record of a loop, before its contract; null: the loop has none. */
+export function storeStartRecord(files: LoopFiles, loopId: string, record: StartRecord | null): void {
+  if (record !== null) {
+    storeEvidence(files, loopId, 'startFiles', JSON.stringify(record));
+    return;
+  }
+  forgetEvidence(files, loopId, 'startFiles');
+  removeIfThere(files.startFiles);
+}
+
+/** Forgets a lost record of a loop that is resumed, which takes the present state as a new start: what changed is unknown. */
+export function dropLostRecord(files: LoopFiles, contract: EvidenceOf): void {
+  if (contract.evidence?.['startFiles'] === undefined) return;
+  try {
+    readEvidence(files, contract, 'startFiles');
+  } catch (error) {
+    lossIn(error);
+    storeStartRecord(files, contract.loopId, null);
+  }
+}
+
+/**
+ * Runs checks or commands of a loop, and returns besides their result whether the agent had changed a file of the project by
+ * then; undefined if that is unknown. The files that they change are remembered, unless the loop is over (`isOver`): with that
+ * content they never count as the agent's work. Throws RalphError `evidence-lost`; rejects with the abort's reason.
+ */
+export async function apartFromWork<T>(
+  files: LoopFiles,
+  contract: Contract,
+  options: Pick<GitOptions, 'env' | 'signal'>,
+  run: () => Promise<T>,
+  isOver: (result: T) => boolean = () => false,
+): Promise<{ readonly result: T; readonly changed: 'yes' | 'no' | undefined }> {
+  const git = { ...options, sandbox: contract.sandbox };
+  const before = await workSinceStart(files, contract, git);
+  const result = await run();
+  if (before === null) return { result, changed: undefined };
+  const after = isOver(result) ? null : await workSinceStart(files, contract, git);
+  const written = (after?.files ?? []).filter((path) => !before.files.includes(path));
+  if (written.length > 0) {
+    const marks = marksOf(files.projectDir, written);
+    withState(files, LOCK_WAIT, () => ({ next: 'keep', result: rememberWritten(files, contract, marks) }));
+  }
+  const unchanged = before.known ? 'no' : undefined;
+  return { result, changed: before.files.length > 0 ? 'yes' : unchanged };
+}
+
+/** Returns the files that the agent has changed since the start; null if the loop has no record of it. */
+async function workSinceStart(files: LoopFiles, contract: Contract, options: GitOptions): Promise<Changes | null> {
+  const bytes = contract.evidence?.['startFiles'] === undefined ? null : readEvidence(files, contract, 'startFiles');
+  if (bytes === null) return null;
+  const { files: start, written } = evidenceJson(files.startFiles, bytes) as unknown as StartRecord;
+  const changes = await changesSinceStart(files.projectDir, start, options);
+  const isOwn = loopsFiles(contract);
+  const found = changes.files.filter((path) => !isOwn(path) && !written.includes(path));
+  const { written: later = {} } = readSeen(files, contract);
+  const now = marksOf(
+    files.projectDir,
+    found.filter((path) => Object.hasOwn(later, path)),
+  );
+  return { ...changes, files: found.filter((path) => !isSameMark(later[path] ?? '', now[path] ?? '-')) };
+}
