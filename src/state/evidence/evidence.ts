@@ -3,7 +3,7 @@ import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
-import { hold, isAsHeld } from './held-digests.ts';
+import { hold, isAsHeld, proveNotices } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import {
   type Digests,
@@ -136,16 +136,18 @@ export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
   if (contract.evidence === undefined) return;
   const listed = ['contract', ...Object.keys(contract.evidence)];
   for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
+  proveNotices(files, contract.loopId);
 }
 
 /** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing or empty. Reads none of them. */
-export function requireEvidence(files: LoopFiles, { evidence }: EvidenceOf): void {
+export function requireEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf): void {
   if (evidence === undefined) return;
   const listed = EVIDENCE_NAMES.filter((name) => name === 'contract' || Object.hasOwn(evidence, name));
   for (const path of [files.evidence, ...listed.map((name) => EVIDENCE[name](files))]) {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined || stat.size === 0) throw evidenceLost(path, stat === undefined ? 'missing' : 'empty');
   }
+  proveNotices(files, loopId);
 }
 
 /** Returns whether an entry of a loop can be believed; true as well if the contract has none. */

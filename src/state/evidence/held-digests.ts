@@ -2,6 +2,7 @@ import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { noticesOf } from '../notices.ts';
 import type { EvidenceName } from './entries.ts';
+import { evidenceLost } from './lost.ts';
 import { readManifest } from './manifest.ts';
 
 /**
@@ -16,13 +17,19 @@ interface HeldDigest {
   readonly accepted: number;
 }
 
-/** Digests of the loops that this process drives, by the path of their manifest. */
-const memories = new Map<string, Map<string, HeldDigest>>();
+interface Memory {
+  readonly digests: Map<string, HeldDigest>;
+  /** What reports have to say, as last read. */
+  notices: readonly string[];
+}
+
+/** Memories of the loops that this process drives, by the path of their manifest. */
+const memories = new Map<string, Memory>();
 
 /** Remembers the entries of a loop that this process begins to drive. Returns a function that forgets them. */
 export function holdEvidence(files: LoopFiles, loopId: string): () => void {
   const { entries } = readManifest(files, loopId);
-  memories.set(files.evidence, new Map());
+  memories.set(files.evidence, { digests: new Map(), notices: [] });
   for (const [name, { is }] of Object.entries(entries)) hold(files, loopId, name, is);
   return () => void memories.delete(files.evidence);
 }
@@ -30,7 +37,8 @@ export function holdEvidence(files: LoopFiles, loopId: string): () => void {
 /** Remembers what this process stores, if it drives the loop. */
 export function hold(files: LoopFiles, loopId: string, name: string, is: string): void {
   const memory = memories.get(files.evidence);
-  if (memory && HELD.some((held) => held === name)) memory.set(name, { is, accepted: acceptedOf(files, loopId) });
+  if (memory && HELD.some((held) => held === name))
+    memory.digests.set(name, { is, accepted: acceptedOf(files, loopId) });
 }
 
 /**
@@ -38,7 +46,7 @@ export function hold(files: LoopFiles, loopId: string, name: string, is: string)
  * in a process that does not drive the loop.
  */
 export function isAsHeld(files: LoopFiles, loopId: string, name: string, bytes: Buffer): boolean {
-  const held = memories.get(files.evidence)?.get(name);
+  const held = memories.get(files.evidence)?.digests.get(name);
   const is = held && sha256(bytes);
   if (is === undefined || held?.is === is) return true;
   if (acceptedOf(files, loopId) === held?.accepted) return false;
@@ -48,4 +56,17 @@ export function isAsHeld(files: LoopFiles, loopId: string, name: string, bytes: 
 
 function acceptedOf(files: LoopFiles, loopId: string): number {
   return noticesOf(files, loopId).filter(({ kind }) => kind === 'accept').length;
+}
+
+/** Number of notices that are compared: the oldest are dropped once the file has its full size. */
+const MOST_NOTICES = 100;
+
+/** Throws `evidence-lost` if notices are gone that this process has seen: reports would no longer name what they say. */
+export function proveNotices(files: LoopFiles, loopId: string): void {
+  const memory = memories.get(files.evidence);
+  if (memory === undefined) return;
+  const now = noticesOf(files, loopId).map((notice) => JSON.stringify(notice));
+  const there = new Set(now);
+  if (!memory.notices.every((notice) => there.has(notice))) throw evidenceLost(files.notices, 'edited');
+  memory.notices = now.slice(-MOST_NOTICES);
 }

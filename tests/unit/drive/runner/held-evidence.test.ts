@@ -1,6 +1,6 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
@@ -20,14 +20,16 @@ const task = (terms: string) => ({
   files: { [PROMPT]: `---\nmax_iterations: 3\n${terms}\n---\nWork.\n`, 'p.txt': 'as it was\n', DONE: 'yes\n' },
 });
 
-/** Plays a loop whose agent's own program acts in its first turn, in which it claims, and returns how it ended. */
-async function played(t: TestContext, terms: string, program: (project: Project) => void, claim = CLAIM) {
+type Program = (project: Project) => void;
+
+/** Plays a loop whose agent's own program acts in its first turns, in which it claims, and returns how it ended. */
+async function played(t: TestContext, terms: string, program: Program | Program[], claim = CLAIM) {
   const project = taskProject(t, task(terms));
   let turn = 0;
   const take = (): string => {
     turn += 1;
     put(join(project.directory, 'work.txt'), 'work\n');
-    if (turn === 1) program(project);
+    [program].flat()[turn - 1]?.(project);
     return `Turn ${turn}.\n\n${claim}`;
   };
   await DRIVES.runner(project, task(terms), take, []);
@@ -79,6 +81,16 @@ test('a runner believes a record that the user has accepted while it runs', asyn
     acceptContract(files, env, AT, changedContract(files, env), PERSON);
   });
   assert.deepEqual([as, ...said], ['complete', 'unchanged file p.txt: changed.']);
+});
+
+test('a runner notices that what its reports have to name was removed', async (t) => {
+  const first = ({ directory, files, env }: Project): void => {
+    put(join(directory, 'p.txt'), 'by the user\n');
+    acceptContract(files, env, AT, changedContract(files, env), PERSON);
+  };
+  const found = await played(t, UNCHANGED, [first, ({ files }) => rmSync(files.notices)], 'Not done yet.');
+  const lost = 'Evidence of this loop is lost: notices.jsonl was changed by another program.';
+  assert.deepEqual(found, { as: 'paused', iteration: 2, said: [lost] });
 });
 
 /** Rewrites the contract, with every digest of it. */
