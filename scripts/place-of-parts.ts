@@ -11,7 +11,7 @@ export const SCRIPTS = ['main', 'statusline'];
 const RULES = ['src/guard/files/evaluate-files.ts', 'src/guard/scope/evaluate-scope.ts'];
 const SHELL = 'src/guard/evaluate-shell-command.ts';
 /** Module for a start by hand, the only use of zod and yaml in a hook. */
-const START = 'src/drive/start/start-loop.ts';
+const START = 'src/drive/start/start-by-hand.ts';
 /** Commands with the page and the server, which nothing else loads. */
 const WEB = ['src/cli/web/serve.ts', 'src/cli/web/write-report.ts'];
 /** Every command of the fleet. */

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
+import type { Question } from '../drive/start/approve.ts';
 import { LAUNCH_TEXTS, withPrefix } from '../drive/turn/messages.ts';
 import { MODES } from '../engine/schema/constants.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
@@ -31,18 +32,6 @@ export async function ask(question: string): Promise<string | null> {
 
 const [INPUT, OUTPUT] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\\CONOUT$'] : ['/dev/tty', '/dev/tty'];
 const LONGEST_ANSWER = 1_000;
-
-interface Question {
-  /** Command as the user types it, for refusals. */
-  readonly command: string;
-  /** Message for a missing terminal; default: a sentence that names the command. */
-  readonly refusal?: Message;
-  /** Message for any answer but yes. */
-  readonly declined: Message | string;
-  readonly heading: string;
-  readonly lines: readonly string[];
-  readonly question: string;
-}
 
 /**
  * Shows the lines at the controlling terminal and reads the word `yes` from it, regardless of options, variables and standard

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/agreed-settings.ts';
-import { type ConsentTerms, consentDigest } from '../drive/start/consent-terms.ts';
-import { portableTerms } from '../drive/start/portable-terms.ts';
-import { type PreparedContract, prepareContract } from '../drive/start/prepare-contract.ts';
-import type { ContractRequest } from '../drive/start/read-settings.ts';
+import { prepareContract } from '../drive/start/prepare-contract.ts';
+import type { ContractRequest, PreparedContract } from '../drive/start/stages.ts';
+import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/terms/agreed-settings.ts';
+import { type ConsentTerms, consentDigest } from '../drive/start/terms/consent-terms.ts';
+import { portableTerms } from '../drive/start/terms/portable-terms.ts';
 import type { Policy, Sandbox } from '../engine/schema/contract.ts';
 import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
@@ -43,8 +43,8 @@ export interface FleetTerms {
 
 /** Reads the task and returns its terms, identical on every machine. Throws RalphError with every problem. */
 export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string): FleetTerms {
-  const fixed = { consented: true, headless: true, launched: true, clientVersion: null, mode: 'runner' } as const;
-  const request: ContractRequest = { ...task, env, at, bundleDir: null, ...fixed };
+  const fixed = { consented: true, headless: true, launched: true, mode: 'runner' } as const;
+  const request: ContractRequest = { ...task, env, at, ...fixed };
   const found = prepareContract(request);
   const prepared = { ...found, terms: { ...found.terms, pins: readPins(found.terms) } };
   const terms = portableTerms(prepared);

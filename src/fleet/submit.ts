@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { RiskySetting } from '../drive/start/agreed-settings.ts';
 import { fitName } from '../drive/start/find-task.ts';
+import type { RiskySetting } from '../drive/start/terms/agreed-settings.ts';
 import { realPathOf } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { readHead } from '../task/plan/task-lines.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { acceptContract, changedContract } from '../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../src/drive/start/live/accept-contract.ts';
 import { readContract } from '../../src/state/loop-files.ts';
 import { aStop, PERSON, type Project, put } from '../support/drive/drive-project.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';

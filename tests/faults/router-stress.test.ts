@@ -9,6 +9,7 @@ import { startRouter } from '../../src/drive/router/start.ts';
 import { readLines } from '../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { listArchive } from '../../src/state/with-state.ts';
+import { approvedOf, type Ready } from '../support/drive/start-now.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { iterationsIn as recordsIn } from '../support/journal.ts';
 
@@ -40,11 +41,11 @@ function aLoop(name: string): { files: LoopFiles; env: NodeJS.ProcessEnv } {
     `---\nmax_iterations: ${ITERATIONS}\n${breaker}\n---\n\nWork.\n`,
   );
   const files = loopFiles(projectDir, null, env);
-  startRouter(files, {
+  const ready: Ready = {
     ...{ projectDir, name: null, task: null, flags: {}, env, at: new Date().toISOString(), existing: 'refuse' },
-    ...{ mode: 'router', consented: true, headless: false, launched: false, clientVersion: null, bundleDir: null },
-    baseline: null,
-  });
+    ...{ mode: 'router', consented: true },
+  };
+  startRouter(approvedOf(ready));
   return { files, env };
 }
 

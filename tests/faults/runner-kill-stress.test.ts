@@ -98,7 +98,7 @@ test('Control: two runners at once, without lease and epoch, miscount what their
   const unfenced = await bundleVariant(join(directory, 'unfenced'), [
     { file: 'drive/runner/run-loop.ts', from: 'takeLease(files,', to: 'freeForAll(files,' },
     { file: 'drive/runner/run-loop.ts', from: /^/, to: FREE_FOR_ALL },
-    { file: 'drive/start/existing-loop.ts', from: 'if (clientAlive(state))', to: 'if (false)' },
+    { file: 'drive/start/resume/existing-loop.ts', from: 'if (clientAlive(state))', to: 'if (false)' },
     { file: 'state/with-state.ts', from: 'writer.epoch >= current.epoch', to: 'true' },
   ]);
   const root = join(directory, 'control');

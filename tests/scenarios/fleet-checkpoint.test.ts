@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { consentDigest, consentTerms } from '../../src/drive/start/consent-terms.ts';
+import { consentDigest, consentTerms } from '../../src/drive/start/terms/consent-terms.ts';
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
 import { relocateContract } from '../../src/fleet/git/loop-state.ts';
 import type { Workspace } from '../../src/fleet/git/workspace.ts';

@@ -1,4 +1,4 @@
-import { rememberAgreed, riskySetting } from '../../src/drive/start/agreed-settings.ts';
+import { rememberAgreed, riskySetting } from '../../src/drive/start/terms/agreed-settings.ts';
 
 /** Remembers that the user of `env` agreed to these settings of a task file of the project, as at a terminal. */
 export function agreeTo(projectDir: string, env: NodeJS.ProcessEnv, settings: Readonly<Record<string, unknown>>): void {

@@ -151,7 +151,7 @@ function bundleProblems(): string[] {
     // A set visits what is added to it meanwhile.
     for (const file of found) {
       for (const { path, kind } of inputs[file]?.imports ?? []) {
-        if (lazily ? path !== 'src/drive/start/start-loop.ts' : kind !== 'dynamic-import') found.add(path);
+        if (lazily ? path !== 'src/drive/start/start-by-hand.ts' : kind !== 'dynamic-import') found.add(path);
       }
     }
     return [...found];

@@ -1,4 +1,4 @@
-import { acceptContract, changedContract } from '../../drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../drive/start/live/accept-contract.ts';
 import { readState } from '../../state/loop-files.ts';
 import { askInPerson } from '../ask.ts';
 import { chosenLoop, noLoop } from '../choose-loop.ts';

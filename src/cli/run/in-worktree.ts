@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { unagreedSettings } from '../../drive/start/agreed-settings.ts';
-import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
-import type { StartRequest } from '../../drive/start/read-settings.ts';
+import { approveSettings } from '../../drive/start/approve.ts';
+import { prepareStart } from '../../drive/start/prepare-contract.ts';
+import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
+import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { makeWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
@@ -12,9 +13,9 @@ import { safePath } from '../../install/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
-import { approveSettings } from '../start/approve.ts';
-import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
+import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget } from '../start/start-request.ts';
 
 /**
  * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns it, null for a loop that works in the project
@@ -24,11 +25,12 @@ export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
   if (values['worktree'] !== true && resumed === null) return { context, worktree: null };
-  const request = requestOf(context, resumed);
+  const target = resumed === null ? startTarget({ ...context, values: { ...values, resume: false } }) : null;
+  const request = requestOf(context, target, resumed);
   const { projectDir, taskPath } = request;
   safePath(projectDir, WORKTREES);
   // Problems of the task are reported before anything is created.
-  const prepared = request.existing === 'resume' ? null : prepareSetUp(context, taskPath);
+  const prepared = target === null || request.existing === 'resume' ? null : prepareSetUp(context, target);
   const { place, needsSetUp, notices } = makeWorktree(request);
   const tell = (message: string): void => context.err(withPrefix(message));
   for (const notice of notices) tell(notice);
@@ -51,31 +53,32 @@ function worktreeToResume({ values, projectDir, files, env }: CommandContext): s
   return values['worktree'] === true || elsewhere ? files.name : null;
 }
 
-function requestOf(context: CommandContext, resumed: string | null): WorktreeRequest {
-  const { values, projectDir, env } = context;
-  if (resumed !== null) return { projectDir, name: resumed, taskPath: null, existing: 'resume', env };
-  const { files, task } = startTarget({ ...context, values: { ...values, resume: false } });
-  if (files.name === null) throw new RalphError('usage', WORKTREE_TEXTS.needsName);
-  const existing = existingLoopPolicy(values);
-  return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
+function requestOf(
+  { values, projectDir, env }: CommandContext,
+  target: StartTarget | null,
+  resumed: string | null,
+): WorktreeRequest {
+  const name = target === null ? resumed : target.files.name;
+  if (name === null) throw new RalphError('usage', WORKTREE_TEXTS.needsName);
+  if (target === null) return { projectDir, name, taskPath: null, existing: 'resume', env };
+  return { projectDir, name, taskPath: target.task ?? DEFAULT_TASK, existing: existingLoopPolicy(values), env };
 }
 
-/** Prepares the contract of a task in its worktree. Throws RalphError for a task that cannot be started. */
-function prepareSetUp(context: CommandContext, task: string | null): PreparedContract {
-  const request = setUpRequest(context, task, context.values['plan'] === true ? { from: null } : null);
-  const prepared = prepareContract(request);
-  approveSettings(context.files, request, unagreedSettings(request, prepared.resolved));
+/** Prepares the start of a task before its worktree exists. Throws RalphError for a task that cannot be started. */
+function prepareSetUp(context: CommandContext, target: StartTarget): Prepared {
+  const plan = context.values['plan'] === true ? { from: null } : null;
+  const prepared = prepareStart(setUpRequest(context, target, plan));
+  approveSettings(prepared, unagreedSettings(prepared.request, prepared.resolved), { agree: askInPerson });
   return prepared;
 }
 
 /** Returns the facts about a start that are known before its worktree exists. */
 export function setUpRequest(
   context: CommandContext,
-  task: string | null,
+  target: StartTarget,
   plan: NonNullable<StartRequest['plan']> | null,
 ): StartRequest {
-  const own = { plan, mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
-  return startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
+  return startRequest(context, target, { ...RUNNER, plan, clientVersion: null, clientArgs: context.rest });
 }
 
 /** Returns the same command in the worktree, with the task there. */

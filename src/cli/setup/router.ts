@@ -1,14 +1,8 @@
-import { readEnd } from '../../claude/hook-io/stdio.ts';
 import { hostSession } from '../../claude/host-session.ts';
-import { readEndedSubagent } from '../../claude/transcript/subagent.ts';
 import { routerCall } from '../../drive/router/call.ts';
 import { holdOf } from '../../drive/router/holder.ts';
-import { GIVE_TEXT } from '../../drive/router/messages.ts';
-import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
 import { assignedSpawn, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
-import { isDriven, startRouter } from '../../drive/router/start.ts';
-import { needsConsent, over } from '../../drive/router/status-answers.ts';
-import { withBaseline } from '../../drive/start/baseline.ts';
+import { over } from '../../drive/router/status-answers.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -21,12 +15,11 @@ import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../runner-lines.ts';
-import { printWarnings, withStartPoint } from '../start/approve.ts';
-import { LEFT, runFirstChecks } from '../start/first-checks.ts';
+import { LEFT } from '../start/first-checks.ts';
+import { withInput } from '../start/skill-input.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
-import { planToStart } from '../start/start-plan.ts';
-import { startRequest, startTarget, withInput } from '../start/start-request.ts';
-import { agreedStart } from '../start/try-commits.ts';
+import { reportOf } from './router-report.ts';
+import { startRouterLoop } from './router-start.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 export const ROUTER_COMMAND: Command = {
@@ -59,7 +52,7 @@ export const ROUTER_COMMAND: Command = {
       return 0;
     }
     const report = action === 'report' ? await reportOf(context) : null;
-    const loop = action === 'start' ? await start(context) : files;
+    const loop = action === 'start' ? await startRouterLoop(context) : files;
     if (loop === null) return LEFT;
     // A loop that the user starts belongs to the first session that calls `next`.
     if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
@@ -76,32 +69,6 @@ function actionOf({ positionals }: CommandContext) {
   if (action !== undefined && more.length === 0) return action;
   const said = positionals.length === 0 ? 'the action is missing.' : `"${positionals.join(' ')}" is not an action.`;
   throw new RalphError('usage', advise(said, 'Usage', `router ${ACTIONS.join(' | ')}`));
-}
-
-/** Returns the files of the started loop, or of the one that this session already drives; null if a signal ended the start. */
-async function start(context: CommandContext): Promise<LoopFiles | null> {
-  const target = startTarget(context, 'router start');
-  const { files, task } = target;
-  const consented = !isAgent(context.env);
-  const own = { mode: 'router', consented, headless: false, launched: false, clientVersion: null } as const;
-  const request = startRequest(context, target, own);
-  // A repeated start skips the check of the plan, because files of the current task are not committed.
-  const { plan, from } = context.values;
-  const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
-  if (isDriven(files, { ...request, plan: requested })) return files;
-  const planned = await agreedStart(context, files, {
-    ...request,
-    plan: await planToStart(context, files, task, false),
-  });
-  const ready = await runFirstChecks(context, (options) =>
-    withBaseline(planned, { ...options, mayRun: (contract) => consented || !needsConsent(files, contract) }),
-  );
-  if (ready === null) return null;
-  const noted = await withStartPoint(context, ready, false);
-  const started = startRouter(files, noted);
-  if (started === null) return files;
-  printWarnings(context, started);
-  return files;
 }
 
 function ready({ out }: CommandContext, { name }: LoopFiles): number {
@@ -131,46 +98,6 @@ function sitUntil(wait: unknown): number {
   const milliseconds = parseDuration(wait);
   if (milliseconds !== null) return Date.now() + milliseconds;
   throw new RalphError('usage', `--wait ${wait}: use a duration such as 90s or 10m.`);
-}
-
-async function reportOf({ values, env }: CommandContext): Promise<Report> {
-  const { spawn, agent, file, error } = values;
-  const number = spawn === undefined ? null : Number(spawn);
-  if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
-    throw new RalphError('usage', `--spawn ${String(spawn)}: use the number from the answer.`);
-  }
-  if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
-    throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
-  }
-  const none = { spawn: number, agent: null, usage: null, error: null };
-  if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
-  if (typeof agent === 'string') return { ...none, agent, ...(await workOf(agent, env)) };
-  return { ...none, text: plainReport(messageIn(typeof file === 'string' && file !== '-' ? file : null)) };
-}
-
-async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage'>> {
-  const work = await readEndedSubagent(id, env);
-  const instead = `Pass its final message instead: ${GIVE_TEXT}`;
-  if (work === null)
-    throw new RalphError('usage', `the client has no record of a subagent ${id} in this session. ${instead}`);
-  if (!work.finished)
-    throw new RalphError(
-      'usage',
-      `subagent ${id} is still working, according to the client's record. Report when it has ended; if it was stopped: --error "WHY".`,
-    );
-  return { text: work.text, usage: work.usage };
-}
-
-function messageIn(file: string | null): Buffer {
-  if (file === null && process.stdin.isTTY) {
-    const text = 'pass the final message of the subagent: --agent ID, --file PATH, or on standard input.';
-    throw new RalphError('usage', text);
-  }
-  try {
-    return readEnd(file, REPORT_LIMIT);
-  } catch (error) {
-    throw new RalphError('usage', `the message cannot be read: ${(error as Error).message}`, error);
-  }
 }
 
 /** Returns the named loop, else this session's or the only live router loop, else the default one. */

@@ -1,4 +1,5 @@
-import type { BaselineOptions, StartBaseline } from '../../drive/start/baseline.ts';
+import type { BaselineOptions } from '../../drive/start/baseline.ts';
+import type { StartBaseline } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import { onSignals } from '../../state/process/signals.ts';
@@ -13,11 +14,11 @@ const LONG_MS = 2_000;
 export const LEFT = 130;
 
 /** Runs the checks before a start and prints their results. Returns null, with nothing left, if a signal ended them. */
-export async function runFirstChecks<T extends { readonly baseline: StartBaseline | null }>(
-  context: Pick<CommandContext, 'env' | 'now' | 'err'>,
-  work: (options: BaselineOptions) => Promise<T>,
-): Promise<T | null> {
-  const done = await watchChecks(context, work);
+export async function runFirstChecks(
+  context: Pick<CommandContext, 'env' | 'err'>,
+  work: (options: BaselineOptions) => Promise<StartBaseline | null>,
+): Promise<{ readonly baseline: StartBaseline | null } | null> {
+  const done = await watchChecks(context, async (options) => ({ baseline: await work(options) }));
   if (done === null) context.err(withPrefix(START_TEXTS.baselineLeft));
   else if (done.baseline !== null) {
     const { checks } = done.baseline.baseline;
@@ -30,7 +31,7 @@ export async function runFirstChecks<T extends { readonly baseline: StartBaselin
 
 /** Runs work with checks, and names the current one at a terminal if that takes long. Returns null if a signal ended it. */
 export async function watchChecks<T>(
-  { env, now, err }: Pick<CommandContext, 'env' | 'now' | 'err'>,
+  { env, err }: Pick<CommandContext, 'env' | 'err'>,
   work: (options: BaselineOptions) => Promise<T>,
 ): Promise<T | null> {
   const left = new AbortController();
@@ -44,7 +45,7 @@ export async function watchChecks<T>(
     const onCheck = (name: string): void => {
       current = name;
     };
-    return await work({ env, now, signal: left.signal, onCheck });
+    return await work({ env, signal: left.signal, onCheck });
   } catch (error) {
     if (left.signal.aborted) return null;
     throw error;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { guardRules } from '../../drive/hook/guard-context.ts';
 import { tddCommand } from '../../drive/prompt/extra-sections.ts';
-import { checkCommands } from '../../drive/start/allowed-tools.ts';
-import type { StartedLoop } from '../../drive/start/start-loop.ts';
+import { checkCommands } from '../../drive/start/launch/allowed-tools.ts';
+import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { AgentSettings } from '../../install/settings/session-settings.ts';
 import { clientSandbox } from '../../sandbox/client-settings.ts';
 import { gitExcludes } from '../../sandbox/git-excludes.ts';

@@ -1,15 +1,12 @@
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
-import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/start/plan-start.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { hideRuntimeDir, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
+import { hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
-import { isAgent } from '../refuse-agent.ts';
-import { existingLoopPolicy } from './start-request.ts';
 
 /** Checks a start with --plan, and runs nothing of the repository; null for any other task. `mayAsk`: a new branch may be offered. */
 export async function planToStart(
@@ -45,13 +42,6 @@ export async function planToStart(
   // The loop's own state would leave the tree unclean after each task.
   hideRuntimeDir(files);
   return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
-}
-
-/** Throws RalphError for a plan with a running loop, before any problem of the loop's files is reported. */
-export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles): void {
-  if (values['plan'] !== true) return;
-  const request = { existing: existingLoopPolicy(values), consented: !isAgent(env) };
-  checkExistingLoop(readState(files.state), request);
 }
 
 /** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */

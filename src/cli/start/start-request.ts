@@ -1,31 +1,33 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
-import { CLIENT_KEYS, type StartRequest } from '../../drive/start/read-settings.ts';
+import { CLIENT_KEYS } from '../../drive/start/read-settings.ts';
+import { checkExistingLoop } from '../../drive/start/resume/existing-loop.ts';
+import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { bundleDir } from '../../install/places.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
-import { findEndedContract, type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
+import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
-import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.ts';
-import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
-import { printable } from '../../term/format.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
-import { loopAwaitingConsent, loopToResume, pathNamed, readTaskText } from '../choose-loop.ts';
+import { loopAwaitingConsent, loopToResume, pathNamed } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
+import { planToStart } from './start-plan.ts';
 
-type StartTarget = ReturnType<typeof startTarget>;
+export type StartTarget = ReturnType<typeof startTarget>;
 
 /** Parts of the request that `start`, `run` and `router start` set differently. */
 type OwnTerms = Pick<
   StartRequest,
   'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed'
 >;
+
+/** What a loop that a runner drives starts with. */
+export const RUNNER = { mode: 'runner', headless: true, launched: true, consented: true } as const;
 
 /** Value that `resume` gives after a person at its terminal has agreed; no option of a command line. */
 export const NEW_START = 'new start';
@@ -47,6 +49,21 @@ export function startRequest(context: CommandContext, target: StartTarget, own: 
     bundleDir: bundleDir(),
     ...own,
   };
+}
+
+/**
+ * Builds the request, with the plan that it names. `mayAsk`: a branch and checks may be offered for it. Throws RalphError with
+ * its problems, `refused` before any of them if the start must not touch the existing loop.
+ */
+export async function requestStart(
+  context: CommandContext,
+  target: StartTarget,
+  own: Omit<OwnTerms, 'plan'>,
+  mayAsk: boolean,
+): Promise<StartRequest> {
+  const request = startRequest(context, target, own);
+  checkExistingLoop(readState(target.files.state), request);
+  return { ...request, plan: await planToStart(context, target.files, target.task, mayAsk) };
 }
 
 export function existingLoopPolicy(values: CommandContext['values']): StartRequest['existing'] {
@@ -174,51 +191,4 @@ function tddTask(projectDir: string): string {
     writeAtomically(path, bundledText('templates/TDD.md'), modeOf(path));
   }
   return TDD_TASK;
-}
-
-/** Fills in missing options from the file of `--input`. Throws `usage` with all problems. */
-export function withInput(context: CommandContext): CommandContext {
-  const { values, projectDir, env } = context;
-  const path = values['input'];
-  if (typeof path !== 'string') return context;
-  const text = path === '-' ? readFileSync(0, 'utf8') : readTaskText(resolve(path), path);
-  const evaluated = evaluateJson(text, `input ${path}`, checkInput);
-  if (evaluated.code !== 0) throw new RalphError('usage', printable(evaluated.lines.join('\n')));
-  const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;
-  const unknown = unknownKeys(input);
-  if (unknown.length > 0) context.err(`ralph-loop: ignored keys of ${path}: ${printable(unknown.join(', '))}.`);
-  const { loop } = input;
-  const named = values['loop'] === undefined && loop !== undefined;
-  return {
-    ...context,
-    ...(named && { files: loopFiles(projectDir, loop, env) }),
-    values: {
-      ...optionsOf(input, values['path'] !== undefined),
-      ...values,
-      set: [...settingsOf(input), ...valuesOf(context, 'set')],
-      arg: argsOf(input, valuesOf(context, 'arg')),
-    },
-  };
-}
-
-function optionsOf(input: SkillInput, hasPath: boolean): CommandContext['values'] {
-  const { maxIterations, task, loop, tdd, plan, from, maxTasks } = input;
-  const numbers = { 'max-iterations': maxIterations?.toString(), 'max-tasks': maxTasks?.toString() };
-  const values = { ...numbers, loop, tdd, plan, from, ...(!hasPath && { task }) };
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}
-
-/** Returns settings in the form of `--set`; those of the command line come later and take precedence. */
-function settingsOf({ completionSignal, circuitBreakerThreshold, settings = {} }: SkillInput): string[] {
-  return [
-    ...(completionSignal === undefined ? [] : [`completion_signal=${completionSignal}`]),
-    ...(circuitBreakerThreshold === undefined ? [] : [`breaker.findings=${circuitBreakerThreshold}`]),
-    ...Object.entries(settings).map(([key, value]) => `${key}=${value}`),
-  ];
-}
-
-function argsOf({ args = {} }: SkillInput, pairs: readonly string[]): string[] {
-  const names = pairs.map((pair) => pair.split('=')[0]);
-  const own = Object.entries(args).filter(([name]) => !names.includes(name));
-  return [...own.map(([name, value]) => `${name}=${value}`), ...pairs];
 }

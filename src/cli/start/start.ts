@@ -1,34 +1,27 @@
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { requireClientArgs } from '../../claude/client-args.ts';
 import { type FoundClient, requireClient } from '../../claude/find-client.ts';
-import { takeBaseline, withBaseline } from '../../drive/start/baseline.ts';
-import { giveConsent, pendingContract, pendingTerms } from '../../drive/start/consent.ts';
-import { showTerms } from '../../drive/start/consent-terms.ts';
-import { launch } from '../../drive/start/launch.ts';
-import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { LAUNCH_TEXTS, START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
+import type { StartedLoop } from '../../drive/start/stages.ts';
+import { startLoop } from '../../drive/start/start-loop.ts';
+import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import { exitCode } from '../../engine/exit-code.ts';
-import { bundleDir } from '../../install/places.ts';
-import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
-import { type LoopFiles, outsideRoot, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
-import { ringBell } from '../../term/write-text.ts';
-import { about, advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
-import { askInPerson } from '../ask.ts';
+import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { askSandbox, printManualStartWarnings, printWarnings, REQUEST_HEADING, withStartPoint } from './approve.ts';
-import { LEFT, runFirstChecks } from './first-checks.ts';
-import { withSandbox } from './sandbox-settings.ts';
+import { userOf } from './approver.ts';
+import { consentToLoop } from './consent-to-loop.ts';
+import { LEFT } from './first-checks.ts';
+import { launchClient } from './launch-client.ts';
+import { withInput } from './skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
-import { planToStart, refuseOverLoop } from './start-plan.ts';
-import { modeIn, startRequest, startTarget, withInput } from './start-request.ts';
-import { agreedStart } from './try-commits.ts';
+import { requestStart, startTarget } from './start-request.ts';
+import { printManualStartWarnings, printWarnings } from './warnings.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
@@ -57,34 +50,24 @@ export const START_COMMAND: Command = {
   async run(commandLine) {
     outliveHangUp();
     const input = withInput(commandLine);
-    const target = startTarget(input);
-    const { task } = target;
+    const found = startTarget(input);
     requireClientArgs(input.rest, 'start');
     if (input.rest.length > 0 && input.values['launch'] !== true)
       throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(input.rest));
     const byAgent = isAgent(input.env);
-    const named = { ...input, files: target.files };
-    if (input.values['consent'] === true) return consent(named, byAgent);
+    const named = { ...input, files: found.files };
+    if (input.values['consent'] === true) return consentToLoop(named, byAgent);
     const context = byAgent ? named : await handleRunningLoop(named);
     if (typeof context === 'number') return context;
-    const { values, files } = context;
+    const target = { ...found, files: context.files };
+    const { values } = context;
     if (byAgent && values['launch'] === true) {
       const ways = { 'It asks for a loop with': 'start', 'The user then agrees in a terminal with': 'consent' };
       throw new RalphError('refused', offer('an agent cannot launch a client.', ways));
     }
     const mode = modeOf(values, byAgent);
-    if (values['adopt-validation'] === true) {
-      const { adoptValidation } = await import('./adopt-validation.ts');
-      if (!(await adoptValidation(context, task))) return 1;
-    }
     const asks = !byAgent && asksQuestions(context);
-    // The scenarios prove a test-first loop, and a plan offers what its project has.
-    if (asks && values['tdd'] !== true && values['plan'] !== true) {
-      const { askValidation } = await import('./adopt-validation.ts');
-      await askValidation(context, task);
-    }
-    refuseOverLoop(context, files);
-    const plan = await planToStart(context, files, task, asks);
+    if (!(await takeValidation(context, target.task, asks))) return 1;
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     // A client that is too old is refused, even for a later start by hand; a missing one only if it is needed.
@@ -92,48 +75,30 @@ export const START_COMMAND: Command = {
     refuseOtherLoops(context.projectDir, context.env);
     const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
     const clientVersion = launched ? (client?.version ?? null) : null;
-    const own = { launched, consented: !byAgent, clientVersion, mode, plan };
     const headless = values['headless'] === true;
-    const asked = startRequest(context, { ...target, files }, { ...own, headless });
-    const request = await agreedStart(context, files, await askSandbox(context, asked));
-    const ready = await runFirstChecks(context, (options) => withBaseline(request, options));
-    if (ready === null) return LEFT;
-    const noted = await withStartPoint(context, ready, false);
-    const loop = startLoop(noted);
+    const own = { launched, headless, consented: !byAgent, clientVersion, mode };
+    const user = userOf(context);
+    const request = await requestStart(context, target, own, asks);
+    const approved = await approveStart(await prepareAsked(request, user), user);
+    if (approved === null) return LEFT;
+    const loop = startLoop(approved);
     printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
     return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);
   },
 };
 
-async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
-  const { env, values, rest } = context;
-  const headless = values['headless'] === true;
-  const own = launcherSettings({
-    loopId: loop.loopId,
-    name: loop.files.name,
-    node: process.execPath,
-    outsideRoot: outsideRoot(env),
-    mainPath: join(bundleDir(), 'scripts', 'main.cjs'),
-    userStatusLine: userStatusLine(context.projectDir, env),
-  });
-  const settings = withSandbox(own, loop, env);
-  const { message, code } = await launch(loop, {
-    client,
-    headless,
-    settings: JSON.stringify(settings),
-    permissionMode: modeIn(rest) === null ? loop.settings.permissionMode : null,
-    model: loop.settings.model,
-    effort: loop.settings.effort,
-    rest,
-    env: { ...env, ...settings.env },
-    say: (line) => context.err(withPrefix(line)),
-    repeat: context.err,
-    requiresProof: values['require-verified'] === true,
-  });
-  context.err(withPrefix(message));
-  if (loop.settings.notify.bell) ringBell();
-  return code;
+/** Writes checks into the task file, as the user asks for or answers. Returns false if they decline. */
+async function takeValidation(context: CommandContext, task: string | null, asks: boolean): Promise<boolean> {
+  const { values } = context;
+  const adopts = values['adopt-validation'] === true;
+  // The scenarios prove a test-first loop, and a plan offers what its project has.
+  const offers = asks && values['tdd'] !== true && values['plan'] !== true;
+  if (!adopts && !offers) return true;
+  const { adoptValidation, askValidation } = await import('./adopt-validation.ts');
+  if (adopts && !(await adoptValidation(context, task))) return false;
+  if (offers) await askValidation(context, task);
+  return true;
 }
 
 function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
@@ -175,26 +140,6 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
     `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
     '  claude',
   ].join('\n');
-}
-
-async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
-  if (byAgent)
-    throw new RalphError('refused', advise('only the user can agree, in another terminal.', 'Agree', 'consent'));
-  const terms = pendingTerms(context.files);
-  const command = 'start --consent';
-  const lines = showTerms(terms);
-  const declined = about(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' });
-  const asked = { command, heading: REQUEST_HEADING, lines, question: 'Start it?', declined };
-  const person = askInPerson(context.files, asked);
-  const contract = pendingContract(context.files);
-  const taken = await runFirstChecks(context, async (options) => {
-    return { baseline: await takeBaseline(context.files, contract, contract.tdd !== undefined, options) };
-  });
-  if (taken === null) return LEFT;
-  const agreed = { by: person, baseline: taken.baseline };
-  const { after } = giveConsent(context.files, context.env, context.now(), terms, agreed);
-  context.answer({ success: true, status: after.status }, () => `The loop is ${after.status}.`);
-  return exitCode('complete');
 }
 
 /** Returns whether the user is at a terminal and has not answered all questions in advance. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
-import type { Approval } from '../../drive/start/read-settings.ts';
+import type { Approval } from '../../drive/start/stages.ts';
+import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/terms/consent-terms.ts';
 import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';

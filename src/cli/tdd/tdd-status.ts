@@ -1,4 +1,4 @@
-import { printableLine } from '../../drive/start/consent-terms.ts';
+import { printableLine } from '../../drive/start/terms/consent-terms.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';

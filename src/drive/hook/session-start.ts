@@ -29,7 +29,7 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
   if (current.kind === 'absent') {
     if (env['RALPH_LOOP_ID'] || input.source !== 'startup') return null;
     if (!existsSync(join(files.projectDir, DEFAULT_TASK))) return { systemMessage: withPrefix(HOOK_TEXTS.noLoop) };
-    const { startByHand } = await import('../start/start-loop.ts');
+    const { startByHand } = await import('../start/start-by-hand.ts');
     const { problem, warnings } = startByHand(files.projectDir, env, context.now());
     if (problem !== null) return { systemMessage: withPrefix(problem) };
     bind(context);

@@ -4,21 +4,21 @@ import { type LoopFiles, readContract, readState } from '../../state/loop-files.
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { clientAlive } from '../control/ownership.ts';
-import type { ReadyRequest } from '../start/baseline.ts';
-import { giveConsent, pendingTerms } from '../start/consent.ts';
-import type { StartRequest } from '../start/read-settings.ts';
-import { type StartedLoop, startLoop } from '../start/start-loop.ts';
+import { giveConsent, pendingTerms } from '../start/live/consent.ts';
+import type { Approved, StartedLoop, StartRequest } from '../start/stages.ts';
+import { startLoop } from '../start/start-loop.ts';
 import { holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
 /** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */
-export function startRouter(files: LoopFiles, request: ReadyRequest): StartedLoop | null {
+export function startRouter(approved: Approved): StartedLoop | null {
+  const { request, files } = approved.prepared;
   if (isDriven(files, request)) return null;
-  const started = startLoop(request);
+  const started = startLoop(approved);
   const { contract } = started.stored;
   if (!request.consented && request.existing !== 'resume' && !needsConsent(files, contract)) {
-    giveConsent(files, request.env, request.at, pendingTerms(files), { by: null, baseline: null });
+    giveConsent(files, request.env, approved.at, pendingTerms(files), { by: null, baseline: null });
   }
   return started;
 }

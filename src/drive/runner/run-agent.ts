@@ -14,7 +14,7 @@ import { withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
-import { checkCommands } from '../start/allowed-tools.ts';
+import { checkCommands } from '../start/launch/allowed-tools.ts';
 import { backgroundWait } from '../turn/background-wait.ts';
 import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';

@@ -16,7 +16,7 @@ import { runEffects } from '../effects/run-effects.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { deliverOutbox } from '../records/journal.ts';
 import { loopStarted, recordLive } from '../records/live-events.ts';
-import type { StartedLoop } from '../start/start-loop.ts';
+import type { StartedLoop } from '../start/stages.ts';
 import { reportAtEnd } from '../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../status/ended-loop.ts';
 import { endLeftRunning, leftRunningText } from '../status/left-running.ts';

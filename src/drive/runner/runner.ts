@@ -18,7 +18,7 @@ import {
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
-import type { StartedLoop } from '../start/start-loop.ts';
+import type { StartedLoop } from '../start/stages.ts';
 import type { PlanPart } from '../turn/plan-part.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, lockOptions, newTurn, type Turn } from '../turn/turn.ts';

@@ -3,7 +3,7 @@ import { type PermissionRule, refusingRules } from '../../claude/permission-rule
 import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { shellWord } from '../../text/quote.ts';
-import { allowRule } from '../start/allowed-tools.ts';
+import { allowRule } from '../start/launch/allowed-tools.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
 type MessageOf<K extends AgentMessage['kind']> = Extract<AgentMessage, { readonly kind: K }>;

@@ -5,11 +5,10 @@ import { baselineOf } from '../../engine/policy/proof.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { withDeciding } from '../../task/commands/deciding-environment.ts';
 import { whyNotRun } from '../../task/commands/missing/why-not-run.ts';
 import { type BaselineRun, runBaseline } from '../../task/commands/run-baseline.ts';
-import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
@@ -19,31 +18,15 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { evidenceGuard } from '../control/evidence-guard.ts';
-import { type StartRecord, storeStartRecord } from '../prompt/project-change.ts';
+import { storeStartRecord } from '../prompt/project-change.ts';
 import { storeStartEvidence } from '../prompt/start-evidence.ts';
 import { unprovedScenarios } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
-import { hasBegun } from './existing-loop.ts';
-import { prepareContract } from './prepare-contract.ts';
-import type { StartRequest } from './read-settings.ts';
-
-/** What the checks said before the start, and what the project looked like after them. */
-export interface StartBaseline {
-  readonly baseline: Baseline;
-  readonly record: StartRecord;
-  /** Output of the task's commands, which the first prompt uses instead of running them again. */
-  readonly evidence: readonly Evidence[];
-}
-
-/** A request whose checks have run. */
-export interface ReadyRequest extends StartRequest {
-  /** Null if the checks are not to run, or an agent has worked on the loop already. */
-  readonly baseline: StartBaseline | null;
-}
+import { hasBegun } from './resume/existing-loop.ts';
+import type { Prepared, StartBaseline } from './stages.ts';
 
 export interface BaselineOptions {
   readonly env: NodeJS.ProcessEnv;
-  readonly now: () => string;
   readonly signal: AbortSignal;
   /** Called with the name of a check before it runs. */
   readonly onCheck?: (name: string) => void;
@@ -52,40 +35,31 @@ export interface BaselineOptions {
 }
 
 /**
- * Runs the checks of a loop that is about to start, unless an agent has worked on it. Throws RalphError with every problem,
- * `refused` for checks that cannot run; rejects with the abort's reason. Nothing is left in either case.
+ * Runs the checks of a loop that is about to start. Returns null if an agent has worked on it, or `mayRun` says that the user
+ * has not agreed to what it runs. Throws RalphError with every problem, `refused` for checks that cannot run; rejects with the
+ * abort's reason. Nothing is left in either case.
  */
-export async function withBaseline<T extends StartRequest>(
-  request: T,
-  options: BaselineOptions & {
-    /** Returns whether the user has agreed to what the loop runs. Default: that of the request. */
-    readonly mayRun?: (contract: Contract) => boolean;
-  },
-): Promise<T & ReadyRequest> {
-  const { projectDir, name, env, tdd, consented } = request;
-  const { mayRun = () => consented } = options;
-  const files = loopFiles(projectDir, name, env);
-  if (hasBegun(readState(files.state), request)) return { ...request, baseline: null };
-  const { contract } = buildContract({ ...prepareContract(request).terms, loopId: 'baseline' });
-  if (!mayRun(contract)) return { ...request, baseline: null };
-  const baseline = await takeBaseline(files, contract, tdd === true, options);
-  // The loop's time begins after them.
-  return { ...request, baseline, at: options.now() };
+export async function firstBaseline(
+  { request, files, terms }: Prepared,
+  options: BaselineOptions,
+  mayRun: (contract: Contract) => boolean = () => request.consented,
+): Promise<StartBaseline | null> {
+  if (hasBegun(readState(files.state), request)) return null;
+  const { contract } = buildContract({ ...terms, loopId: 'baseline' });
+  return mayRun(contract) ? takeBaseline(files, contract, request.tdd === true, options) : null;
 }
 
-/** Returns a request whose checks another process has run in the same tree; `baseline` is undefined if their results are unknown. */
-export async function withGivenBaseline<T extends StartRequest>(
-  request: T,
+/** Returns the results of checks that another process has run in the same tree; undefined if they are unknown. */
+export async function givenBaseline(
+  { request, files }: Prepared,
   baseline: Baseline | undefined,
-): Promise<T & ReadyRequest> {
-  const { projectDir, name, env } = request;
-  const isGiven = baseline !== undefined && !hasBegun(readState(loopFiles(projectDir, name, env).state), request);
-  if (!isGiven) return { ...request, baseline: null };
-  const files = await readStartFiles(projectDir, null, { env });
-  return { ...request, baseline: { baseline, record: { files, written: [] }, evidence: [] } };
+): Promise<StartBaseline | null> {
+  if (baseline === undefined || hasBegun(readState(files.state), request)) return null;
+  const record = await readStartFiles(files.projectDir, null, { env: request.env });
+  return { baseline, record: { files: record, written: [] }, evidence: [] };
 }
 
-/** Runs the checks of a contract, as `withBaseline` does. Returns null if there are none, or they are not to run. */
+/** Runs the checks of a contract, as `firstBaseline` does. Returns null if there are none, or they are not to run. */
 export async function takeBaseline(
   files: LoopFiles,
   contract: Contract,
@@ -164,7 +138,7 @@ function problemsOf(
 }
 
 /** Returns the baseline of a loop that goes on: the first one, or none if it is unknown. */
-export function formerBaseline(former: Contract | undefined, loopId: string): Pick<Contract, 'baseline'> {
+export function formerBaseline(former: Contract | null, loopId: string): Pick<Contract, 'baseline'> {
   return former?.loopId === loopId && former.baseline ? { baseline: former.baseline } : {};
 }
 

@@ -3,10 +3,10 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import { argumentProblems } from '../../task/settings/task-settings.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
-import { settingsRefusal, unagreedSettings } from './agreed-settings.ts';
 import { findTask } from './find-task.ts';
-import { type PreparedContract, prepareContract, requireOpenItems } from './prepare-contract.ts';
-import type { ContractRequest } from './read-settings.ts';
+import { prepareContract, requireOpenItems } from './prepare-contract.ts';
+import type { ContractRequest, PreparedContract } from './stages.ts';
+import { settingsRefusal, unagreedSettings } from './terms/agreed-settings.ts';
 
 type Examined = Pick<ContractRequest, 'projectDir' | 'name' | 'task' | 'env' | 'at' | 'args' | 'plan'>;
 
@@ -32,9 +32,15 @@ export interface StartProblems {
 export function examineStart(examined: Examined): StartProblems {
   const needs: Need[] = [];
   try {
-    const fixed = { flags: {}, consented: true, launched: true, clientVersion: null, bundleDir: null };
     const args = argumentsOf(examined, needs);
-    const request: ContractRequest = { ...fixed, ...examined, args, headless: false, mode: 'runner' };
+    const request: ContractRequest = {
+      ...examined,
+      args,
+      flags: {},
+      consented: true,
+      launched: true,
+      mode: 'runner',
+    };
     const prepared = prepareContract(request);
     needs.push(...needsOf(request, prepared));
     requireOpenItems(prepared.terms.taskPath, prepared.checklist);

@@ -1,31 +1,34 @@
 import { join } from 'node:path';
-import { clientSandboxProblem } from '../../claude/find-client.ts';
 import { PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
-import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
-import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
-import { sandboxTerms } from '../../sandbox/terms.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
-import { findShell } from '../../task/commands/shell.ts';
 import { projectChecks } from '../../task/draft/project-signals.ts';
 import { withPlanRules } from '../../task/frontmatter/plan-rules.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
-import { type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
-import { argumentProblems, taskTerms } from '../../task/settings/task-settings.ts';
-import { taskFolderName } from '../../task/task-file.ts';
+import { buildContract, type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
-import { agentOf, type ContractRequest, type PreparedContract, type Resolved, readSettings } from './read-settings.ts';
+import { agentOf, readSettings } from './read-settings.ts';
+import type { ContractRequest, Prepared, PreparedContract, Resolved, StartRequest } from './stages.ts';
+import { taskTermsOf } from './terms/arguments.ts';
+import { confinementOf } from './terms/confinement.ts';
+import { type ConsentTerms, consentTerms } from './terms/consent-terms.ts';
 
-export type { PreparedContract };
+/** Reads the task file and all settings of a start once, and checks them. Throws RalphError with every problem. */
+export function prepareStart(request: StartRequest): Prepared {
+  const { projectDir, name, env } = request;
+  return { ...prepareContract(request), request, files: loopFiles(projectDir, name, env) };
+}
 
-/** Reads the task file and all settings once, and checks them. Throws RalphError with every problem. */
+/** Reads the task file and all settings, and checks them. Throws RalphError with every problem. */
 export function prepareContract(request: ContractRequest): PreparedContract {
   const { projectDir, fixed } = request;
   if (fixed !== undefined) return ofThisRun(fixed, request);
@@ -55,7 +58,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       // Guardrails cannot be enforced on an agent command.
       guardrails:
         request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
-      ...sandboxOf(request, resolved, agent, host),
+      ...confinementOf(request, resolved, agent, host),
       createdAt: request.at,
       frontmatter,
       head,
@@ -80,11 +83,16 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       clientVersion: agent === null ? versionOf(request, host) : null,
       ...(host && { host }),
       ...(agent === null ? { client: { permissionMode, model, effort, isolation } } : { agent }),
-      headless: request.headless,
+      headless: request.headless ?? false,
       flags: request.flags,
-      bundleDir: request.bundleDir,
+      bundleDir: request.bundleDir ?? null,
     },
   };
+}
+
+/** Returns the terms of a loop that is about to start. `list` holds the scenarios of a test-first loop. */
+export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: TddRecord | null): ConsentTerms {
+  return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 
 /** Throws RalphError `usage` for a checklist without open items: an agent would invent work. */
@@ -105,33 +113,8 @@ function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedC
   const clientVersion = agent === undefined ? versionOf(request, host) : null;
   const text = fixed.checklist && readRegularFile(join(request.projectDir, taskPath));
   const checklist = text && checklistItems(splitFrontmatter(text).body);
-  const own = { createdAt: request.at, bundleDir: request.bundleDir, clientVersion };
+  const own = { createdAt: request.at, bundleDir: request.bundleDir ?? null, clientVersion };
   return { ...fixed, checklist: checklist || null, terms: { ...fixed.terms, ...own } };
-}
-
-/** Throws `sandbox-missing` if the task requires a sandbox that this system does not have. */
-function sandboxOf(
-  { projectDir, env, launched, mode: driver }: ContractRequest,
-  { settings, sources }: Resolved,
-  agent: string | null,
-  host: ContractTerms['host'],
-): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
-  const { mode } = settings.sandbox;
-  // A host of its own confines its commands by the permission mode, and says so at the start.
-  if (host !== undefined) return {};
-  const startsClient = agent === null && (launched || driver === 'runner');
-  if (mode === 'off') {
-    const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
-    return isUnset && startsClient ? { unsandboxed: 'not-set' } : {};
-  }
-  const confined = startsClient ? clientSandboxProblem : sandboxProblem;
-  const problem = agent === null ? confined(env) : null;
-  if (agent === null && problem === null) return { sandbox: sandboxTerms(settings.sandbox, projectDir, env) };
-  if (mode === 'auto') return { unsandboxed: 'unavailable' };
-  throw new RalphError(
-    'sandbox-missing',
-    problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.required(problem),
-  );
 }
 
 /** Returns the files that checks may rely on although they can change, and where and when the checks run. */
@@ -156,36 +139,8 @@ function agentCommandWarnings(driven: boolean, { settings: { agent } }: Resolved
   return [{ ...place, message: AGENT_TEXTS.forRunner(agent), severity: 'warning' }];
 }
 
-function versionOf({ clientVersion }: ContractRequest, host: ContractTerms['host']): string | null {
+function versionOf({ clientVersion = null }: ContractRequest, host: ContractTerms['host']): string | null {
   return typeof clientVersion === 'function' ? clientVersion(host) : clientVersion;
-}
-
-/** Throws `usage` for arguments that the task does not declare, or that are missing. */
-function taskTermsOf(
-  { args: given = {}, formerArgs = {}, env, projectDir }: ContractRequest,
-  taskPath: string,
-  resolved: Resolved,
-): TaskTerms | null {
-  const { policy, settings } = resolved;
-  if (settings.task === null) {
-    const problems = argumentProblems([], given);
-    if (problems.length === 0) return null;
-    throw new RalphError('usage', problems.join('\n'));
-  }
-  const declared = settings.task.args;
-  const former = Object.entries(formerArgs).filter(([name]) => declared.includes(name));
-  const args = { ...Object.fromEntries(former), ...given };
-  const problems = argumentProblems(declared, args);
-  if (problems.length > 0) throw new RalphError('usage', problems.join('\n'));
-  const values = { args, name: taskFolderName(projectDir, taskPath), maxIterations: policy.maxIterations };
-  const terms = taskTerms(settings.task, values);
-  // The values are quoted for a POSIX shell.
-  const filled = terms.commands.some(({ run }, index) => run !== settings.task?.commands[index]?.run);
-  const shell = filled ? findShell(env) : null;
-  if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program)) {
-    throw new RalphError('task-invalid', START_TEXTS.argsNeedBash);
-  }
-  return terms;
 }
 
 /** Returns the problem of a loop whose waits or checks would exceed the Stop hook's registered timeout. */

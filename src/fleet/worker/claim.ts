@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { diffTerms } from '../../drive/start/consent-terms.ts';
+import { diffTerms } from '../../drive/start/terms/consent-terms.ts';
 import { isVerified } from '../../drive/status/ended-loop.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { RalphError } from '../../text/message.ts';

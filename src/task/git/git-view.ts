@@ -12,7 +12,7 @@ import {
   writeAtomically,
 } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { quotedValue } from './git-pins.ts';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 import type { GitPins, GitView, ViewIndex, ViewRecord } from './view-record.ts';
@@ -37,9 +37,9 @@ export function viewAtEnd(files: LoopFiles, contract: EvidenceOf): GitView | nul
 }
 
 /** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
-export function formerView(files: LoopFiles, former: StoredContract | null): GitView | null {
+export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView | null {
   try {
-    return former && viewAtEnd(files, former.contract);
+    return former && viewAtEnd(files, former);
   } catch (error) {
     lossIn(error);
     return null;

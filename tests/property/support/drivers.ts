@@ -8,7 +8,6 @@ import { operate } from '../../../src/drive/control/operate.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
-import { startLoop } from '../../../src/drive/start/start-loop.ts';
 import type { OperatorCommand, UsageDelta } from '../../../src/engine/events.ts';
 import { untilTimeUp } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
@@ -16,6 +15,7 @@ import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { loopFiles, readContract, readState } from '../../../src/state/loop-files.ts';
 import { aHook, type Project, put } from '../../support/drive/drive-project.ts';
 import { called, startedRouter } from '../../support/drive/router-project.ts';
+import { type Ready, startNow } from '../../support/drive/start-now.ts';
 import { decisionsOf, iterationsIn } from '../../support/journal.ts';
 import type { FarClock } from './far-clock.ts';
 
@@ -55,7 +55,7 @@ const MINUTE = 60_000;
 export const byHook: Driver = (task, turns, clock) =>
   inProject(task, clock, async (project, play) => {
     const { directory, env, files } = project;
-    const { loopId } = startLoop({ ...startOf(project), headless: false, launched: true, consented: true });
+    const { loopId } = startNow({ ...startOf(project), headless: false, launched: true, consented: true });
     // Not in the project: it would be a change there.
     const transcript = join(directory, '..', 'transcript.jsonl');
     writeFileSync(transcript, '');
@@ -98,7 +98,7 @@ export const byRunner: Driver = (task, turns, clock) =>
     };
     await runLoop(
       files,
-      () => startLoop({ ...startOf(project), headless: true, launched: true, consented: true, mode: 'runner' }),
+      () => startNow({ ...startOf(project), headless: true, launched: true, consented: true, mode: 'runner' }),
       () => ({
         startAgent,
         env,
@@ -127,14 +127,11 @@ export const byRouter: Driver = (task, turns, clock) =>
 /** The first one that tells a failed call from a denied one. */
 const CLIENT = '2.1.330';
 
-function startOf({
-  directory,
-  env,
-}: Project): Omit<Parameters<typeof startLoop>[0], 'headless' | 'launched' | 'consented'> {
+function startOf({ directory, env }: Project): Omit<Ready, 'headless' | 'launched' | 'consented'> {
   const flags = { permissionMode: 'bypassPermissions' };
   return {
     ...{ projectDir: directory, name: null, task: null, flags, env, at: new Date().toISOString() },
-    ...{ existing: 'refuse', clientVersion: CLIENT, bundleDir: null, baseline: null },
+    ...{ existing: 'refuse', clientVersion: CLIENT },
   };
 }
 

@@ -6,10 +6,11 @@ import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../src/claude/hook-io/stdio.ts';
 import { type DriverContext, driverContext } from '../../../src/drive/control/ownership.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
-import { type StartedLoop, startLoop } from '../../../src/drive/start/start-loop.ts';
+import type { StartedLoop } from '../../../src/drive/start/stages.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles, parseState } from '../../../src/state/loop-files.ts';
 import { emptyFolder } from '../folder.ts';
+import { startNow } from './start-now.ts';
 
 /** Who agrees in tests that have no terminal. */
 export const PERSON = { terminal: '/dev/pts/9', processes: ['sh (7)'] };
@@ -46,7 +47,7 @@ export function start(
   existing: 'resume' | 'fresh' | 'refuse' = 'refuse',
   at = AT,
 ): StartedLoop {
-  return startLoop({
+  return startNow({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at, existing, consented },
     ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });

@@ -5,15 +5,16 @@ import type { TestContext } from 'node:test';
 import { NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/claude/agent/agent-run.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
-import { type ReadyRequest, withBaseline } from '../../../src/drive/start/baseline.ts';
-import type { StartRequest } from '../../../src/drive/start/read-settings.ts';
-import { startLoop } from '../../../src/drive/start/start-loop.ts';
+import { firstBaseline } from '../../../src/drive/start/baseline.ts';
+import { prepareStart } from '../../../src/drive/start/prepare-contract.ts';
+import type { StartRequest } from '../../../src/drive/start/stages.ts';
 import type { PlanPart } from '../../../src/drive/turn/plan-part.ts';
 import type { Proof } from '../../../src/engine/schema/proof.ts';
 import { readState } from '../../../src/state/loop-files.ts';
 import { readStartPoint, type StartPoint } from '../../../src/task/git/start-point.ts';
 import { aProject, aStop, type Project, put } from './drive-project.ts';
 import { called, startedRouter } from './router-project.ts';
+import { type Ready, startNow } from './start-now.ts';
 
 /** One turn of an agent: does its work in the project and returns its final message. */
 export type AgentTurn = (project: Project) => string;
@@ -60,7 +61,7 @@ type Drive = (project: Project, task: Task, take: () => string, prompts: string[
 
 export const DRIVES: Readonly<Record<DriverName, Drive>> = {
   hook: async (project, task, take, prompts) => {
-    startLoop(await readyOf(project, task, { headless: false }));
+    startNow(await readyOf(project, task, { headless: false }));
     for (let nth = 0; nth < MOST_TURNS; nth++) {
       const answer = await aStop(project, { last_assistant_message: take() }, { RALPH_ACTIVE: '1' });
       if (answer?.decision !== 'block') return;
@@ -86,7 +87,7 @@ export const DRIVES: Readonly<Record<DriverName, Drive>> = {
     const ready = await readyOf(project, task, { headless: true, mode: 'runner' });
     await runLoop(
       project.files,
-      () => startLoop(ready),
+      () => startNow(ready),
       () => ({
         startAgent,
         env: project.env,
@@ -155,17 +156,16 @@ async function readyOf(
   { directory, env }: Project,
   { path, request }: Task,
   more: Partial<StartRequest>,
-): Promise<ReadyRequest> {
+): Promise<Ready> {
   const whole = {
     ...{ projectDir: directory, name: null, task: path ?? null, flags: FLAGS, env, at: new Date().toISOString() },
-    ...{ existing: 'refuse', headless: false, launched: true, consented: true, clientVersion: '2.1.330' },
-    bundleDir: null,
-    ...(request?.plan && { startPoint: await startPointOf(directory, env) }),
+    ...{ existing: 'refuse', launched: true, consented: true, clientVersion: '2.1.330' },
     ...request,
     ...more,
   } as StartRequest;
-  const now = (): string => new Date().toISOString();
-  return withBaseline(whole, { env, now, signal: new AbortController().signal });
+  const startPoint = request?.plan ? await startPointOf(directory, env) : null;
+  const options = { env, signal: new AbortController().signal };
+  return { ...whole, startPoint, baseline: await firstBaseline(prepareStart(whole), options) };
 }
 
 /** Returns the state of a repository at the start, which a plan's commits are judged by. */

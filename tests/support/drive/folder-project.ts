@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { startLoop } from '../../../src/drive/start/start-loop.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { type RunFiles, runFiles } from '../../../src/state/task-folder/run-files.ts';
 import { AT, aProject, type Project, put, rewrite } from './drive-project.ts';
+import { startNow } from './start-now.ts';
 
 export type TaskFolder = Project & { readonly run: RunFiles };
 
@@ -14,7 +14,7 @@ export const JOB = { RALPH_LOOP: 'job' };
 export function aTaskFolder(t: TestContext, frontmatter = 'max_iterations: 5'): TaskFolder {
   const project = aProject(t);
   put(join(project.directory, 'job/RALPH.md'), `---\n${frontmatter}\n---\nWork.\n`);
-  startLoop({
+  startNow({
     ...{ projectDir: project.directory, name: 'job', task: 'job', flags: {}, env: project.env, at: AT },
     ...{ existing: 'refuse', headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null },
     baseline: null,

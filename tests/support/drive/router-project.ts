@@ -4,9 +4,11 @@ import { once } from 'node:events';
 import { routerCall } from '../../../src/drive/router/call.ts';
 import type { Report } from '../../../src/drive/router/report.ts';
 import type { RouterAnswer, RouterOptions, SpawnAnswer } from '../../../src/drive/router/router.ts';
-import { startRouter } from '../../../src/drive/router/start.ts';
+import { isDriven, startRouter } from '../../../src/drive/router/start.ts';
+import type { StartedLoop } from '../../../src/drive/start/stages.ts';
 import { identityOf } from '../../../src/state/process/identity.ts';
 import type { Project } from './drive-project.ts';
+import { approvedOf, type Ready } from './start-now.ts';
 
 /** A session of a client: the test's own parent stands for its process. */
 export function host(sessionId = 'host-1', pid: number | null = process.ppid): NodeJS.ProcessEnv {
@@ -19,25 +21,20 @@ export interface Called {
 }
 
 /** `router start` by the user, for a session. */
-export function startedRouter(
-  { directory, env, files }: Project,
-  more: Partial<Parameters<typeof startRouter>[1]> = {},
-): ReturnType<typeof startRouter> {
-  return startRouter(files, {
-    ...{ projectDir: directory, name: null, task: null, flags: {}, env: { ...env, ...host() } },
-    ...{
-      at: new Date().toISOString(),
-      existing: 'refuse',
-      mode: 'router',
-      consented: true,
-      headless: false,
-      launched: false,
-      clientVersion: null,
-      bundleDir: null,
-      baseline: null,
-    },
+export function startedRouter({ directory, env, files }: Project, more: Partial<Ready> = {}): StartedLoop | null {
+  const ready: Ready = {
+    projectDir: directory,
+    name: null,
+    task: null,
+    flags: {},
+    env: { ...env, ...host() },
+    at: new Date().toISOString(),
+    existing: 'refuse',
+    mode: 'router',
+    consented: true,
     ...more,
-  });
+  };
+  return isDriven(files, ready) ? null : startRouter(approvedOf(ready));
 }
 
 /** How a call of the host reaches the loop. */

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { acceptContract, changedContract } from '../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../../src/drive/start/live/accept-contract.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { withFaults, writeOnly } from './faulty-fs.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportLines } from '../../../src/cli/run/batch-report.ts';
+import { reportLines } from '../../../src/cli/run/batch/batch-report.ts';
 import { type BatchTask, NEW_END } from '../../../src/drive/parallel/batch.ts';
 import { cells, wrapText } from '../../../src/term/write-text.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { postToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import { undeliveredText } from '../../../../src/drive/status/ended-loop.ts';
 import type { StateOf } from '../../../../src/engine/schema/state.ts';
 import {

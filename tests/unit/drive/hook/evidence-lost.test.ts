@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { renewEvidence } from '../../../../src/drive/start/renew-evidence.ts';
+import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
 import { readNotices } from '../../../../src/state/notices.ts';
 import { aHook, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
 import { someOf } from '../../../support/short-form.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
-import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import {
   aHook,

@@ -8,11 +8,11 @@ import { driverContext } from '../../../../src/drive/control/ownership.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
 import { type Integration, integrate } from '../../../../src/drive/parallel/integrate.ts';
-import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { put } from '../../../support/drive/drive-project.ts';
+import { startNow } from '../../../support/drive/start-now.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { repository } from '../../../support/repository.ts';
 
@@ -61,7 +61,7 @@ async function worktree(t: TestContext, commits: boolean, validation = 'true') {
 async function completeLoop(projectDir: string, validation: string, given: NodeJS.ProcessEnv): Promise<string> {
   put(join(projectDir, '.claude/ralph/PROMPT.md'), `---\nvalidation: ['${validation}']\n---\nDo it.\n`);
   const env = { ...given, CLAUDE_PROJECT_DIR: projectDir, RALPH_LOOP: 'one' };
-  const { state } = startLoop({
+  const { state } = startNow({
     projectDir,
     name: 'one',
     task: null,

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
-import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/records.ts';
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
+import { startNow } from '../../../support/drive/start-now.ts';
 import { initRepository } from '../../../support/git.ts';
 import { iterationsIn } from '../../../support/journal.ts';
 
@@ -42,7 +42,7 @@ const shown = (project: TaskFolder): string[] =>
   records(project).map(({ iteration, status }) => `${iteration} ${status}`);
 
 function resume({ directory, env }: Project, at = '2026-02-28T10:01:00Z'): void {
-  startLoop({
+  startNow({
     ...{ projectDir: directory, name: 'job', task: 'job', flags: {}, env, at, existing: 'resume' },
     ...{ headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null, baseline: null },
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
+import { giveConsent, pendingTerms } from '../../../../src/drive/start/live/consent.ts';
 import { AT, aProject, put, rewrite, stateOf, UNASKED } from '../../../support/drive/drive-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/entries.ts';
 import { hashContract, sha256 } from '../../../../src/state/hash-contract.ts';

@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
 import { taskLoopName, taskPathOf } from '../../../../src/drive/start/find-task.ts';
-import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
-import { startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
+import type { StartRequest } from '../../../../src/drive/start/stages.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { LOOP_NAME, readContract } from '../../../../src/state/loop-files.ts';
 import { DEFAULT_POLICY } from '../../../../src/task/settings/read-values.ts';
 import { AT, aProject, PERSON, type Project, put } from '../../../support/drive/drive-project.ts';
+import { startNow } from '../../../support/drive/start-now.ts';
 
 const HEADER = `args: [owner, env]
 commands:
@@ -42,7 +42,7 @@ function folder(project: Project, name: string, header = HEADER, body = 'Work.\n
 }
 
 function start({ directory, env }: Project, task: string | null, more: Partial<StartRequest> = {}): Contract {
-  const loop = startLoop({
+  const loop = startNow({
     ...{ projectDir: directory, name: null, task, flags: {}, env, at: AT, existing: 'refuse', consented: true },
     ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null, ...more },
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unagreedSettings } from '../../../../src/drive/start/agreed-settings.ts';
-import { CLASSIFIED_KEYS } from '../../../../src/drive/start/widening-keys.ts';
+import { unagreedSettings } from '../../../../src/drive/start/terms/agreed-settings.ts';
+import { CLASSIFIED_KEYS } from '../../../../src/drive/start/terms/widening-keys.ts';
 import type { Frontmatter } from '../../../../src/task/frontmatter/schema.ts';
 import { KEY_PATHS } from '../../../../src/task/settings/layers.ts';
 import { resolvePolicy } from '../../../../src/task/settings/resolve.ts';

@@ -4,16 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { scenarioSection } from '../../../../src/drive/prompt/extra-sections.ts';
-import type { ReadyRequest } from '../../../../src/drive/start/baseline.ts';
-import { giveConsent, pendingTerms, preparedTerms } from '../../../../src/drive/start/consent.ts';
-import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts';
-import { startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { giveConsent, pendingTerms } from '../../../../src/drive/start/live/consent.ts';
+import { prepareContract, preparedTerms } from '../../../../src/drive/start/prepare-contract.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import { requireList, tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
 import { aProject, aStop, PERSON, type Project, put, stateOf, UNASKED } from '../../../support/drive/drive-project.ts';
+import { type Ready, startNow } from '../../../support/drive/start-now.ts';
 import { AT, after, aList } from '../../../support/tdd-list.ts';
 
 function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {
@@ -30,12 +29,12 @@ function putTest({ directory }: Project, name: string, text: string): void {
   put(join(directory, 'tests', name), text);
 }
 
-function aTddLoop(t: TestContext, more: Partial<Parameters<typeof startLoop>[0]> = {}, list = aList(2)) {
+function aTddLoop(t: TestContext, more: Partial<Ready> = {}, list = aList(2)) {
   const project = aProject(t);
   for (const { id } of list.scenarios) putTest(project, `${Number(id.slice(3))}.test.js`, PASSES);
   withTdd(project.files, AT, () => ({ next: list, result: undefined }));
   const { directory, env } = project;
-  const loop = startLoop({
+  const loop = startNow({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'refuse', consented: true },
     ...{
       headless: false,
@@ -143,12 +142,12 @@ test('an earlier claim is returned with what is left', async (t) => {
 test('a continued loop stays a TDD loop, whichever command starts it', (t) => {
   const { project, loop } = aTddLoop(t);
   const { directory, env } = project;
-  const resumed = startLoop({
+  const resumed = startNow({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
     ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });
   assert.deepEqual(resumed.stored.contract.tdd, loop.stored.contract.tdd);
-  const fresh = startLoop({
+  const fresh = startNow({
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'fresh', consented: true },
     ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
   });
@@ -160,7 +159,7 @@ test('a replaced list does not change the kind of a continued loop, unless the u
   const { directory, env } = project;
   keep(project, (record) => ({ ...record, listId: 'list-2', loopId: null }));
   const resume = (tdd: boolean) =>
-    startLoop({
+    startNow({
       ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
       ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', baseline: null, tdd },
     });
@@ -174,7 +173,7 @@ test('an unreadable list does not change the kind of a continued loop', (t) => {
   const { directory, env, files } = project;
   writeFileSync(tddFiles(files).record, '{');
   const resume = (): unknown =>
-    startLoop({
+    startNow({
       ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
       ...{ headless: false, launched: false, clientVersion: null, bundleDir: null, baseline: null },
     });
@@ -212,7 +211,7 @@ test('consent to a loop does not cover a list that replaced the requested one', 
 test('approval covers the list that was shown: another one is not started', (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   const { directory, env, files } = project;
-  const request: ReadyRequest = {
+  const request: Ready = {
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, consented: true, tdd: true },
     baseline: null,
     ...{ existing: 'resume', headless: false, launched: false, clientVersion: null, bundleDir: '/bundle' },
@@ -220,14 +219,14 @@ test('approval covers the list that was shown: another one is not started', (t) 
   const approved = preparedTerms(prepareContract(request), requireList(files, AT));
   swapList(project);
   assert.throws(
-    () => startLoop({ ...request, approved: { terms: approved, by: PERSON } }),
+    () => startNow({ ...request, approval: { terms: approved, by: PERSON } }),
     /changed after you were shown/,
   );
   assert.equal(peekTdd(files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');
   const shownAgain = preparedTerms(prepareContract(request), requireList(files, AT));
   assert.equal(
-    startLoop({ ...request, approved: { terms: shownAgain, by: PERSON } }).state.status,
+    startNow({ ...request, approval: { terms: shownAgain, by: PERSON } }).state.status,
     'running',
     'control',
   );

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import type { TddPhase, TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { withTdd } from '../../../../src/state/tdd-store.ts';
 import { makeList } from '../../../../src/task/tdd/make-list.ts';
 import { AT, aProject, aStop, type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
+import { startNow } from '../../../support/drive/start-now.ts';
 import { someOf } from '../../../support/short-form.ts';
 
 const ADDS = "require('node:test')('adds', () => require('node:assert').equal(require('../src/add.js')(1, 2), 3));\n";
@@ -257,7 +257,7 @@ test('a command that exits with 0 while its runner reports failed tests is not g
 
 function began(project: Project): void {
   const { directory, env } = project;
-  startLoop({
+  startNow({
     projectDir: directory,
     name: null,
     task: null,

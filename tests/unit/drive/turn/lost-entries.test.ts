@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { renewEvidence } from '../../../../src/drive/start/renew-evidence.ts';
+import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
 import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/entries.ts';
 import { readNotices } from '../../../../src/state/notices.ts';
 import { aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';

@@ -254,7 +254,7 @@ test('after a kill at any point of storing a view the old or the new one is whol
 
 test('a resumed loop keeps its index, and one without a view has none', async (t) => {
   const p = await place(t);
-  const before = formerView(p.files, { hash: '', contract: p.contract } as never);
+  const before = formerView(p.files, p.contract);
   assert.ok(before?.index()?.commit);
   storeGitView(p.files, 'loop-1', before.pins, before);
   assert.deepEqual(view(p.files, p.contract).index(), before.index());

@@ -1,14 +1,14 @@
-import type { BatchTask } from '../../drive/parallel/batch.ts';
-import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import type { PlanEnd } from '../../drive/parallel/plan-entry.ts';
-import type { BatchEnd } from '../../drive/parallel/side-by-side-runner.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
-import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import { counted } from '../../engine/messages.ts';
-import { printable, table } from '../../term/format.ts';
-import { cells } from '../../term/write-text.ts';
-import { countText, dollarText, timeText } from '../../text/figures.ts';
-import { advise } from '../../text/message.ts';
+import type { BatchTask } from '../../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import type { PlanEnd } from '../../../drive/parallel/plan-entry.ts';
+import type { BatchEnd } from '../../../drive/parallel/side-by-side-runner.ts';
+import { withPrefix } from '../../../drive/turn/messages.ts';
+import { worktreePlaces } from '../../../drive/worktree/worktree-place.ts';
+import { counted } from '../../../engine/messages.ts';
+import { printable, table } from '../../../term/format.ts';
+import { cells } from '../../../term/write-text.ts';
+import { countText, dollarText, timeText } from '../../../text/figures.ts';
+import { advise } from '../../../text/message.ts';
 
 /** Returns a task as `--json` prints it. */
 export function published({ name, taskPath, planTask, step, end }: BatchTask): object {

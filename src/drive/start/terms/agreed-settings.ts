@@ -1,13 +1,13 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
-import { sha256 } from '../../state/hash-contract.ts';
-import { outsideRoot } from '../../state/loop-files.ts';
-import { KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
-import { WORKTREES } from '../../task/task-file.ts';
-import { about, RalphError } from '../../text/message.ts';
-import { START_TEXTS } from '../turn/messages.ts';
-import type { Resolved, StartRequest } from './read-settings.ts';
+import { readRecord, writeRecord } from '../../../state/files/regular-file.ts';
+import { sha256 } from '../../../state/hash-contract.ts';
+import { outsideRoot } from '../../../state/loop-files.ts';
+import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/layers.ts';
+import { WORKTREES } from '../../../task/task-file.ts';
+import { about, RalphError } from '../../../text/message.ts';
+import { START_TEXTS } from '../../turn/messages.ts';
+import type { Prepared, Resolved, StartRequest } from '../stages.ts';
 import { widens } from './widening-keys.ts';
 
 /** A setting of the task file or a configuration file that starts a program or widens what the agent may do. */
@@ -50,7 +50,7 @@ export function riskySetting(projectDir: string, source: Source, key: string, va
 }
 
 /** Throws RalphError `refused` for settings that the user has not agreed to. */
-export function requireAgreed(request: StartRequest, resolved: Resolved): void {
+export function requireAgreed({ request, resolved }: Prepared): void {
   const open = request.consented ? unagreedSettings(request, resolved) : [];
   if (open.length === 0) return;
   throw new RalphError('refused', settingsRefusal(request, open));

@@ -1,17 +1,17 @@
-import { adoptFourKeys, resumeState } from '../../engine/initial-state.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import { readCounters, withKept } from '../../state/counters-file.ts';
-import { lastEventAt } from '../../state/event-stream.ts';
-import { type LoopFiles, type ReadState, readContract } from '../../state/loop-files.ts';
-import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
-import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { about, RalphError } from '../../text/message.ts';
-import { isBefore } from '../../text/time.ts';
-import { clientAlive } from '../control/ownership.ts';
-import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
-import { restoreState } from '../turn/tampering.ts';
-import type { StartRequest } from './read-settings.ts';
+import { adoptFourKeys, resumeState } from '../../../engine/initial-state.ts';
+import type { LoopState } from '../../../engine/schema/state.ts';
+import { readCounters, withKept } from '../../../state/counters-file.ts';
+import { lastEventAt } from '../../../state/event-stream.ts';
+import { type LoopFiles, type ReadState, readContract } from '../../../state/loop-files.ts';
+import { archiveState, lastArchived, quarantine } from '../../../state/with-state.ts';
+import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
+import { DEFAULT_TASK } from '../../../task/task-file.ts';
+import { about, RalphError } from '../../../text/message.ts';
+import { isBefore } from '../../../text/time.ts';
+import { clientAlive } from '../../control/ownership.ts';
+import { HOOK_TEXTS, START_TEXTS } from '../../turn/messages.ts';
+import { restoreState } from '../../turn/tampering.ts';
+import type { StartRequest } from '../stages.ts';
 
 /** Throws RalphError `refused` if a start must not touch the existing loop. Changes nothing. */
 export function checkExistingLoop(
@@ -48,7 +48,11 @@ export interface Continued {
 const NEW_LOOP: Continued = { before: null };
 
 /** Archives or resumes the existing state. */
-export function continueExistingLoop(current: ReadState, request: StartRequest, files: LoopFiles): Continued {
+export function continueExistingLoop(
+  current: ReadState,
+  request: Pick<StartRequest, 'at' | 'existing' | 'consented' | 'env'>,
+  files: LoopFiles,
+): Continued {
   const { at, existing, consented } = request;
   checkExistingLoop(current, request);
   const resumed = ({ state, wentBack }: Found): Continued => ({

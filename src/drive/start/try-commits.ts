@@ -1,50 +1,27 @@
 import { dirname, resolve } from 'node:path';
-import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import { readTaskFile } from '../../drive/start/find-task.ts';
-import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
-import type { StartRequest } from '../../drive/start/read-settings.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { CONVENTIONAL_FORM, commitSubject, PLAIN_FORM, planName } from '../../engine/plan/commit-subject.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { acceptedForm } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
-import type { CommandContext } from '../command.ts';
-import { isAgent } from '../refuse-agent.ts';
-import { approveStart } from './approve.ts';
-
-/**
- * Asks the user to approve a start, and tries the commits of a plan only then: nothing of the repository runs before. Returns
- * the request with the approval, and with the form of commit messages that the repository accepts. Throws `refused` and `task-invalid`.
- */
-export async function agreedStart(
-  context: CommandContext,
-  files: LoopFiles,
-  request: StartRequest,
-): Promise<StartRequest> {
-  const approved = approveStart(files, request);
-  const agreed = approved === undefined ? request : { ...request, approved };
-  const form = await tryCommits(context, request);
-  if (form === null || request.plan == null) return agreed;
-  const plan = { ...request.plan, commitForm: form };
-  if (approved === undefined) return { ...request, plan };
-  const terms = approved.terms.map(([key, value]) => [key, key === 'commit_message' ? form : value] as const);
-  return { ...request, plan, approved: { ...approved, terms } };
-}
+import { PLAN_TEXTS } from '../plan/messages.ts';
+import { readTaskFile } from './find-task.ts';
+import type { Prepared, PreparedContract, StartRequest } from './stages.ts';
 
 /**
  * Lets the programs of the repository that take part in each commit of a plan try it, in the loop's sandbox if it has one: the
  * one that signs, and the commit-msg hook with the messages of the next tasks. Returns the form of the messages that it accepts;
  * null for a loop without commits, and for one that an agent requests. Throws RalphError `task-invalid` if commits would fail.
  */
-export async function tryCommits({ env, err }: CommandContext, request: StartRequest): Promise<string | null> {
-  const { projectDir, plan } = request;
-  if (plan == null || !request.consented || isAgent(env)) return null;
-  const { resolved, terms } = prepareContract(request);
+export async function tryCommits(
+  { request, resolved, terms }: Prepared,
+  say: (text: string) => void,
+): Promise<string | null> {
+  const { projectDir, env, plan } = request;
+  if (plan == null || !request.consented) return null;
   const sandbox = terms.sandbox && (await confinement(projectDir, terms.sandbox, env));
   const unsigned = await whyUnsigned(projectDir, env, sandbox);
   if (unsigned !== null) throw new RalphError('task-invalid', PLAN_TEXTS.cannotSign(unsigned, sandbox !== undefined));
@@ -55,7 +32,7 @@ export async function tryCommits({ env, err }: CommandContext, request: StartReq
   const subjects = (form: string): string[] => tasks.map((task) => commitSubject(form, task, planName(terms.taskPath)));
   const found = await acceptedForm(projectDir, subjects, forms, env, sandbox);
   if ('rejected' in found) throw new RalphError('task-invalid', PLAN_TEXTS.messageRejected(found.rejected));
-  if (found.form !== wanted) err(withPrefix(PLAN_TEXTS.otherForm(wanted, found.form)));
+  if (found.form !== wanted) say(PLAN_TEXTS.otherForm(wanted, found.form));
   return found.form;
 }
 

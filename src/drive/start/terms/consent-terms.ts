@@ -1,11 +1,11 @@
-import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
-import type { TddRecord } from '../../engine/schema/tdd.ts';
-import { hostOf } from '../../hosts/hosts.ts';
-import { sha256 } from '../../state/hash-contract.ts';
-import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
-import { ABSENT } from '../../task/pinned-scripts/contract-scripts.ts';
-import { printable } from '../../term/format.ts';
-import { RalphError } from '../../text/message.ts';
+import type { CommandDefinition, Contract, EvidenceCommand } from '../../../engine/schema/contract.ts';
+import type { TddRecord } from '../../../engine/schema/tdd.ts';
+import { hostOf } from '../../../hosts/hosts.ts';
+import { sha256 } from '../../../state/hash-contract.ts';
+import { snakeCase } from '../../../task/frontmatter/canonical-keys.ts';
+import { ABSENT } from '../../../task/pinned-scripts/contract-scripts.ts';
+import { printable } from '../../../term/format.ts';
+import { RalphError } from '../../../text/message.ts';
 
 /** Everything that a user agrees to, as key and value; a list has one entry for each item. Ids and times are not included. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
-import type { Batch, Integrate } from '../../drive/parallel/batch.ts';
-import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
-import { RalphError } from '../../text/message.ts';
-import { parseDuration } from '../../text/time.ts';
-import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
-import { SETTING_OPTIONS } from '../start/start-options.ts';
+import type { Batch, Integrate } from '../../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { RalphError } from '../../../text/message.ts';
+import { parseDuration } from '../../../text/time.ts';
+import { type CommandContext, numberOf, valuesOf, wholeOf } from '../../command.ts';
+import { SETTING_OPTIONS } from '../../start/start-options.ts';
 
 const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 

@@ -1,14 +1,17 @@
-import type { Contract } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import { proveEvidence } from '../../state/evidence/evidence.ts';
-import { liveContract } from '../../state/evidence/live-contract.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
-import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../state/loop-files.ts';
-import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
-import { withSnapshotLock } from '../../state/snapshot/snapshot.ts';
-import { viewOf } from '../../task/git/git-view.ts';
-import type { Message } from '../../text/message.ts';
-import { restoreBeforeResume } from '../control/restore-protected.ts';
+import type { Contract } from '../../../engine/schema/contract.ts';
+import type { LoopState } from '../../../engine/schema/state.ts';
+import { proveEvidence } from '../../../state/evidence/evidence.ts';
+import { liveContract } from '../../../state/evidence/live-contract.ts';
+import { lossIn } from '../../../state/evidence/lost.ts';
+import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
+import { recordNotice } from '../../../state/notices.ts';
+import { provedSnapshot } from '../../../state/snapshot/prove-snapshot.ts';
+import { withSnapshotLock } from '../../../state/snapshot/snapshot.ts';
+import { viewOf } from '../../../task/git/git-view.ts';
+import { about, type Message, RalphError } from '../../../text/message.ts';
+import { restoreBeforeResume } from '../../control/restore-protected.ts';
+import { START_TEXTS } from '../../turn/messages.ts';
+import type { Approved } from '../stages.ts';
 
 /** Contract under which a resumed loop was left; `lost` says why it cannot be believed. */
 export interface FormerEvidence {
@@ -62,4 +65,14 @@ function lossBy(prove: () => void): Message | null {
   } catch (error) {
     return lossIn(error);
   }
+}
+
+/** Records that the present state takes the place of lost evidence. Throws `evidence-lost` unless the user said so. */
+export function takeNewStart({ prepared, at, gitPins }: Approved, loss: Message, state: LoopState): string {
+  const { request, files, terms } = prepared;
+  if (request.takesNewStart !== true) throw new RalphError('evidence-lost', about(loss, state));
+  if (terms.policy.plan && gitPins === null) throw new RalphError('refused', START_TEXTS.noGitSettings);
+  const text = START_TEXTS.newStart(loss.text);
+  recordNotice(files, state, { at, kind: 'evidence', text });
+  return text;
 }

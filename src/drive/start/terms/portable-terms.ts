@@ -1,10 +1,10 @@
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
-import { sha256 } from '../../state/hash-contract.ts';
-import { RalphError } from '../../text/message.ts';
-import { START_TEXTS } from '../turn/messages.ts';
-import { preparedTerms } from './consent.ts';
+import { readRegularFile, writeAtomically } from '../../../state/files/regular-file.ts';
+import { sha256 } from '../../../state/hash-contract.ts';
+import { RalphError } from '../../../text/message.ts';
+import { START_TEXTS } from '../../turn/messages.ts';
+import { preparedTerms } from '../prepare-contract.ts';
+import type { PreparedContract } from '../stages.ts';
 import type { ConsentTerms } from './consent-terms.ts';
-import type { PreparedContract } from './prepare-contract.ts';
 
 /**
  * Returns the terms that a user agrees to, identical on every machine: the sandbox's settings as written instead of its

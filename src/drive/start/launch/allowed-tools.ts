@@ -1,7 +1,7 @@
-import type { Contract } from '../../engine/schema/contract.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { peekTdd } from '../../state/tdd-store.ts';
-import type { Settings } from '../../task/settings/resolve.ts';
+import type { Contract } from '../../../engine/schema/contract.ts';
+import type { LoopFiles } from '../../../state/loop-files.ts';
+import { peekTdd } from '../../../state/tdd-store.ts';
+import type { Settings } from '../../../task/settings/resolve.ts';
 
 /** Returns the commands that the user named as checks of this loop: validation, evidence and scenarios. */
 export function checkCommands(files: LoopFiles, { validation, task, tdd }: Contract): string[] {

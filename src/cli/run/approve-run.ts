@@ -1,0 +1,41 @@
+import type { Supervisor } from '../../drive/parallel/supervised.ts';
+import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
+import { givenBaseline } from '../../drive/start/baseline.ts';
+import type { Approved } from '../../drive/start/stages.ts';
+import { takeFixedTerms } from '../../drive/start/terms/portable-terms.ts';
+import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
+import type { clientFinder } from '../../hosts/hosts.ts';
+import { RalphError } from '../../text/message.ts';
+import type { CommandContext } from '../command.ts';
+import { userOf } from '../start/approver.ts';
+import { RUNNER, requestStart, type StartTarget } from '../start/start-request.ts';
+
+interface RunFacts {
+  /** Task of a plan that this run does beside others, whose supervisor has run the checks. */
+  readonly part: Supervisor['part'];
+  readonly isWorktree: boolean;
+  readonly client: ReturnType<typeof clientFinder>;
+}
+
+/** Asks what is open, runs the checks and records the start point. Returns null if the user leaves the start. */
+export async function approveRun(
+  context: CommandContext,
+  target: StartTarget,
+  { part, isWorktree, client }: RunFacts,
+): Promise<Approved | null> {
+  const user = userOf(context);
+  const approver: Approver =
+    part === null ? user : { ...user, runChecks: async (of) => ({ baseline: await givenBaseline(of, part.baseline) }) };
+  const own: Parameters<typeof requestStart>[2] = {
+    ...RUNNER,
+    fixed: takeFixedTerms(context.env),
+    clientVersion: (host) => client(host).version,
+    clientArgs: context.rest,
+  };
+  const asked = await requestStart(context, target, own, context.mayAsk);
+  const request = part && asked.plan ? { ...asked, plan: { ...asked.plan, only: part.task } } : asked;
+  const prepared = await prepareAsked(request, approver);
+  if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
+    throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
+  return approveStart(prepared, approver, !isWorktree);
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import type { Batch, BatchTask } from '../../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { lastLoopIn } from '../../../drive/start/find-task.ts';
+import { prepareStart } from '../../../drive/start/prepare-contract.ts';
+import type { Prepared } from '../../../drive/start/stages.ts';
+import { checkWorktree } from '../../../drive/worktree/make-worktree.ts';
+import { worktreePlace } from '../../../drive/worktree/worktree-place.ts';
+import { clientFinder } from '../../../hosts/hosts.ts';
+import { loopFiles } from '../../../state/loop-files.ts';
+import { show } from '../../../state/process/program.ts';
+import { RalphError } from '../../../text/message.ts';
+import { askForMode } from '../../ask.ts';
+import type { Command, CommandContext } from '../../command.ts';
+import { parseOptions } from '../../parse.ts';
+import { startTarget } from '../../start/start-request.ts';
+import { setUpRequest } from '../in-worktree.ts';
+
+/** A task, or the plan of all tasks (null), as its own run would start it. */
+export interface Asked {
+  readonly task: BatchTask | null;
+  readonly label: string;
+  readonly prepared: Prepared;
+  /** Options added by the user's answers. */
+  readonly words: string[];
+}
+
+/** Prepares each task that has not ended. Returns null if the user declines to choose a permission mode. */
+export async function askedTasks(
+  context: CommandContext,
+  command: Command,
+  batch: Batch,
+  problems: string[],
+): Promise<Asked[] | null> {
+  const { projectDir, env } = context;
+  const { plan } = batch;
+  const asked: Asked[] = [];
+  const withoutMode: ((mode: string) => Asked)[] = [];
+  let isNamed = false;
+  const client = clientFinder(env);
+  for (const task of plan === undefined ? batch.tasks.filter(({ step }) => step !== 'ended') : [null]) {
+    const label = task?.taskPath ?? plan?.path ?? '';
+    const prepare = (mode: string | null): Asked => {
+      const own = ownContext(context, command, batch, task);
+      const made = setUpRequest(own, startTarget(own, 'run'), plan === undefined ? null : { from: plan.from });
+      const flags = mode === null ? made.flags : { ...made.flags, permission_mode: mode };
+      const prepared = prepareStart({ ...made, flags, clientVersion: (host) => client(host).version });
+      return { task, label, prepared, words: mode === null ? [] : [`--permission-mode=${mode}`] };
+    };
+    try {
+      if (task?.step === 'waiting')
+        checkWorktree({ ...task, projectDir, existing: batch.fresh ? 'fresh' : 'refuse', env });
+      asked.push(prepare(null));
+    } catch (error) {
+      if (!(error instanceof RalphError) || error.code === 'client-missing') throw error;
+      const problem = show(error.advised, { name: task?.name ?? null, mode: 'runner' });
+      const namesTask = error.code === 'task-missing' || error.advised.task === label;
+      if (error.code === 'mode-missing') withoutMode.push(prepare);
+      else problems.push(namesTask ? problem : PARALLEL_TEXTS.invalid(label, problem));
+      isNamed ||= error.code === 'name-taken';
+    }
+  }
+  if (isNamed) problems.push(PARALLEL_TEXTS.otherName);
+  if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
+  const mode = withoutMode.length === 0 ? '' : await askForMode(context);
+  return mode === null ? null : [...asked, ...withoutMode.map((prepare) => prepare(mode))];
+}
+
+/** Returns the command line of a task's run, in its worktree if its loop has begun; null is the plan. */
+function ownContext(context: CommandContext, command: Command, batch: Batch, task: BatchTask | null): CommandContext {
+  const { projectDir, env } = context;
+  const { resume: _, ...given } = context.values;
+  const { values: former } = parseOptions(command, [...batch.words, ...(task?.words ?? [])]);
+  const { name = null, taskPath = batch.plan?.path ?? '', step } = task ?? {};
+  const place = name !== null && step === 'started' ? worktreePlace(projectDir, name) : { projectDir };
+  const files = loopFiles(place.projectDir, name, env);
+  const begun = place.projectDir !== projectDir && lastLoopIn(files) !== null;
+  const loop = name ?? undefined;
+  const values = { ...given, ...former, loop, ...(begun ? { resume: true } : { task: join(projectDir, taskPath) }) };
+  const own = begun ? { projectDir: place.projectDir, files } : { files: loopFiles(projectDir, name, env) };
+  return { ...context, ...own, rest: batch.rest, positionals: [], values };
+}

@@ -1,0 +1,136 @@
+import { lstatSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type Batch, type BatchTask, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
+import { fitName } from '../../../drive/start/find-task.ts';
+import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
+import { userGit } from '../../../drive/worktree/repository.ts';
+import { blockedIn } from '../../../engine/plan/attempt.ts';
+import { readState } from '../../../state/loop-files.ts';
+import { readPlan } from '../../../task/plan/read-plan.ts';
+import { DEFAULT_TASK } from '../../../task/task-file.ts';
+import { advise, RalphError } from '../../../text/message.ts';
+import { type CommandContext, wholeOf } from '../../command.ts';
+import { planToStart } from '../../start/start-plan.ts';
+import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
+import { runTask } from '../run-task.ts';
+import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
+
+/** Finds the tasks and collects problems of their names. Returns null if the user decides not to start one of them. */
+export async function begunBatch(
+  context: CommandContext,
+  former: Batch | null,
+  problems: string[],
+): Promise<Batch | null> {
+  const { values, positionals } = context;
+  const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
+  if (open.length > 0 && values['fresh'] !== true) {
+    const names = open.map(({ name, planTask }) => planTask ?? name);
+    throw new RalphError('refused', {
+      text: PARALLEL_TEXTS.left(names),
+      advice: [
+        { verb: 'Resume them', command: 'run --resume' },
+        { verb: 'Or start the new tasks instead', command: 'run TASK... --fresh' },
+      ],
+    });
+  }
+  if (values['plan'] === true) return beginPlan(context);
+  refuseForeign(context, 'tasks');
+  if (positionals.length === 0) throw new RalphError('usage', PARALLEL_TEXTS.noTasks);
+  const atOnce = atOnceOf(context);
+  const batch = { ...newBatch(context), atOnce, integrate: integrateOf(values['integrate']) };
+  const tasks = new Map<string, BatchTask>();
+  for (const word of positionals) {
+    const own = await runTask({ ...context, positionals: [word] });
+    if (own === null) return null;
+    const target = startTarget(own, 'run');
+    const taskPath = target.task ?? DEFAULT_TASK;
+    const name = target.files.name ?? (fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task');
+    const other = tasks.get(name);
+    if (other !== undefined) {
+      problems.push(
+        other.taskPath === taskPath
+          ? PARALLEL_TEXTS.twice(taskPath)
+          : PARALLEL_TEXTS.sameName(name, other.taskPath, taskPath),
+      );
+    }
+    tasks.set(name, { name, taskPath, words: [], step: 'waiting', end: null });
+  }
+  return { ...batch, fresh: values['fresh'] === true, tasks: [...tasks.values()] };
+}
+
+function newBatch(context: CommandContext): Batch {
+  return {
+    startedAt: context.now(),
+    stoppedMs: 0,
+    runner: { pid: process.pid, startedAt: null },
+    atOnce: 1,
+    integrate: 'none',
+    limits: limitsOf(context),
+    fresh: false,
+    words: [...wordsOf(context), '--project', context.projectDir],
+    rest: [...context.rest],
+    tasks: [],
+  };
+}
+
+/** Returns the record of the tasks that are resumed, with the options of this command line. */
+export function resumedBatch(context: CommandContext, former: Batch | null): Batch | null {
+  const { values, positionals, rest } = context;
+  if (positionals.length > 0) throw new RalphError('usage', PARALLEL_TEXTS.otherTasks);
+  refuseForeign(context, 'resumed');
+  if (former === null) throw new RalphError('no-loop', advise(PARALLEL_TEXTS.nothingLeft, 'List the loops', 'list'));
+  const given = limitsOf(context);
+  const { limits } = former;
+  return takeUp(context, {
+    ...notDrivenSince(context.projectDir, context.env, former),
+    ...(values['parallel'] !== undefined && { atOnce: atOnceOf(context) }),
+    ...(values['integrate'] !== undefined && { integrate: integrateOf(values['integrate']) }),
+    limits: {
+      maxCostUsd: given.maxCostUsd ?? limits.maxCostUsd,
+      maxTokens: given.maxTokens ?? limits.maxTokens,
+      maxTimeMs: given.maxTimeMs ?? limits.maxTimeMs,
+    },
+    words: [...withoutMode(former.words), ...wordsOf(context)],
+    rest: rest.length > 0 ? [...rest] : withoutMode(former.rest),
+    tasks: former.tasks.map((task) => ({ ...task, words: withoutMode(task.words) })),
+  });
+}
+
+/** Checks a plan whose tasks will run side by side, before anything is created. Throws RalphError with all problems. */
+async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
+  const { projectDir, env, values, positionals, mayAsk } = context;
+  refuseForeign(context, 'plan');
+  if (values['integrate'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.planIntegrates);
+  if (positionals.length > 1) throw new RalphError('usage', PARALLEL_TEXTS.onePlan(positionals));
+  const atOnce = atOnceOf(context);
+  const own = await runTask(context);
+  if (own === null) return null;
+  const { files, task } = startTarget(own, 'run');
+  checkExistingLoop(readState(files.state), { existing: existingLoopPolicy(own.values), consented: true });
+  const start = await planToStart(own, files, task, mayAsk);
+  if (task === null || start === null) return null;
+  if (lstatSync(join(projectDir, task)).isSymbolicLink())
+    throw new RalphError('refused', PARALLEL_TEXTS.planLink(task));
+  if (!userGit(projectDir, ['merge-tree', '--write-tree', 'HEAD', 'HEAD'], env).ok) {
+    throw new RalphError('refused', PARALLEL_TEXTS.oldGit);
+  }
+  const branch = userGit(projectDir, ['symbolic-ref', '--short', 'HEAD'], env).text.trim();
+  const { tasks } = readPlan(readPlanText(projectDir, task));
+  return {
+    ...newBatch(context),
+    atOnce,
+    plan: { path: task, branch, from: start.from, maxTasks: 1, done: [], blocked: blockedIn(tasks) },
+  };
+}
+
+/** Returns the record of a plan's tasks that are resumed, or of independent tasks unchanged. */
+function takeUp(context: CommandContext, batch: Batch): Batch {
+  const { values, projectDir } = context;
+  const { plan } = batch;
+  if (plan === undefined && values['max-tasks'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.noPlan);
+  if (plan === undefined) return batch;
+  const maxTasks = wholeOf(context, 'max-tasks', plan.maxTasks, 100);
+  return resumedPlanBatch(projectDir, { ...batch, plan: { ...plan, maxTasks } });
+}

@@ -1,0 +1,83 @@
+import { continueNow } from '../../../drive/control/operate.ts';
+import type { Batch } from '../../../drive/parallel/batch.ts';
+import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import type { PlanEnd } from '../../../drive/parallel/plan-entry.ts';
+import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
+import { BatchRunner, batchCode } from '../../../drive/parallel/run-batch.ts';
+import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
+import { withPrefix } from '../../../drive/turn/messages.ts';
+import { steering } from '../../../engine/events.ts';
+import { show } from '../../../state/process/program.ts';
+import { columnsOf } from '../../../term/write-text.ts';
+import { RalphError } from '../../../text/message.ts';
+import type { Command, CommandContext } from '../../command.ts';
+import { loopView } from '../../runner-lines.ts';
+import { agreedBatch } from './batch-consent.ts';
+import { batchPages } from './batch-pages.ts';
+import { begunBatch, resumedBatch } from './batch-record.ts';
+import { published, reportLines } from './batch-report.ts';
+
+/** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
+export async function runParallel(context: CommandContext, command: Command): Promise<number> {
+  const { projectDir, env, values, err } = context;
+  const resumes = values['resume'] === true;
+  const isFresh = !resumes && values['fresh'] === true;
+  const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
+  const known = former instanceof RalphError ? null : former;
+  if (known !== null) refuseRunning(known);
+  const problems: string[] = [];
+  const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, problems);
+  if (wanted === null) return 0;
+  const pages = await batchPages(context);
+  const batch = await agreedBatch(context, command, wanted, problems);
+  if (batch === null) return 1;
+  claimBatch(projectDir, env, batch, former);
+  err(withPrefix(firstText(batch, resumes)));
+  const view = await loopView(context);
+  const notice = (message: string): void => view.tell({ type: 'agent.notice', message });
+  const script = process.argv[1] ?? '';
+  const program = [...process.execArgv, script];
+  const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);
+  const options: BatchRun = { projectDir, env, batch, notice, program, tell, ...(pages && { over: pages.take }) };
+  const { plan } = batch;
+  const runner = plan ? new PlanRunner({ ...options, batch: { ...batch, plan } }) : new BatchRunner(options);
+  view.live?.({
+    say: (text, delivery) => runner.operate(view.focus?.() ?? '', () => steering(crypto.randomUUID(), text, delivery)),
+    interrupt: () => runner.operate(view.focus?.() ?? '', () => ({ kind: 'pause' })),
+    goOn: (text) => {
+      const name = view.focus?.() ?? '';
+      if (text !== '') runner.operate(name, () => steering(crypto.randomUUID(), text, 'next'));
+      runner.operate(name, () => ({ kind: 'resume', by: 'launcher' }));
+    },
+    wake: () => runner.operate(view.focus?.() ?? '', continueNow),
+    press: () => runner.press(),
+  });
+  let done: BatchEnd & { readonly plan?: PlanEnd };
+  try {
+    done = await runner.run();
+  } finally {
+    view.close();
+  }
+  const { plan: ended } = done;
+  const code = ended?.code ?? batchCode(done.tasks, done.refused);
+  if (values['json'] === true) {
+    const message = ended && show(ended.message, { name: null, mode: 'runner' });
+    const tasks = done.tasks.map(published);
+    context.out(
+      JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: { status: ended.status, message } }) }),
+    );
+  } else context.out(['', ...reportLines(done, projectDir, columnsOf(1))].join('\n'));
+  await pages?.write(done.tasks);
+  return code;
+}
+
+function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
+  const left = tasks.filter(({ step }) => step !== 'ended').length;
+  if (plan !== undefined) {
+    return resumes
+      ? PARALLEL_TEXTS.planResumes(plan.path)
+      : PARALLEL_TEXTS.planStarts(plan.path, plan.maxTasks, atOnce);
+  }
+  return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
+}

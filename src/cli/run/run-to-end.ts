@@ -1,0 +1,70 @@
+import type { Supervisor } from '../../drive/parallel/supervised.ts';
+import { runLoop } from '../../drive/runner/run-loop.ts';
+import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
+import { startLoop } from '../../drive/start/start-loop.ts';
+import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { clientFinder } from '../../hosts/hosts.ts';
+import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
+import { ringBell } from '../../term/write-text.ts';
+import type { CommandContext } from '../command.ts';
+import { handleRunningLoop } from '../control/handle-running-loop.ts';
+import { loopView } from '../runner-lines.ts';
+import { LEFT } from '../start/first-checks.ts';
+import { refuseAlone } from '../start/start-plan.ts';
+import { startTarget } from '../start/start-request.ts';
+import { printWarnings } from '../start/warnings.ts';
+import { approveRun } from './approve-run.ts';
+import { inWorktree } from './in-worktree.ts';
+import { reportAtEnd } from './report-at-end.ts';
+import { hostHooks, runnerAgent } from './runner-agent.ts';
+import { worktreeText } from './worktree-text.ts';
+
+/** Runs one loop to its end, in its worktree if it has one. Returns the exit code. */
+export async function runToEnd(
+  run: CommandContext,
+  projectDir: string,
+  supervisor: Supervisor | null,
+): Promise<number> {
+  const { context: place, worktree } = await inWorktree(run);
+  const found = startTarget(place, 'run');
+  const context = await handleRunningLoop({ ...place, files: found.files });
+  if (typeof context === 'number') return context;
+  const target = { ...found, files: context.files };
+  const { env } = context;
+  const part = supervisor?.part ?? null;
+  const { files } = target;
+  const waits = runnerTimeouts(env);
+  rateLimitWait(env, 0); // throws for an invalid value
+  refuseAlone(files, part !== null);
+  const report = await reportAtEnd(context);
+  const find = clientFinder(env);
+  const client: typeof find = (host) => {
+    if (host === undefined) refuseOtherLoops(context.projectDir, env);
+    return find(host);
+  };
+  const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client });
+  if (approved === null) return LEFT;
+  const passed = await hostHooks(context, approved.prepared.terms.host, client);
+  const { tell, live, close } = await loopView(context);
+  let bell = false;
+  try {
+    const { code } = await runLoop(
+      files,
+      () => startLoop(approved),
+      (started): RunnerOptions => {
+        bell = started.settings.notify.bell;
+        printWarnings(context, started);
+        const shared = { ...(supervisor && { askPermit: supervisor.askPermit }), ...(part && { part }) };
+        const requiresProof = context.values['require-verified'] === true;
+        const agent = runnerAgent(context, started, client, passed);
+        return { ...agent, env, timeouts: waits, tell, requiresProof, ...shared, ...(live && { live }) };
+      },
+    );
+    return code;
+  } finally {
+    close();
+    if (bell) ringBell();
+    if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
+    await report?.(files);
+  }
+}

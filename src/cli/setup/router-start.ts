@@ -1,0 +1,35 @@
+import { isDriven, startRouter } from '../../drive/router/start.ts';
+import { needsConsent } from '../../drive/router/status-answers.ts';
+import { approveStart } from '../../drive/start/approve.ts';
+import { firstBaseline } from '../../drive/start/baseline.ts';
+import { prepareStart } from '../../drive/start/prepare-contract.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import type { CommandContext } from '../command.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { userOf } from '../start/approver.ts';
+import { runFirstChecks } from '../start/first-checks.ts';
+import { requestStart, startRequest, startTarget } from '../start/start-request.ts';
+import { printWarnings } from '../start/warnings.ts';
+
+/** Returns the files of the started loop, or of the one that this session already drives; null if a signal ended the start. */
+export async function startRouterLoop(context: CommandContext): Promise<LoopFiles | null> {
+  const target = startTarget(context, 'router start');
+  const { files } = target;
+  const consented = !isAgent(context.env);
+  const own = { mode: 'router', consented } as const;
+  // A repeated start skips the check of the plan, because files of the current task are not committed.
+  const { plan, from } = context.values;
+  const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
+  if (isDriven(files, startRequest(context, target, { ...own, plan: requested }))) return files;
+  const user = userOf(context);
+  const mayRun = (contract: Contract): boolean => consented || !needsConsent(files, contract);
+  const approved = await approveStart(prepareStart(await requestStart(context, target, own, false)), {
+    ...user,
+    runChecks: (prepared) => runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun)),
+  });
+  if (approved === null) return null;
+  const started = startRouter(approved);
+  if (started !== null) printWarnings(context, started);
+  return files;
+}

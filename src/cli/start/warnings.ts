@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { clientSandboxProblem, failOpenText } from '../../claude/find-client.ts';
+import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
+import type { StartedLoop } from '../../drive/start/stages.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { hasRules } from '../../guard/guard.ts';
+import { hostOf } from '../../hosts/hosts.ts';
+import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
+import { show } from '../../state/process/program.ts';
+import { taskKind } from '../../task/task-file.ts';
+import type { CommandContext } from '../command.ts';
+
+type WarnedOf = Pick<
+  Contract,
+  | 'unsandboxed'
+  | 'agent'
+  | 'host'
+  | 'client'
+  | 'policy'
+  | 'task'
+  | 'tdd'
+  | 'taskPath'
+  | 'clientVersion'
+  | 'projectChecks'
+> & {
+  readonly validation: readonly unknown[];
+};
+
+/** Prints warnings. `client` is the version of the client that the user will start, if it is not the loop's. */
+export function printWarnings(
+  context: CommandContext,
+  { warnings, stored }: StartedLoop,
+  client: string | null = null,
+): void {
+  for (const text of warningTexts(context, warnings, stored.contract, client)) context.err(withPrefix(text));
+}
+
+export function warningTexts(
+  { env }: Pick<CommandContext, 'env'>,
+  warnings: StartedLoop['warnings'],
+  contract: WarnedOf,
+  client: string | null = null,
+): readonly string[] {
+  const { host } = contract;
+  const failsOpen = host === undefined ? failOpenText(contract.clientVersion ?? client) : null;
+  const texts = failsOpen === null ? [] : [`${failsOpen} Update it: claude update.`];
+  const aboutHost = hostOf(host).startText(contract.client?.permissionMode ?? null);
+  if (aboutHost !== null) texts.push(aboutHost);
+  texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
+  if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
+  if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));
+  if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);
+  if (contract.policy.plan && contract.validation.length === 0) {
+    const { projectChecks: commands = [] } = contract;
+    texts.push(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands));
+  }
+  return texts;
+}
+
+/** Explains why `sandbox.mode: auto` does not use one. */
+function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): string {
+  const problem = clientSandboxProblem(env);
+  return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
+}
+
+/** Returns whether a completion would be accepted unverified. A required gate may consist of outputs and open questions only. */
+function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf): boolean {
+  if (tdd !== undefined) return false; // the scenarios are proved one by one
+  const gate = task?.gate === 'required' ? task : null;
+  const outputs = gate !== null && (gate.requiredOutputs.length > 0 || gate.openQuestions !== 'optional');
+  const commands = gate?.commands.some(({ acceptance }) => acceptance) ?? false;
+  return (
+    validation.length === 0 &&
+    !outputs &&
+    !commands &&
+    (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
+  );
+}
+
+/** Prints on standard error what a client that the user starts by hand lacks for this loop. */
+export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
+  if (state.mode !== 'hook') return;
+  const { guardrails, sandbox } = stored.contract;
+  // `init` installs it; without it no session takes part in a loop.
+  const stopHook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');
+  if (!existsSync(stopHook)) err(withPrefix(show(START_TEXTS.noHooks(state.taskPath))));
+  if (sandbox !== undefined) err(withPrefix(SANDBOX_TEXTS.checksOnly));
+  // `lifted` identifies a plan, which has rules of its own.
+  if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));
+}

@@ -1,0 +1,175 @@
+import { setTimeout } from 'node:timers/promises';
+import { apiFailure, lastApiError } from '../../../claude/transcript/api-failure.ts';
+import type { EngineEvent } from '../../../engine/events.ts';
+import { exitCode } from '../../../engine/exit-code.ts';
+import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
+import type { LoopState } from '../../../engine/schema/state.ts';
+import { readLines } from '../../../state/files/journal-lines.ts';
+import { REPEATED, readContract, readLoop } from '../../../state/loop-files.ts';
+import { show } from '../../../state/process/program.ts';
+import { onSignals } from '../../../state/process/signals.ts';
+import { LOCK_WAIT, withState } from '../../../state/with-state.ts';
+import type { Message } from '../../../text/message.ts';
+import { instantOf, isBefore } from '../../../text/time.ts';
+import { atLeast } from '../../../text/version.ts';
+import { applyEffects } from '../../records/apply-effects.ts';
+import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../../records/export-telemetry.ts';
+import { reportText } from '../../status/end-report.ts';
+import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
+import { endLeftRunning } from '../../status/left-running.ts';
+import { LAUNCH_TEXTS } from '../../turn/messages.ts';
+import { hasUnverifiedCompletion, restoreState } from '../../turn/tampering.ts';
+import { dispatch, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
+import { doubled, rateLimitWait, remainingMs } from '../../turn/wait.ts';
+import type { StartedLoop } from '../stages.ts';
+import { type ClientRun, runClient } from './run-client.ts';
+
+interface LaunchOptions extends ClientRun {
+  /** Prints a hook's message, which has its prefix. */
+  readonly repeat: (text: string) => void;
+  /** Exits with 3 if the loop completes unverified. */
+  readonly requiresProof: boolean;
+}
+
+const POLL_MS = 500;
+/** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
+const PRINTS_MESSAGES = '2.1.250';
+
+/** Consecutive server errors without an iteration after which the loop stays paused. */
+const MOST_RETRIES = 5;
+
+/** Runs the client until the loop is over or the client exits. Headless, continues after rate limits and server errors. */
+export async function launch(
+  { files, loopId, state: begun, stored }: StartedLoop,
+  options: LaunchOptions,
+): Promise<{ readonly code: number; readonly message: string }> {
+  const context = { files, env: options.env, now: () => new Date().toISOString() };
+  const turn = newTurn(context, loadedUnder(stored, begun), { keepsLoopOnAbort: true });
+  const { clientVersion } = stored.contract;
+  const isMute = options.headless && clientVersion !== null && !atLeast(clientVersion, PRINTS_MESSAGES);
+  const repeat = isMute ? repeater(turn, options) : () => undefined;
+  let session: string | null = null;
+  let done = begun.iteration;
+  for (let retries = 0; ; retries++) {
+    const began = context.now();
+    const env = isMute ? { ...options.env, RALPH_REPEAT: '1' } : options.env;
+    const stopExport = exportMeanwhile(files, loopId, options.env);
+    const trace = await traceEnvironment(loopId, null, options.env);
+    await runClient(turn, { ...options, env: { ...env, ...trace } }, session, repeat).finally(stopExport);
+    repeat();
+    if (options.headless) noteApiError(turn, began);
+    const state = readLoop(files, loopId);
+    if (state !== null && state.iteration > done) retries = 0;
+    done = state?.iteration ?? done;
+    const wanted = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
+    if (wanted === null || state === null) return end(turn, options);
+    const limit = untilTimeUp(state, turn.loaded.policy.budget, context.now(), instantOf(Date.now() + wanted));
+    const pause = Math.max(0, Date.parse(limit) - Date.now());
+    const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
+    options.say(LAUNCH_TEXTS[text](limit));
+    if (!(await staysPaused(pause, turn))) return end(turn, options);
+    change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
+    session = state.sessionId;
+  }
+}
+
+/** Returns the milliseconds until a paused loop is retried; null if the user has to decide. */
+function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): number | null {
+  if (state.status !== 'paused') return null;
+  const { reason, resumesAt } = state.paused;
+  if (reason === 'rate-limited') {
+    return resumesAt === null
+      ? rateLimitWait(env, retries)
+      : Math.max(1_000, Date.parse(resumesAt) - Date.now() + 1_000);
+  }
+  const isServers = reason === 'api-error' && apiFailure({}, state.marks.transcriptPath).kind === 'overloaded';
+  return isServers && retries < MOST_RETRIES ? doubled(env, 'RALPH_RETRY_WAIT', retries, 5_000, 120_000) : null;
+}
+
+/** Returns a function that prints the messages that this loop's hooks have logged since the last call. */
+function repeater({ context: { files }, loaded }: Turn, options: LaunchOptions): () => void {
+  let { next } = readLines(files.log);
+  return () => {
+    const lines = readLines(files.log, next);
+    next = lines.next;
+    for (const { where, message } of lines.entries)
+      if (where === `${REPEATED} ${loaded.state.loopId}`) options.repeat(String(message));
+  };
+}
+
+/** Returns whether the loop is still paused after this time. Ctrl+C ends it as stopped; SIGTERM leaves it paused. */
+async function staysPaused(milliseconds: number, turn: Turn): Promise<boolean> {
+  const { context, loaded } = turn;
+  const left = remainingMs(Date.now() + milliseconds);
+  const gone = new AbortController();
+  const press = (): void => {
+    change(turn, { type: 'operator', at: context.now(), command: { kind: 'stop', clientAlive: false } });
+    gone.abort();
+  };
+  const quiet = onSignals({ press, leave: () => gone.abort() });
+  try {
+    while (left() > 0) {
+      await setTimeout(Math.min(POLL_MS, left()), undefined, { signal: gone.signal }).catch(() => undefined);
+      if (gone.signal.aborted || readLoop(context.files, loaded.state.loopId)?.status !== 'paused') return false;
+    }
+    return true;
+  } finally {
+    quiet();
+  }
+}
+
+/** Records an API error at the transcript's end: under `-p` the client ends its StopFailure hook (measured). */
+function noteApiError(turn: Turn, since: string): void {
+  const state = readLoop(turn.context.files, turn.loaded.state.loopId);
+  if (state === null || state.status === 'paused') return;
+  const at = turn.context.now();
+  const { transcriptPath } = state.marks;
+  const noted = lastApiError(transcriptPath);
+  if (noted === null || isBefore(noted.at ?? at, since)) return;
+  change(turn, { type: 'api-error', at, error: apiFailure({}, transcriptPath) });
+}
+
+/** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
+async function end(
+  turn: Turn,
+  { requiresProof, headless }: LaunchOptions,
+): Promise<{ readonly code: number; readonly message: string }> {
+  const { context, loaded } = turn;
+  const { files } = context;
+  const { loopId } = loaded.state;
+  distrust(turn);
+  change(turn, { type: 'interrupted', at: context.now(), by: 'client-exit' });
+  const { status, state, message } = standing(files, loopId);
+  const left = state?.status === 'ended' ? undeliveredText(state) : null;
+  const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
+  // The pause's own message explains how to resume in the session, which has ended.
+  const text =
+    status === 'paused' && message !== null
+      ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
+      : shown(message ?? LAUNCH_TEXTS.stillThere);
+  // A client at a terminal may have other work; its hook has named what the loop left.
+  const ends = headless && state?.status === 'ended';
+  const running = ends ? await endLeftRunning(loopId) : null;
+  const report = await reportText(files, state, context.env);
+  if (state !== null) await exportTelemetry(files, state, context.env);
+  const code = exitCode(status, requiresProof && !isVerified(state));
+  const told = [text, left, running].filter((part) => part !== null).join(' ');
+  return { code, message: `${told}${report}` };
+}
+
+/** Revokes a completion that was never verified, before it is archived. */
+function distrust({ context: { files, now }, loaded }: Turn): void {
+  const stored = readContract(files);
+  if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;
+  withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
+      return { next: 'keep' as const, result: undefined };
+    const { sessionId, clientPid, clientStartedAt, epoch } = current.state;
+    const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
+    return { next: restoreState(files, stored, client, now(), epoch), result: undefined };
+  });
+}
+
+function change(turn: Turn, event: EngineEvent): void {
+  applyEffects(turn.context.files, event.at, dispatch(turn, event).effects);
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { orLogged, readLoop } from '../../../state/loop-files.ts';
+import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
+import { watchSleep } from '../../../state/process/sleep-watch.ts';
+import { endedState } from '../../../state/with-state.ts';
+import { endOverBudget } from '../../control/end-over-budget.ts';
+import { launcherVariable } from '../../control/ownership.ts';
+import { noteSleep } from '../../turn/note-sleep.ts';
+import type { Turn } from '../../turn/turn.ts';
+import { allowedChecks, type ClientSettings, clientOptions, NO_WAKE_UPS } from './allowed-tools.ts';
+import { firstPrompt } from './first-prompt.ts';
+
+/** How the client runs. */
+export interface ClientRun extends ClientSettings {
+  readonly client: string;
+  readonly headless: boolean;
+  /** Our settings for the client: hooks, environment, status line, as one JSON text. */
+  readonly settings: string;
+  /** Options passed through to the client unchanged. */
+  readonly rest: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly say: (text: string) => void;
+}
+
+const POLL_MS = 500;
+/** Number of polls that a headless client may outlive its loop. */
+const POLLS_AFTER_END = 20;
+
+/** Runs the client until it exits. Does not start it if the user leaves or ends the loop while its prompt is made. */
+export async function runClient(
+  turn: Turn,
+  options: ClientRun,
+  session: string | null,
+  repeat: () => void,
+): Promise<void> {
+  const prompt = await firstPrompt(turn, options.say);
+  if (prompt === null) return;
+  const { client, headless, settings, rest, env } = options;
+  const { files } = turn.context;
+  const args = [
+    ...(headless ? ['-p'] : []),
+    // Command output can contain a NUL, an argument cannot.
+    prompt.replaceAll('\0', '\uFFFD'),
+    ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
+    ...(headless ? NO_WAKE_UPS : []),
+    ...['--settings', settings],
+    ...(session === null ? [] : ['--resume', session]),
+    ...clientOptions(options),
+    ...rest,
+  ];
+  const child = spawn(client, args, {
+    stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
+    cwd: files.projectDir,
+    env: headless ? { ...env, ...launcherVariable() } : env,
+    // A shell hangs up on the whole group of its job.
+    detached: headless && !isAtTerminal(),
+  });
+  // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
+  const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
+  const timer = endAtLimit(child, turn, options);
+  const endWatch = watchSleep((since) => {
+    const said = noteSleep(turn, since);
+    if (said !== null) options.say(said);
+  });
+  try {
+    await once(child, 'exit');
+  } finally {
+    clearInterval(ending);
+    clearInterval(timer);
+    endWatch();
+    quiet();
+  }
+}
+
+/** Ends a headless client after its loop: it would otherwise wait ten minutes and more for background shells (measured). */
+function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, repeat: () => void): NodeJS.Timeout {
+  const { loopId } = loaded.state;
+  let polls = 0;
+  return setInterval(() => {
+    repeat();
+    if (readLoop(files, loopId) !== null || endedState(files, loopId) === null) polls = 0;
+    else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
+  }, POLL_MS);
+}
+
+/** Polls between the signals for a headless client whose loop has used its time. */
+const POLLS_AFTER_LIMIT = 3;
+
+/** Ends the loop when its max_time has passed, though its agent is busy, and a headless client with it. */
+function endAtLimit(child: ChildProcess, turn: Turn, { headless }: ClientRun): NodeJS.Timeout | undefined {
+  const { context, loaded } = turn;
+  const { files, now } = context;
+  const contract = loaded.stored?.contract;
+  if (contract === undefined || contract.policy.budget.maxTimeMs === null) return undefined;
+  let polls = 0;
+  return setInterval(() => {
+    const state = readLoop(files, loaded.state.loopId);
+    if (polls === 0) {
+      if (state === null) return;
+      const ended = orLogged(files, now(), 'launch', () =>
+        endOverBudget(files, state, contract, { at: now(), transcriptPath: null }),
+      );
+      if (!ended) return;
+    }
+    polls += 1;
+    if (!headless) return;
+    if (polls === 1) child.kill('SIGINT');
+    else if (polls === 1 + POLLS_AFTER_LIMIT) child.kill('SIGTERM');
+    else if (polls === 1 + 2 * POLLS_AFTER_LIMIT) child.kill('SIGKILL');
+  }, POLL_MS);
+}

@@ -1,0 +1,85 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { beginCounters } from '../../state/counters-file.ts';
+import { forgetEvidence, listEvidence } from '../../state/evidence/evidence.ts';
+import { writeContract } from '../../state/evidence/live-contract.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
+import { hashContract } from '../../state/hash-contract.ts';
+import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { formerView, storeGitView } from '../../task/git/git-view.ts';
+import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
+import type { ChecklistItem } from '../../text/markdown/checklist.ts';
+import { storeProtected } from '../control/restore-protected.ts';
+import { dropLostRecord } from '../prompt/project-change.ts';
+import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';
+import { beginPlanRecords } from '../records/open-task-file.ts';
+import { bindList } from '../tdd/scenario-list.ts';
+import { storeBaseline } from './baseline.ts';
+import { otherLoopWarning } from './other-loops.ts';
+import type { Approved } from './stages.ts';
+import { consentDigest, consentTerms } from './terms/consent-terms.ts';
+
+/** What a loop begins or continues with. */
+interface Beginning extends Pick<Approved, 'at' | 'baseline' | 'startPoint' | 'gitPins'> {
+  readonly env: NodeJS.ProcessEnv;
+  readonly state: LoopState;
+  /** Items of a checklist as they are now. */
+  readonly items: readonly ChecklistItem[];
+  /** Contract of the resumed loop; null for a new loop, and where it is gone. */
+  readonly former: Contract | null;
+  readonly isNew: boolean;
+  /** Evidence of the resumed loop is lost: the present state takes its place. */
+  readonly isLost: boolean;
+  readonly keepsListConsent?: boolean;
+}
+
+/**
+ * Stores all evidence of a loop, then the contract that lists it, so that no loop runs without it. Called under the lock of the
+ * state. `warnings` say which protected files could not be kept, and which other live loop protects other files.
+ */
+export function storeLoop(
+  files: LoopFiles,
+  contract: Contract,
+  begun: Beginning,
+): { readonly stored: StoredContract; readonly warnings: readonly string[] } {
+  const { at, env, state, items, former, isNew, isLost } = begun;
+  const { loopId, tdd, consented } = contract;
+  // A contract that lists no evidence, as one that was made again, does not say which record it had.
+  const unkept = storeProtected(files, contract, env, isLost && former?.evidence === undefined ? null : former);
+  if (isNew) beginSeen(files, contract, items);
+  else if (isLost || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items);
+  beginCounters(files, state);
+  if (tdd) bindList(files, tdd, { loopId, at, consented, env, keep: begun.keepsListConsent === true });
+  else forgetEvidence(files, loopId, 'scenarios');
+  beginPlanRecords(files, loopId, contract.policy.plan !== undefined, former);
+  if (begun.baseline !== null || isNew) storeBaseline(files, loopId, at, begun.baseline);
+  else if (former !== null) dropLostRecord(files, former);
+  storeRepository(files, loopId, begun);
+  const warnings = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
+  return { stored: fixContract(files, contract), warnings };
+}
+
+/** Stores the start point of a new loop; drops what a resumed one has lost of it, and views the repository afresh. */
+function storeRepository(files: LoopFiles, loopId: string, begun: Beginning): void {
+  const { former, isNew, isLost, startPoint, gitPins } = begun;
+  if (isNew) {
+    removeIfThere(files.promptedTurn);
+    writeStartPoint(files, loopId, startPoint);
+    return;
+  }
+  if (former !== null) dropLostStartPoint(files, former);
+  if (gitPins || isLost) storeGitView(files, loopId, gitPins, formerView(files, former));
+}
+
+/** Stores a contract that lists the evidence of its loop, all of which is stored by now. */
+export function fixContract(files: LoopFiles, contract: Contract): StoredContract {
+  const listed = { ...contract, evidence: listEvidence(files, contract.loopId) };
+  const stored = { hash: hashContract(listed), contract: listed };
+  writeContract(files, stored);
+  return stored;
+}
+
+export function withConsentDigest(contract: Contract, list: TddRecord | null): Contract {
+  return { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
+}

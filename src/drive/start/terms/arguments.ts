@@ -1,0 +1,35 @@
+import type { TaskTerms } from '../../../engine/schema/contract.ts';
+import { findShell } from '../../../task/commands/shell.ts';
+import { argumentProblems, taskTerms } from '../../../task/settings/task-settings.ts';
+import { taskFolderName } from '../../../task/task-file.ts';
+import { RalphError } from '../../../text/message.ts';
+import { START_TEXTS } from '../../turn/messages.ts';
+import type { ContractRequest, Resolved } from '../stages.ts';
+
+/** Returns the terms of a task folder with the values of its arguments; null for another task. Throws `usage` for arguments that the task does not declare, or that are missing. */
+export function taskTermsOf(
+  { args: given = {}, formerArgs = {}, env, projectDir }: ContractRequest,
+  taskPath: string,
+  resolved: Resolved,
+): TaskTerms | null {
+  const { policy, settings } = resolved;
+  if (settings.task === null) {
+    const problems = argumentProblems([], given);
+    if (problems.length === 0) return null;
+    throw new RalphError('usage', problems.join('\n'));
+  }
+  const declared = settings.task.args;
+  const former = Object.entries(formerArgs).filter(([name]) => declared.includes(name));
+  const args = { ...Object.fromEntries(former), ...given };
+  const problems = argumentProblems(declared, args);
+  if (problems.length > 0) throw new RalphError('usage', problems.join('\n'));
+  const values = { args, name: taskFolderName(projectDir, taskPath), maxIterations: policy.maxIterations };
+  const terms = taskTerms(settings.task, values);
+  // The values are quoted for a POSIX shell.
+  const filled = terms.commands.some(({ run }, index) => run !== settings.task?.commands[index]?.run);
+  const shell = filled ? findShell(env) : null;
+  if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program)) {
+    throw new RalphError('task-invalid', START_TEXTS.argsNeedBash);
+  }
+  return terms;
+}

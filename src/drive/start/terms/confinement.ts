@@ -1,0 +1,32 @@
+import { clientSandboxProblem } from '../../../claude/find-client.ts';
+import { sandboxProblem } from '../../../sandbox/bubblewrap.ts';
+import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';
+import { sandboxTerms } from '../../../sandbox/terms.ts';
+import type { ContractTerms } from '../../../task/settings/build-contract.ts';
+import { RalphError } from '../../../text/message.ts';
+import type { ContractRequest, Resolved } from '../stages.ts';
+
+/** Returns the sandbox of agent and checks, or why there is none. Throws `sandbox-missing` if the task requires a sandbox that this system does not have. */
+export function confinementOf(
+  { projectDir, env, launched = false, mode: driver }: ContractRequest,
+  { settings, sources }: Resolved,
+  agent: string | null,
+  host: ContractTerms['host'],
+): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
+  const { mode } = settings.sandbox;
+  // A host of its own confines its commands by the permission mode, and says so at the start.
+  if (host !== undefined) return {};
+  const startsClient = agent === null && (launched || driver === 'runner');
+  if (mode === 'off') {
+    const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';
+    return isUnset && startsClient ? { unsandboxed: 'not-set' } : {};
+  }
+  const confined = startsClient ? clientSandboxProblem : sandboxProblem;
+  const problem = agent === null ? confined(env) : null;
+  if (agent === null && problem === null) return { sandbox: sandboxTerms(settings.sandbox, projectDir, env) };
+  if (mode === 'auto') return { unsandboxed: 'unavailable' };
+  throw new RalphError(
+    'sandbox-missing',
+    problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.required(problem),
+  );
+}
