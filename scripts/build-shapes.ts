@@ -6,6 +6,7 @@ import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
+import { run } from '../src/engine/schema/run.ts';
 import { seen } from '../src/engine/schema/seen.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
@@ -37,6 +38,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'tdd-record': tddRecord,
   'plan-status': planStatus,
   'plan-check': planCheck,
+  run,
   input: skillInput,
   output: skillOutput,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),

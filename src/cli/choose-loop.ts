@@ -67,7 +67,7 @@ export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
 }
 
 /** Returns whether a path or the name of a loop directory refers to this task file or its folder. */
-function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
+export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const target = realPath(resolve(pathNamed(projectDir, path)));
   const task = realPath(join(projectDir, taskPath));
   return task === target || (hasFolder(taskKind(task)) && dirname(task) === target);

@@ -44,6 +44,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     state,
     lock: `${state}.lock`,
     archiveDir: of('archive', ''),
+    /** Records of the project's runs over several tasks that are over. */
+    runsDir: `${runtimeDir}${sep}ralph-runs`,
     /** Event stream: decisions of the loop, and the activity of its agents, their tools and the checks. */
     events: of('events', '.jsonl'),
     /** Iterations in the format of former versions; read only. */

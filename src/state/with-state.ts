@@ -176,7 +176,12 @@ export function lastArchived(files: LoopFiles): ArchivedLoop | null {
 
 /** Returns the names of the files in the archive, newest last. */
 function archivedFiles({ archiveDir }: LoopFiles): string[] {
-  return namesIn(archiveDir)
+  return archivedNames(archiveDir);
+}
+
+/** Returns the names of the files in an archive whose names begin with an instant, newest last. */
+export function archivedNames(folder: string): string[] {
+  return namesIn(folder)
     .map((file) => ({ file, age: orderOf(file) }))
     .filter(({ age }) => age !== '')
     .sort((a, b) => (a.age < b.age ? -1 : 1))

@@ -44,10 +44,10 @@ test('two clients work side by side, each on its branch, and their work is merge
     assert.match(git('log', '--format=%s'), /Add right/);
     assert.equal(git('branch', '--list', 'ralph/*'), '');
     assert.equal(git('status', '--porcelain'), '');
-    assert.match(run.stdout, /^left +complete +red-to-green +1 +1 +[\d.k]+ +\$[\d.]+ +\S.* {2}[0-9a-f]{7,}$/m);
-    assert.match(run.stdout, /^total +2 of 2 complete +2 /m);
+    assert.match(run.stdout, /^left +Do the task left\. +complete +red-to-green .* \$[\d.]+ .*[0-9a-f]{7,}$/m);
+    assert.match(run.stdout, /^total +2 of 2 done +.*\$[\d.]+/m);
     const page = workspace.read('report.html');
-    assert.match(page, /"title":"2 of 2 tasks complete"/);
+    assert.match(page, /<title>left, right: 2 of 2 tasks done<\/title>/);
     for (const name of ['left', 'right']) assert.match(page, new RegExp(`"task":"jobs/${name}/RALPH.md"`));
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CHECK, MAKES, type PlanProject, planProject, planText } from '../support/plan-beside.ts';
+import { CHECK, listedRuns, MAKES, type PlanProject, planProject, planText } from '../support/plan-beside.ts';
 import fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
@@ -126,6 +126,17 @@ function assertWhole(p: PlanProject, said: string): void {
   assert.equal(p.git('branch --list "ralph/*"'), '');
   assert.equal(p.git('worktree list').split('\n').length, 1);
   assert.equal(existsSync(recordOf(p)), false);
+  const [run, ...others] = listedRuns(p);
+  assert.deepEqual([others, run?.status, run?.live, run?.done, run?.total], [[], 'complete', false, 5, 5]);
+}
+
+/** After a kill the run is one entry that waits for its resume, with exactly the tasks done that the plan says. */
+function assertLeft(p: PlanProject): void {
+  const [run, ...others] = listedRuns(p);
+  const done = (p.read('PLAN.md').match(/^- \[x\]/gm) ?? []).length;
+  assert.deepEqual([others, run?.live, run?.done, run?.total], [[], false, done, 5]);
+  assert.notEqual(run?.status, 'running');
+  assert.match(run?.next ?? '', /run --resume/);
 }
 
 const made = (t: Parameters<typeof planProject>[0]): PlanProject =>
@@ -140,6 +151,7 @@ test('parallel tasks of a plan survive kills of the run, of loops and of agents'
     const { code, said } = await runAndKill(p, words, kills[at++] ?? null);
     // What a killed agent left is tried again; the plan pauses only where a kill made it end early.
     if (existsSync(recordOf(p)) || code === null) {
+      if (existsSync(recordOf(p))) assertLeft(p);
       if (at <= kills.length) continue;
       const last = await runToEnd(p);
       assert.equal(last.code, 0, `${last.said}\n${p.read('PLAN.progress.md')}`);
@@ -161,6 +173,7 @@ test('control: without its record, a killed run leaves worktrees that no resume 
   await over;
   await until('no process is left', () => processesOf(p.dir).length === 0);
   rmSync(recordOf(p));
+  assert.equal(listedRuns(p)[0]?.status, 'unreadable', 'a lost record is no project without runs');
   assert.notEqual((await runAndKill(p, ['--resume'], null)).code, 0);
   assert.throws(() => assertWhole(p, ''));
 });

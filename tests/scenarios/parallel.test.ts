@@ -40,7 +40,10 @@ test('several tasks without --parallel run one after the other, in order', (t) =
   assert.equal(code, 0, stdout + stderr);
   assert.deepEqual(log(p), ['+b', '-b', '+a', '-a']);
   assert.match(stdout, /^\[b\] ─── Iteration 1 of 3 ───$/m);
-  assert.match(stdout, /^a +complete +none +1 +1 +[\dms ]+ +ralph\/a$/m);
+  assert.match(stdout, /^a +\S.* +complete +none +1 +1 +[\dms ]+ +ralph\/a$/m);
+  const list = p.ralph(['list']).stdout;
+  assert.match(list, /^b, a +complete +2 of 2 /m, 'one entry for both');
+  assert.doesNotMatch(list, /worktree/);
 });
 
 test('of tasks side by side, those of a lazy and of a lying agent are not verified', (t) => {

@@ -3,7 +3,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CHECK, MAKES, type PlanProject, planProject, planText, type TaskLine } from '../support/plan-beside.ts';
+import {
+  CHECK,
+  listedRuns,
+  MAKES,
+  type PlanProject,
+  planProject,
+  planText,
+  type TaskLine,
+} from '../support/plan-beside.ts';
 import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -70,7 +78,21 @@ test('parallel tasks give the commits of a sequential run', (t) => {
   assert.equal(p.log().length, 2 * TASKS);
   assertClean(p);
   assertGreenEverywhere(p);
+  assert.deepEqual(runOf(p), runOf(sequential), 'both are one run, with the same tasks, after their end');
+  const [{ tasks = [] } = {}] = listedRuns(p);
+  const commits = tasks.map(({ commit }) => p.git(`log -1 --format=%s ${commit}`)).sort();
+  assert.deepEqual(commits, subjects(p).sort());
 });
+
+/** The run over the plan as `list` shows it, without what differs from run to run. */
+function runOf(p: PlanProject): object {
+  const [run, ...others] = listedRuns(p);
+  assert.deepEqual([others, run?.live, run?.total], [[], false, TASKS]);
+  const tasks = run?.tasks.map(({ id, title, status, done, needs, files, iterations, why, commit }) => {
+    return { id, title, status, done, needs, files, iterations, why, hasCommit: commit !== null };
+  });
+  return { title: run?.title, plan: run?.plan, status: run?.status, done: run?.done, why: run?.why, tasks };
+}
 
 longTest('agents of independent tasks work at the same time', (t) => {
   const tasks = [1, 2, 3, 4].map((id) => ({ id }));
@@ -164,6 +186,13 @@ test('work that fails beside other work is returned once, then blocked with the 
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   assert.match(p.read('PLAN.progress.md'), /## Task 2: Make 2\n[\s\S]*- Status: blocked/);
   assert.ok(existsSync(join(p.dir, '.ralph/worktrees/PLAN-Task-2')));
+  for (const command of ['status', 'explain']) {
+    const { stdout } = p.ralph([command]);
+    assert.match(stdout, /^Plan \(PLAN\.md\): blocked, 1 of 2 tasks done \(.* ago\), at most 2 at once$/m);
+    assert.match(stdout, /^ +Task 2 +blocked .*two are too many|^Task 2 .*blocked .*\n.*two are too many/ms, stdout);
+    assert.match(stdout, /Resume: .* run --resume\.$/m);
+  }
+  assert.match(p.ralph(['list']).stdout, /^Plan +PLAN\.md +blocked +1 of 2 /m);
 });
 
 test('a session ends after its number of tasks, and the next one continues from there', (t) => {

@@ -156,6 +156,10 @@ test('the files and answers of a plan match the published schemas', (t) => {
   works(p, ['run', 'PLAN.md', '--plan', '--json', ...by], 3);
   assert.equal(against('plan-status', works(p, ['status', 'PLAN.md', '--json'])), null);
   assert.equal(against('plan-check', works(p, ['plan', 'check', 'PLAN.md', '--json'])), null);
+  for (const command of ['list', 'status']) {
+    const [run] = p.ralph([command, '--json']).json['runs'] as object[];
+    assert.equal(against('run', run), null, command);
+  }
   assert.equal(against('output', works(p, ['status', 'PLAN.md', '--json'])), null);
   assertPublished(p, 'iteration.ended', 'event', 'state');
 });

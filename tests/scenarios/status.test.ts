@@ -198,7 +198,7 @@ test('reset leaves the state of a newer version alone', (t) => {
 
 test('a named loop has a status of its own, and list shows all of them', (t) => {
   const p = project(t);
-  assert.deepEqual(p.ralph(['list', '--json']).json, { loops: [] });
+  assert.deepEqual(p.ralph(['list', '--json']).json, { runs: [], loops: [] });
   started(p, '--loop', 'docs');
   started(p);
   p.ralph(['reset', '.claude/ralph/PROMPT.md']);

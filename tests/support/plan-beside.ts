@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Run } from '../../src/engine/schema/run.ts';
 import { commitFolder } from './git.ts';
 import { type Answer, type Project, project } from './project.ts';
 
@@ -84,4 +85,9 @@ export function planProject(t: TestContext, plan: string, work = MAKES, check = 
       return found;
     },
   };
+}
+
+/** The runs that `list` shows. */
+export function listedRuns({ ralph }: Pick<Project, 'ralph'>): readonly Run[] {
+  return ralph(['list', '--json']).json['runs'] as Run[];
 }

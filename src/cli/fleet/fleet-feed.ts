@@ -159,6 +159,7 @@ function rowOf(loop: FleetLoop): LoopRow {
   return {
     key: digest(loopId),
     name: loopId,
+    title: task,
     project: basename(repository).replace(/\.git$/, ''),
     loopId,
     task,
@@ -203,6 +204,7 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
   const used = { maxIterations: row.iteration, maxCostUsd: row.costUsd, maxTokens: progress?.tokens ?? null };
   return {
     row,
+    run: null,
     why: whyOf(loop),
     notices: [],
     questions: [],

@@ -1,8 +1,11 @@
 import { statSync } from 'node:fs';
 import { relative } from 'node:path';
+import { archivedBatches } from '../../drive/parallel/batch.ts';
+import { runOfBatch } from '../../drive/parallel/run-of-batch.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
+import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { noticesOf, readNotices } from '../../state/notices.ts';
@@ -24,9 +27,9 @@ interface ArchivedFile {
 
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
-  summary: 'List ended loops, show one, or archive a run.',
+  summary: 'List ended runs and loops, show one, or archive a run.',
   usage: '[show FILE | PATH] [--prune AGE] [--loop NAME]',
-  help: 'Lists the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
+  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
   options: options({
     'prune AGE': 'Remove archived states of this loop that are older than AGE, such as 30d; asks first.',
@@ -93,12 +96,31 @@ function listing(context: CommandContext): number {
     file,
     loop: content.kind === 'loop' ? endedLoopOf(content.state, file, of(content.state)) : null,
   }));
-  answer({ directory: files.archiveDir, archived }, () => {
-    if (archived.length === 0) return emptyText(files.name, loopNames(projectDir, env));
-    const rows = archived.map((entry) => row(entry, now()));
+  const runs = context.files.name === null ? archivedRuns(context) : [];
+  answer({ directory: files.archiveDir, archived, runs }, () => {
+    if (archived.length + runs.length === 0) return emptyText(files.name, loopNames(projectDir, env));
+    const rows = [...runs.map((entry) => runRow(entry, now())), ...archived.map((entry) => row(entry, now()))];
     return atTerminal ? messagesBelow(rows) : table(rows);
   });
   return 0;
+}
+
+interface ArchivedRun {
+  readonly file: string;
+  /** Null for an unreadable record. */
+  readonly run: Run | null;
+}
+
+/** Returns the project's runs over several tasks that are over, newest last. */
+function archivedRuns({ projectDir, env, now }: CommandContext): ArchivedRun[] {
+  const where = { projectDir, env, at: now() };
+  return archivedBatches(projectDir, env).map(({ file, batch }) => ({ file, run: batch && runOfBatch(batch, where) }));
+}
+
+function runRow({ file, run }: ArchivedRun, at: string): string[] {
+  if (run === null) return [file, 'unreadable'];
+  const { title, endedAt, startedAt, done, total, why } = run;
+  return [file, instantText(endedAt ?? startedAt, at), `${done} of ${total} tasks`, printable(`${title}: ${why}`)];
 }
 
 /** Lists the rows with each message on a line of its own: a terminal would wrap a column of messages. */
@@ -120,7 +142,14 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
   return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(message)];
 }
 
-function printState({ files, json, out }: CommandContext, wanted: string): number {
+function printState(context: CommandContext, wanted: string): number {
+  const { files, json, out } = context;
+  const kept = archivedRuns(context).find(({ file }) => file === wanted || file === `${wanted}.json`);
+  if (kept !== undefined) {
+    if (kept.run === null) out(`${kept.file} contains no run.`);
+    else json(kept.run);
+    return 0;
+  }
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (found === undefined) {
     throw new RalphError('usage', advise(`there is no "${wanted}" in the archive.`, 'List it', 'archive'));

@@ -12,16 +12,26 @@ import type { LoopRef } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { chosenRun } from './chosen-run.ts';
 import { journalLine } from './journal-line.ts';
 import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages.ts';
+import { explainRun } from './run-text.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
-  summary: 'Explain why a loop stopped or what it is waiting for.',
+  summary: 'Explain why a loop or run stopped or what it is waiting for.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop. Without PATH and --loop it explains the only live loop, or the one that ended last.',
+  help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop, or a plan. Without PATH and --loop it explains the only live loop or run, or the one that ended last.',
   example: 'ralph-loop explain tasks/docs',
   run(context) {
+    const chosen = chosenRun(context, pathOrLoop(context, 'explain'));
+    if (chosen !== null) {
+      const { run } = chosen;
+      const { live: active, status, why, next } = run;
+      const answer = { active, name: null, status, why, next, runs: [run] };
+      context.answer(answer, () => explainRun(run, context.now(), context.paint));
+      return 0;
+    }
     const report = explainedLoop(context);
     const explanation = explain(report);
     context.answer(explanation, () => forReading(explanation, report.found, context));
@@ -108,7 +118,7 @@ export function standingOf(
   if (state.status === 'ended') {
     const { as, at, message: why, proof } = state.ended;
     const left = undeliveredText(state);
-    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state.ended) };
+    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state) };
     return { status: as, at, ...(proof && { proof }), ...advised(texts, state) };
   }
   if (driverAlive === 'archived') {

@@ -1,24 +1,29 @@
+import { type ProjectRun, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { show } from '../../state/process/program.ts';
 import type { TaskKind } from '../../task/task-file.ts';
 import { loopDirectoryTasks, taskKind } from '../../task/task-file.ts';
-import { instantText, type Paint, printable, table } from '../../term/format.ts';
-import { columnsOf, paintedCells } from '../../term/write-text.ts';
+import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { listTable } from './list-table.ts';
+import { runTable } from './run-text.ts';
 import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
-  summary: 'List all loops of a project.',
+  summary: 'List all runs and loops of a project.',
   usage: '',
-  help: 'Lists the live, ended and requested loops of this project, including those of task folders, loop directories and worktrees. For each it shows the task, the state, the owner, the cost and how the previous loop ended.',
+  help: 'Lists the runs over several tasks (a plan, or tasks that run together) with their title and the number of tasks that are done, and the live, ended and requested loops of this project, including those of task folders, loop directories and worktrees. For each it shows the task, the state, the owner, the cost and how the previous loop ended.',
   example: 'ralph-loop list',
   run(context) {
-    const loops = listedLoops(context);
-    context.answer({ loops }, () => forReading(loops, context));
+    const { projectDir, env, now } = context;
+    const described = describeProject(projectDir, env);
+    const loops = listedLoops(context, described);
+    const runs = projectRuns({ projectDir, env, at: now() }, described);
+    context.answer({ runs: runs.map(({ run }) => run), loops }, () => forReading(runs, loops, context));
     return 0;
   },
 };
@@ -58,8 +63,8 @@ const NOTHING = {
 } as const;
 
 /** Lists every loop of a project: live, ended or not started, and then those of its worktrees. */
-function listedLoops({ projectDir, env, now }: CommandContext): ListedLoop[] {
-  const loops = describeProject(projectDir, env).flatMap((loop) => listed(loop, now()));
+function listedLoops({ projectDir, now }: CommandContext, described: readonly ProjectLoop[]): ListedLoop[] {
+  const loops = described.flatMap((loop) => listed(loop, now()));
   const paths = new Set(loops.map(({ path }) => path));
   const notStarted = loopDirectoryTasks(projectDir).filter(({ path }) => !paths.has(path));
   return [
@@ -100,9 +105,33 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
 
 const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST ENDED AS'.split(',');
 
-function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
-  if (loops.length === 0) return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
+/** Lists the runs, and the loops that belong to none of them. */
+function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
   const at = now();
+  const own = loops.filter(({ name, worktree }) => !runs.some((run) => isOf(run, name, worktree)));
+  const parts = [
+    ...(runs.length === 0
+      ? []
+      : [
+          runTable(
+            runs.map(({ run }) => run),
+            at,
+            paint,
+          ),
+        ]),
+    ...(own.length === 0 ? [] : [loopsTable(own, at, paint)]),
+  ];
+  if (parts.length > 0) return parts.join('\n\n');
+  return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
+}
+
+/** Returns whether a listed loop works on a run, or is the whole of it. */
+function isOf({ members, loop }: ProjectRun, name: string | null, worktree: ListedLoop['worktree']): boolean {
+  if (loop !== null) return loop.files.name === name && loop.worktree?.dir === worktree?.dir;
+  return worktree !== null && members.has(name ?? '');
+}
+
+function loopsTable(loops: readonly ListedLoop[], at: string, paint: Paint): string {
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree, holder, mode } = loop;
     const checklist = (live ?? lastLoop)?.checklist;
@@ -120,24 +149,7 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
       lastLoop === null ? '' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
     ];
   });
-  // An empty column would only make the lines wrap.
-  const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
-  const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
-  const wide = table([
-    shown(HEAD).map((title) => paint('dim', title)),
-    ...rows.map((row) => shown(row).map((cell) => cell || '-')),
-  ]);
-  const fits = wide.split('\n').every((line) => paintedCells(line) <= columnsOf(1));
-  return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
-}
-
-/** Formats a loop as a block below its name, if table lines would wrap. */
-function block([name = '', ...cells]: readonly string[], paint: Paint): string {
-  const told = cells.flatMap((cell, index) => {
-    const title = HEAD[index + 1] ?? '';
-    return cell === '' ? [] : [['', paint('dim', title.toLowerCase()), cell]];
-  });
-  return [name, table(told)].join('\n');
+  return listTable(HEAD, rows, paint);
 }
 
 /** Returns the status of a loop that is not live, unless another column shows it. */

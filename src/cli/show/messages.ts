@@ -72,12 +72,13 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
 };
 
 /** Advises what to do after a loop has ended. */
-export function afterEnd({ as, verified, next }: StateOf<'ended'>['ended']): Message | string {
+export function afterEnd({ ended: { as, verified, next }, plan }: StateOf<'ended'>): Message | string {
   if (as !== 'complete') {
     const message = AFTER[as];
     if (next?.command !== 'start' || typeof message === 'string') return message;
     return { text: message.text, advice: [{ verb: 'Continue', ...next }] };
   }
+  if (plan !== undefined) return 'Nothing; review the commits.';
   return verified
     ? 'Nothing; review the result and commit it.'
     : 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';

@@ -3,9 +3,11 @@ import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';
+import type { Run } from '../../engine/schema/run.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
+import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { advise, commandLine } from '../../text/message.ts';
@@ -13,6 +15,7 @@ import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { iterationTable } from './iteration-table.ts';
+import { taskTable } from './run-text.ts';
 
 export type Status = (InactiveLoop | LiveLoop) & {
   /** State of the run in a task folder; null if nothing ran there, absent for other tasks. */
@@ -23,6 +26,8 @@ export type Status = (InactiveLoop | LiveLoop) & {
   readonly checks?: CheckStand;
   /** Records of the last iterations, oldest first; absent if there are none. */
   readonly recent?: readonly Readonly<Record<string, unknown>>[];
+  /** The run over a plan that this loop is; absent for other loops. */
+  readonly runs?: readonly [Run];
   /** Report of the last ended loop; absent while one is live. */
   readonly report?: EndReport;
 };
@@ -39,7 +44,9 @@ export interface InactiveLoop {
 export function statusText(status: Status, context: CommandContext): string {
   const { now, paint } = context;
   const at = now();
-  const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
+  const [planRun] = status.runs ?? [];
+  const tasks = planRun === undefined ? [] : ['', ...taskTable(planRun, columnsOf(1))];
+  const figures = [...tasks, ...(status.recent ? ['', iterationTable(status.recent, paint)] : [])];
   if (status.active) {
     const run = status.run ? runLines(status.run, at, false) : [];
     return [activeText(status, at, paint), ...figures, ...run].join('\n');

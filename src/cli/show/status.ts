@@ -1,24 +1,34 @@
 import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
+import { planRunOf } from '../../drive/status/plan-run.ts';
 import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop, taskPlace } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { chosenRun } from './chosen-run.ts';
 import { explain } from './explain.ts';
+import { runText } from './run-text.ts';
 import { type InactiveLoop, type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
-  summary: 'Show the state of a loop.',
+  summary: 'Show the state of a loop or a run.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Shows the state of a loop, or how the last one ended; for a plan, also its tasks. Without PATH and --loop it shows the only live loop, or the one that ended last, and lists several live ones. PATH is a task folder, its RALPH.md or a plan.',
+  help: 'Shows the state of a loop, or how the last one ended; for a run over several tasks (a plan, or tasks that run together) a table of them. Without PATH and --loop it shows the only live loop or run, or the one that ended last, and lists several live loops. PATH is a task folder, its RALPH.md or a plan.',
   example: 'ralph-loop status --loop docs',
   async run(context) {
     const path = pathOrLoop(context, 'status');
     if (path !== null && (await import('../task/plan.ts')).printPlanStatus(context, path)) return 0;
+    const chosen = path === null ? chosenRun(context, null) : null;
+    if (chosen !== null) {
+      const { run } = chosen;
+      const [active, message] = [run.live, run.why];
+      context.answer({ active, message, name: null, runs: [run] }, () => runText(run, context.now(), context.paint));
+      return 0;
+    }
     const status = path === null ? statusHere(context) : statusOnPath(context, path);
     const report =
       status.active || status.lastLoop === null ? null : await reportOf(status.name, status.lastLoop, context);
@@ -44,13 +54,13 @@ const RECENT = 10;
 
 /** Describes the named loop, the default one, the only live one or the last one; lists several live loops. */
 function statusHere(context: CommandContext): Status {
-  const { files, env } = context;
+  const { files, env, now } = context;
   const report = describeLoop(files, env);
   const live = report.live === null ? liveLoops(context).filter(({ files: { state } }) => state !== files.state) : [];
   const isAny = files.name === null && report.found.kind === 'absent' && report.lost === null;
   const [only, another] = isAny ? live : [];
-  if (only !== undefined && another === undefined) return statusOf(describeLoop(only.files, env));
-  const status = statusOf((isAny && live.length === 0 ? endedLast(context, null) : null) ?? report);
+  if (only !== undefined && another === undefined) return statusOf(describeLoop(only.files, env), now());
+  const status = statusOf((isAny && live.length === 0 ? endedLast(context, null) : null) ?? report, now());
   if (status.active || live.length === 0) return status;
   const news = status.news ?? (status.name === null ? 'The default loop is not active.' : null);
   const loops = live.map(({ name, status, taskPath }) => ({ name, status, taskPath }));
@@ -59,8 +69,8 @@ function statusHere(context: CommandContext): Status {
 
 /** Describes the live loop on a path, or the ended one that its task folder recorded. */
 function statusOnPath(context: CommandContext, path: string): Status {
-  const { projectDir, env } = context;
-  if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env));
+  const { projectDir, env, now } = context;
+  if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env), now());
   const { taskPath } = taskPlace(projectDir, path);
   const run = runOf(context.files, taskPath);
   const recorded = run?.status?.name ?? null;
@@ -72,11 +82,12 @@ function statusOnPath(context: CommandContext, path: string): Status {
   return { active: false, news: null, message, name: files.name, lastLoop, run, ...recent };
 }
 
-function statusOf(report: LoopReport): Status {
+function statusOf(report: LoopReport, at: string): Status {
   const { live, lastLoop, files, taskPath } = report;
+  const planRun = planRunOf(report, at);
   const loop = live ?? { active: false, ...messageOf(report), name: files.name, lastLoop };
   const run = taskPath !== null && hasFolder(taskKind(taskPath)) ? { run: runOf(files, taskPath) } : {};
-  return { ...loop, ...run, ...checksOf(report), ...recentOf(report) };
+  return { ...loop, ...run, ...(planRun && { runs: [planRun] }), ...checksOf(report), ...recentOf(report) };
 }
 
 function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'> {

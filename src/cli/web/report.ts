@@ -2,20 +2,22 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
+import type { Run } from '../../engine/schema/run.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
+import { chosenRun } from '../show/chosen-run.ts';
 import { noWeb } from './no-web.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, shownLoop } from './shown-loop.ts';
 
 export const REPORT_COMMAND: Command = {
   name: 'report',
-  summary: 'Write a report of a loop: one HTML file to read or send.',
+  summary: 'Write a report of a loop or run: one HTML file to read or send.',
   usage: '[NAME | PATH] [--out FILE] [--open] [--archived FILE]',
-  help: 'Writes a report of a loop into one HTML file that needs no network: outcome and reason, proof, each iteration with its tool calls and checks, waits, limits. It works for running and ended loops; --archived takes a name from "ralph-loop archive". Secrets are masked.',
+  help: 'Writes a report of a loop, or of a run over several tasks with all of its loops, into one HTML file that needs no network: outcome and reason, proof, tasks, each iteration with its tool calls and checks, waits, limits. It works for running and ended ones; --archived takes a name from "ralph-loop archive". Secrets are masked.',
   example: 'ralph-loop report docs --open',
   options: options({
     'o, out FILE': 'Write to this file; default: ralph-report.html, or ralph-report-NAME.html.',
@@ -23,7 +25,9 @@ export const REPORT_COMMAND: Command = {
     'archived FILE': 'Use this archived loop, by its file or id.',
   }),
   async run(context) {
-    const { values, answer } = context;
+    const { values, answer, positionals } = context;
+    const run = values['archived'] === undefined ? chosenRun(context, onePath('report', positionals)) : null;
+    if (run !== null) return reportRun(context, run.run);
     const loop = reportedLoop(context);
     const { name } = loop.files;
     const out =
@@ -35,6 +39,16 @@ export const REPORT_COMMAND: Command = {
     return 0;
   },
 };
+
+async function reportRun(context: CommandContext, run: Run): Promise<number> {
+  const { values, answer } = context;
+  const out = typeof values['out'] === 'string' ? values['out'] : 'ralph-report.html';
+  const { writeRunReport } = await import('./write-report.ts').catch(noWeb);
+  const path = await writeRunReport(context, run, out);
+  answer({ success: true, path, runs: [run], status: run.status }, () => `The report is in ${path}.`);
+  if (values['open'] === true) openInBrowser(resolve(path), context);
+  return 0;
+}
 
 /** Returns the named loop, the one on the path, the live one or the last ended one. Throws `no-loop` or `usage`. */
 function reportedLoop(context: CommandContext): ShownLoop {

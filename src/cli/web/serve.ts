@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { memberFiles, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
@@ -13,7 +14,7 @@ import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../stat
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
-import { LoopFeed, type LoopSource } from '../../web/server/loop-feed.ts';
+import { LoopFeed, type LoopSource, type WatchedRun } from '../../web/server/loop-feed.ts';
 import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
@@ -25,11 +26,16 @@ import { shownLoop } from './shown-loop.ts';
 export function serveUntilSignal(context: CommandContext): Promise<number> {
   const { values, env, now, projectDir } = context;
   const projects = (): string[] => (values['all'] === true ? knownProjects(projectDir, env) : [projectDir]);
+  const runs = (): WatchedRun[] => projects().flatMap((project) => watchedRuns(project, env, now()));
   const source: LoopSource = {
-    places: () =>
-      projects()
+    // What was kept of a removed worktree is shown with its run.
+    places: () => [
+      ...projects()
         .flatMap((project) => [project, ...worktreePlaces(project).map(({ projectDir }) => projectDir)])
         .flatMap((dir) => loopNames(dir, env).map((name) => loopFiles(dir, name, env))),
+      ...runs().flatMap(({ loops }) => loops.map(([, files]) => files)),
+    ],
+    runs,
     loopOf: shownLoop,
     commitsOf: async (loop, iterations, index) =>
       (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
@@ -38,6 +44,19 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
     control: (files, request) => control(files, request, env, now()),
   };
   return serveFeed(context, new LoopFeed(source, now));
+}
+
+function watchedRuns(projectDir: string, env: NodeJS.ProcessEnv, at: string): WatchedRun[] {
+  return projectRuns({ projectDir, env, at }, [])
+    .filter(({ loop }) => loop === null)
+    .map(({ run }) => ({
+      projectDir,
+      run,
+      loops: run.tasks.flatMap((task) => {
+        const files = memberFiles(projectDir, task, env);
+        return files === null ? [] : [[task.id, files] as const];
+      }),
+    }));
 }
 
 /** Carries out a request from the page, and records its origin. */

@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
+import { runOfLoop } from '../../drive/status/plan-run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { archivedLoops, lastArchived } from '../../state/with-state.ts';
 import { questionsOf } from '../../task/outputs/open-questions.ts';
+import { taskTitle } from '../../task/task-title.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { standingOf } from '../show/explain.ts';
 
@@ -15,6 +19,12 @@ export function shownLoop(files: LoopFiles): ShownLoop | null {
   if (found.kind === 'loop') return shown(files, found.state, found.state.status !== 'ended');
   const last = lastArchived(files);
   return last === null ? null : shown(files, last.state, false);
+}
+
+/** Returns the live or an ended loop of these files by its id; null if there is none. */
+export function loopById(files: LoopFiles, loopId: string): ShownLoop | null {
+  const last = shownLoop(files);
+  return last?.state.loopId === loopId ? last : archivedLoop(files, loopId);
 }
 
 /** Returns an archived loop by the name of its file in the archive, or by its id; null if there is none. */
@@ -29,12 +39,15 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const driverAlive = live ? isDriverAlive(files, state) : null;
   const { why, next, status } = standingOf(state, live ? driverAlive : 'archived');
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
+  const file = join(files.projectDir, state.taskPath);
   const until = state.status === 'waiting' ? state.waiting.until : paused;
   return {
     files,
     why,
     next,
     live,
+    title: taskTitle(ifOutOfReach(() => readRegularFile(file), null) ?? '') || (files.name ?? state.taskPath),
+    run: runOfLoop(files, state, live ? liveStatus(state, driverAlive) : null, new Date().toISOString()),
     state: live ? { ...state, usage: usageNow(files, state) } : state,
     status: live ? liveStatus(state, driverAlive) : status,
     until: live && driverAlive !== false ? until : null,

@@ -1,14 +1,16 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
+import { memberFiles } from '../../drive/parallel/project-runs.ts';
+import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { readRegularFile, removeDrafts, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { readHistory, reportData, type ShownLoop } from '../../web/model/collect-report.ts';
+import { readHistory, reportData, runDataOf, type ShownLoop } from '../../web/model/collect-report.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
-import type { BatchData, ReportData } from '../../web/model/report-data.ts';
+import type { ReportData, RunData } from '../../web/model/report-data.ts';
 import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
-import { shownLoop } from './shown-loop.ts';
+import { loopById, shownLoop } from './shown-loop.ts';
 
 export { shownLoop };
 
@@ -23,13 +25,45 @@ export async function writeReport(context: Place, loop: ShownLoop, out: string):
 }
 
 /** Writes a report to an approved place and returns its path, relative to the current directory. */
-export function writePage(path: string, data: ReportData | BatchData): string {
+export function writePage(path: string, data: ReportData | RunData): string {
   removeDrafts(path);
   writeAtomically(path, reportPage(data));
   return relative(process.cwd(), path) || path;
 }
 
-export async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
+/** Writes the report of a run and its loops into one HTML file and returns its path, relative to the current directory. */
+export async function writeRunReport(context: Place, run: Run, out: string): Promise<string> {
+  const { projectDir, env, now } = context;
+  const path = placeOf(out, context);
+  const members = run.tasks.flatMap((task) => {
+    const files = memberFiles(projectDir, task, env);
+    return files === null ? [] : [{ task, files }];
+  });
+  const loops: ReportData[] = [];
+  for (const { task, files } of members) {
+    const id = task.loop?.loopId ?? null;
+    const loop = id === null ? shownLoop(files) : loopById(files, id);
+    if (loop !== null) loops.push(withCommitOf(task, await dataOf(context, loop)));
+  }
+  const data = runDataOf(
+    projectDir,
+    run,
+    now(),
+    members.map(({ task, files }) => [task.id, files]),
+  );
+  return writePage(path, { ...data, loops });
+}
+
+/** Leaves out commits that other tasks made at the same time: what was kept of a worktree is in the main project. */
+function withCommitOf({ commit, branch }: RunTask, data: ReportData): ReportData {
+  if (commit === null || branch !== null) return data;
+  const iterations = data.iterations.map((each) => {
+    return { ...each, commits: each.commits.filter(({ id }) => id.startsWith(commit)) };
+  });
+  return { ...data, iterations, uncommitted: null };
+}
+
+async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;

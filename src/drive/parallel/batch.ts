@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { baseline, provedWork } from '../../engine/schema/proof.ts';
 import { lossText, lostBy } from '../../state/evidence/lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
+import { readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
-import { LOCK_WAIT } from '../../state/with-state.ts';
+import { archivedNames, LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
@@ -33,6 +35,9 @@ const task = z.strictObject({
   taskPath: z.string().min(1),
   /** Id of the task that the loop works on, if `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
+  title: z.string().default(''),
+  /** null until its loop has begun. */
+  loopId: z.string().nullable().default(null),
   /** Options of its run that the user was asked about. */
   words: z.array(z.string()).default([]),
   /** `started`: its worktree may exist. `ended`: its loop has ended; `end` records how. */
@@ -59,6 +64,9 @@ const task = z.strictObject({
     .nullable(),
 });
 
+/** Fields of a task that has not begun. */
+export const NEW_TASK = { title: '', loopId: null, words: [], step: 'waiting', end: null } as const;
+
 /** Fields of an end that are not known at first. */
 export const NEW_END = { integrated: null, problem: null, durationMs: null, proved: null, commit: null } as const;
 
@@ -66,6 +74,24 @@ const batch = z.strictObject({
   startedAt: z.string(),
   /** Milliseconds since then in which the run was not driven, or its machine slept. */
   stoppedMs: z.number().min(0).default(0),
+  title: z.string().default(''),
+  /** How it ended; null while it is driven, and after a kill. */
+  ended: z
+    .strictObject({
+      at: z.string(),
+      status: z.string(),
+      text: z.string(),
+      /** Command that continues it; null if there is none. */
+      next: z
+        .strictObject({
+          verb: z.string(),
+          command: z.string(),
+          options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
+        })
+        .nullable(),
+    })
+    .nullable()
+    .default(null),
   runner: z.object({ pid: z.int(), startedAt: z.string().nullable() }),
   atOnce: z.int().min(1),
   integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
@@ -88,6 +114,10 @@ const batch = z.strictObject({
       branch: z.string().min(1),
       from: z.string().nullable(),
       maxTasks: z.int().min(1),
+      /** All tasks of the plan, as last read. */
+      tasks: z
+        .array(z.strictObject({ id: z.string(), title: z.string(), status: z.string(), needs: z.array(z.string()) }))
+        .default([]),
       /** Ids of the tasks done in this session, and of those that were blocked at its start. */
       done: z.array(z.string()),
       blocked: z.array(z.string()),
@@ -97,7 +127,10 @@ const batch = z.strictObject({
     .optional(),
 });
 
-/** Tasks that run side by side. Stored outside the project, so that a killed run can be resumed. */
+/**
+ * Tasks that run side by side. Stored outside the project, so that a killed run can be resumed; one that is over is moved to the
+ * archive of the project.
+ */
 export type Batch = z.infer<typeof batch>;
 export type BatchTask = z.infer<typeof task>;
 export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
@@ -169,11 +202,37 @@ export function claimBatch(
     if (found !== null && !(found instanceof RalphError)) refuseRunning(found);
     const isSame = found instanceof RalphError ? former instanceof RalphError : isDeepStrictEqual(found, former);
     if (!isSame) throw new RalphError('refused', PARALLEL_TEXTS.overtaken);
-    writeBatch(projectDir, env, record);
+    const isOther = found !== null && !(found instanceof RalphError) && found.startedAt !== record.startedAt;
+    if (isOther) archiveBatch(projectDir, env, found);
+    writeBatch(projectDir, env, { ...record, ended: null });
   });
 }
 
-export function dropBatch(projectDir: string, env: NodeJS.ProcessEnv): void {
+/** Moves the record of a run that is over, or that another one replaces, to the archive. Idempotent after a crash. */
+export function archiveBatch(projectDir: string, env: NodeJS.ProcessEnv, record: Batch): void {
   const files = loopFiles(projectDir, null, env);
+  makeRuntimeDir(files);
+  mkdirSync(files.runsDir, { recursive: true });
+  const { at, status } = record.ended ?? { at: lastDriven(files), status: 'interrupted' };
+  const path = join(files.runsDir, `${at.replaceAll(':', '-')}-${status}.json`);
+  writeAtomically(path, `${JSON.stringify({ ...record, ended: record.ended ?? interruptedAt(at) }, null, 2)}\n`);
   dropProjectRecord(files, files.batch);
+}
+
+/** Returns the archived runs, newest last, with the names of their files; null for an unreadable one. */
+export function archivedBatches(projectDir: string, env: NodeJS.ProcessEnv): { file: string; batch: Batch | null }[] {
+  const { runsDir } = loopFiles(projectDir, null, env);
+  return archivedNames(runsDir).map((file) => {
+    const parsed = batch.safeParse(readRecord(join(runsDir, file)));
+    return { file, batch: parsed.success ? parsed.data : null };
+  });
+}
+
+/** Returns the time at which a run was last driven. */
+export function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
+  return (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
+}
+
+export function interruptedAt(at: string): NonNullable<Batch['ended']> {
+  return { at, status: 'interrupted', text: PARALLEL_TEXTS.interrupted, next: PARALLEL_TEXTS.resume };
 }

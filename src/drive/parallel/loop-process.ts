@@ -24,7 +24,6 @@ interface LoopProcessOptions {
   readonly budget: SharedBudget;
   readonly tell: (event: RunnerEvent) => void;
   readonly onPermit: () => Permit | Promise<Permit>;
-  readonly over: ((name: string) => Promise<void>) | undefined;
   readonly plan?: NonNullable<SupervisedRun['plan']>;
 }
 
@@ -32,6 +31,8 @@ export interface LoopEnd {
   readonly end: NonNullable<BatchTask['end']>;
   /** The process exited before its loop ended; the loop can be resumed. */
   readonly died: boolean;
+  /** null: it ended before it had a loop. */
+  readonly loopId: string | null;
 }
 
 type Ended = RunnerEventOf<'run.ended'>;
@@ -42,6 +43,7 @@ export class LoopProcess {
   readonly #options: LoopProcessOptions;
   readonly #run: Supervised;
   #ended: Ended | null = null;
+  #loopId: string | null = null;
   /** It waits because of other loops. */
   #isHeld = false;
   /** Way in which the user ended it; a loop that begins afterwards is ended as well. */
@@ -66,10 +68,7 @@ export class LoopProcess {
       },
       ...(plan && { plan }),
     });
-    this.over = this.#run.done.then(async (end) => {
-      await options.over?.(name);
-      return this.#endOf(end);
-    });
+    this.over = this.#run.done.then((end) => this.#endOf(end));
   }
 
   signal(name: 'SIGINT' | 'SIGTERM'): void {
@@ -98,6 +97,7 @@ export class LoopProcess {
   #note(event: RunnerEvent): void {
     switch (event.type) {
       case 'run.started':
+        this.#loopId = event.loopId;
         if (this.#stopped !== null) this.stop(this.#stopped);
         return;
       case 'agent.ended':
@@ -136,13 +136,14 @@ export class LoopProcess {
       const { proof = null, changes = null, durationMs = null } = report ?? {};
       // The last line of the statistics sums up the others.
       const files = changes && Math.max(0, changes.stat.length - 1) + changes.newFiles.length;
-      return { end: { ...end, durationMs, proved: proof && { proof, files } }, died: false };
+      const proved = proof && { proof, files };
+      return { end: { ...end, durationMs, proved }, died: false, loopId: this.#loopId };
     }
     const how = signal ?? `exit code ${code}`;
     const why = signal === null && complaint !== '' ? complaint : PARALLEL_TEXTS.died(how);
     const message = failure === null ? why : show(failure, { name, mode: 'runner' });
     const end = { status: 'error', code: code || 1, iterations: null, costUsd: known, tokens, message };
-    return { end: { ...end, ...NEW_END }, died: true };
+    return { end: { ...end, ...NEW_END }, died: true, loopId: this.#loopId };
   }
 }
 

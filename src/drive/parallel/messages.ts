@@ -53,8 +53,14 @@ export const PARALLEL_TEXTS = {
     `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and take "(blocked)" out of the plan.`,
   unproven: (ids: readonly string[]): string =>
     `Nothing proves ${ids.join(', ')}, and --require-verified asks for proof.`,
-  unfinished: (path: string): string => `not all tasks of ${path} have ended.`,
-  notStarted: 'not started',
+  unfinished: (path: string | null): string =>
+    path === null ? 'not all tasks have ended.' : `not all tasks of ${path} have ended.`,
+  budgetUsed: (reading: string): string => `the shared budget is used up: ${reading}.`,
+  batchEnd: (complete: number, tasks: number): string => `${complete} of ${counted(tasks, 'task')} complete.`,
+  interrupted: 'the process that drove the run has ended.',
+  loopLeft: 'the process that drove its loop has ended.',
+  lostTitle: 'A parallel run',
+  resume: { verb: 'Resume', command: 'run --resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,
   cost: (used: string, limit: string): string => `${used} of ${limit}`,
   tokens: (used: number, limit: number): string => `${used} of ${limit} tokens`,

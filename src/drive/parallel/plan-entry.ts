@@ -15,13 +15,13 @@ import { fitName } from '../start/find-task.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type BatchTask, NEW_END, type PlanBatch } from './batch.ts';
+import { type BatchTask, NEW_END, NEW_TASK, type PlanBatch } from './batch.ts';
 import type { LoopEnd } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { BatchRun } from './side-by-side-runner.ts';
 
 /** Returns the existing record of a task that is about to begin, or a new one under a name that no worktree has. */
-export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id }: PlanFileTask): BatchTask {
+export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id, title }: PlanFileTask): BatchTask {
   const known = tasks.find(({ planTask }) => planKey(planTask ?? '') === planKey(id));
   if (known !== undefined) return known;
   const base = fitName(`${basename(plan.path).replace(/\.[^.]*$/, '')}-${id}`) || 'task';
@@ -29,7 +29,7 @@ export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id }: 
     tasks.some((task) => task.name === name) || existsSync(worktreePlace(projectDir, name).dir);
   let name = base;
   for (let nth = 2; isTaken(name); nth++) name = `${base}-${nth}`;
-  return { name, taskPath: plan.path, planTask: id, words: [], step: 'waiting', end: null };
+  return { ...NEW_TASK, name, taskPath: plan.path, planTask: id, title, words: [] };
 }
 
 /** Returns the words of the command that begins or resumes a task. */
@@ -62,10 +62,15 @@ export function isLive(projectDir: string, name: string, env: NodeJS.ProcessEnv)
   return live !== null || lost !== null;
 }
 
+/** Returns the tasks of a plan as the record of a run keeps them. */
+export function keptTasks(tasks: readonly PlanFileTask[]): PlanBatch['plan']['tasks'] {
+  return tasks.map(({ id, title, status, dependsOn }) => ({ id, title, status, needs: [...dependsOn] }));
+}
+
 /** Returns the end of a task whose process was killed after its loop had ended. */
-export function endNow(status: 'complete' | 'blocked' | 'stopped'): Pick<LoopEnd, 'end'> {
+export function endNow(status: 'complete' | 'blocked' | 'stopped'): Omit<LoopEnd, 'died'> {
   const none = { iterations: null, costUsd: null, tokens: 0, message: '', ...NEW_END };
-  return { end: { ...none, status, code: exitCode(status) } };
+  return { end: { ...none, status, code: exitCode(status) }, loopId: null };
 }
 
 /** Leaves out the report of a loop, which would also name the work that other loops committed meanwhile. */
@@ -120,7 +125,7 @@ export function planEnd(
   const known = { current: null, attempts: 0, done, blocked, report: null };
   const stop = planStop(known, tasks, { maxTasks, from });
   const left = entries.filter(({ step }) => step !== 'ended');
-  const resume = { verb: 'Resume', command: 'run --resume' };
+  const { resume } = PARALLEL_TEXTS;
   if (left.length > 0 || stop === null) {
     const codes = left.map(({ end }) => end?.code ?? 3);
     const code = [130, 1, 2, 3].find((each) => codes.includes(each)) ?? (refused === null ? 3 : 2);

@@ -5,10 +5,10 @@ import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
-import { type BatchTask, dropBatch, NEW_END, type PlanBatch } from './batch.ts';
+import { type BatchTask, NEW_END, type PlanBatch } from './batch.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import { endNow, entryOf, isLive, type PlanEnd, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
+import { endNow, entryOf, isLive, keptTasks, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervised.ts';
@@ -32,7 +32,7 @@ interface ActiveTask {
  * project decides what is done. Tasks commit one at a time, in the order of sequential execution. Once a task is blocked or
  * ends in another way, no further task begins, and the active ones are still committed.
  */
-export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: PlanEnd }> {
+export class PlanRunner extends SideBySideRunner {
   readonly #active = new Map<string, ActiveTask>();
   readonly #plan: PlanSource;
   #record: PlanBatch;
@@ -64,13 +64,14 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     }
   }
 
-  protected end(): BatchEnd & { readonly plan: PlanEnd } {
+  protected end(): BatchEnd {
     const failure = this.#failure ?? this.#plan.failure;
     if (failure !== null) throw failure;
-    const { projectDir, env } = this.options;
-    const end = planEnd(projectDir, this.#record, { refused: this.refused, pressed: this.pressed > 0 });
-    if (end.isOver) dropBatch(projectDir, env);
-    return { tasks: this.#record.tasks, refused: this.refused, plan: end };
+    this.#tasks = this.#plan.now();
+    this.#save({});
+    const end = planEnd(this.options.projectDir, this.#record, { refused: this.refused, pressed: this.pressed > 0 });
+    const { text, advice: [next = null] = [] } = end.message;
+    return { batch: this.close(this.#record, { status: end.status, text, next }, end.isOver), code: end.code };
   }
 
   protected processes(): readonly LoopProcess[] {
@@ -196,7 +197,6 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
       program,
       words,
       budget: this.budget,
-      over: this.options.over,
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {
@@ -237,7 +237,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     });
   }
 
-  #endTask(entry: BatchTask, { end }: Pick<LoopEnd, 'end'>): void {
+  #endTask(entry: BatchTask, { end, loopId }: Omit<LoopEnd, 'died'>): void {
     const id = entry.planTask ?? '';
     const status = this.#plan.statusOf(id);
     const isDone = status === 'done' && end.status === 'complete';
@@ -248,6 +248,7 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
     const { commit, proved } = this.#commits.get(entry.name) ?? NEW_END;
     this.#saveTask({
       ...entry,
+      loopId: loopId ?? entry.loopId,
       step: isDone || isBlocked ? 'ended' : 'started',
       end: { ...end, integrated, commit, proved },
     });
@@ -283,7 +284,9 @@ export class PlanRunner extends SideBySideRunner<BatchEnd & { readonly plan: Pla
   }
 
   #save(change: Partial<Pick<PlanBatch, 'tasks' | 'plan'>>): void {
-    this.#record = { ...this.#record, ...change };
+    const { plan } = { ...this.#record, ...change };
+    const tasks = this.#tasks.length === 0 ? plan.tasks : keptTasks(this.#tasks);
+    this.#record = { ...this.#record, ...change, plan: { ...plan, tasks } };
     this.write(this.#record);
   }
 }

@@ -7,11 +7,11 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type BatchTask, dropBatch, NEW_END } from './batch.ts';
-import type { Integrated } from './deliver.ts';
-import { integrate } from './integrate.ts';
+import { type Batch, type BatchTask, NEW_END } from './batch.ts';
+import type { Integrated } from './delivery/deliver.ts';
+import { integrate } from './delivery/integrate.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
-import { INTEGRATE_TEXTS } from './messages.ts';
+import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 
 /** Exit code of a complete loop whose work was not integrated and is left to the user. */
@@ -20,7 +20,7 @@ const NOT_INTEGRATED = 3;
 type CompleteTask = BatchTask & { readonly end: NonNullable<BatchTask['end']> };
 
 /** Runs independent tasks side by side, and integrates the work of those that are complete. */
-export class BatchRunner extends SideBySideRunner<BatchEnd> {
+export class BatchRunner extends SideBySideRunner {
   readonly #active = new Map<string, LoopProcess>();
   /** Aborted once nothing more is to be integrated. */
   readonly #integrating = new AbortController();
@@ -41,14 +41,27 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
   }
 
   protected end(): BatchEnd {
-    const { projectDir, env } = this.options;
     const left = this.#tasks.filter((task) => this.closed && this.#isToIntegrate(task));
-    if (left.length === 0 && this.#tasks.every(({ step }) => step === 'ended')) dropBatch(projectDir, env);
+    const isOver = left.length === 0 && this.#tasks.every(({ step }) => step === 'ended');
     const tasks = this.#tasks.map((task) => {
       if (task.end === null || !left.includes(task)) return task;
       return { ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: INTEGRATE_TEXTS.stopped(task.name) } };
     });
-    return { tasks, refused: this.refused };
+    const code = batchCode(tasks, this.refused);
+    const record = { ...this.options.batch, tasks: [...this.#tasks] };
+    return { batch: { ...this.close(record, this.#ended(tasks, isOver), isOver), tasks }, code };
+  }
+
+  #ended(tasks: readonly BatchTask[], isOver: boolean): Omit<NonNullable<Batch['ended']>, 'at'> {
+    if (isOver) {
+      const complete = tasks.filter(({ end }) => end?.code === 0).length;
+      const status = complete === tasks.length ? 'complete' : 'incomplete';
+      return { status, text: PARALLEL_TEXTS.batchEnd(complete, tasks.length), next: null };
+    }
+    const isPaused = tasks.some(({ end }) => end?.status === 'paused');
+    const left = this.pressed > 0 ? 'stopped' : isPaused ? 'paused' : 'interrupted';
+    const status = this.refused === null ? left : 'budget-exhausted';
+    return { status, text: PARALLEL_TEXTS.unfinished(null), next: PARALLEL_TEXTS.resume };
   }
 
   protected processes(): readonly LoopProcess[] {
@@ -90,7 +103,6 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
       program,
       words,
       budget: this.budget,
-      over: this.options.over,
       tell: (event) => tell(name, event),
       onPermit: () => this.permit(),
     });
@@ -121,13 +133,14 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
       return ['run', '--resume', ...common];
     }
     // The process that watched it was killed after its loop had ended.
-    const { status, iteration, message, costUsd, endedAt, verified, proof } = endedLoopOf(lastState, name);
+    const { loopId, status, iteration, message, costUsd, endedAt, verified, proof } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;
     const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted', lacksProof);
     const durationMs = timeSpent(lastState, endedAt);
     this.#save({
       ...task,
+      loopId,
       step: 'ended',
       end: {
         status,
@@ -144,9 +157,10 @@ export class BatchRunner extends SideBySideRunner<BatchEnd> {
     return null;
   }
 
-  #saveEnd(name: string, { end, died }: LoopEnd): void {
-    const task = this.#tasks.find((one) => one.name === name);
-    if (task === undefined) return;
+  #saveEnd(name: string, { end, died, loopId }: LoopEnd): void {
+    const found = this.#tasks.find((one) => one.name === name);
+    if (found === undefined) return;
+    const task = { ...found, loopId: loopId ?? found.loopId };
     if (died) {
       this.#save({ ...task, end });
       return;

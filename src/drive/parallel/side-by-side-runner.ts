@@ -5,7 +5,7 @@ import { onSignals } from '../../state/process/signals.ts';
 import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import type { Permit } from '../runner/runner.ts';
-import { type Batch, type BatchTask, touchBatch, writeBatch } from './batch.ts';
+import { archiveBatch, type Batch, touchBatch, writeBatch } from './batch.ts';
 import { type LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { SharedBudget } from './shared-budget.ts';
@@ -18,18 +18,16 @@ export interface BatchRun {
   readonly program: readonly string[];
   readonly tell: (name: string, event: RunnerEvent) => void;
   readonly notice: (text: string) => void;
-  /** Called once a loop is over, before its worktree may be removed. */
-  readonly over?: (name: string) => Promise<void>;
 }
 
 export interface BatchEnd {
-  readonly tasks: readonly BatchTask[];
-  /** Message about the shared budget if it is used up. */
-  readonly refused: string | null;
+  /** Record of the run at its end. */
+  readonly batch: Batch;
+  readonly code: number;
 }
 
 /** Runs loops side by side, each in its own worktree and process. Answers the user's terminal and the shared budget. */
-export abstract class SideBySideRunner<End extends BatchEnd> {
+export abstract class SideBySideRunner {
   protected readonly options: BatchRun;
   protected readonly budget: SharedBudget;
   protected pressed = 0;
@@ -43,7 +41,7 @@ export abstract class SideBySideRunner<End extends BatchEnd> {
   }
 
   /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
-  async run(): Promise<End> {
+  async run(): Promise<BatchEnd> {
     const { projectDir, env } = this.options;
     const quiet = onSignals({ press: () => this.press(), leave: () => this.leave() });
     const endWatch = watchSleep((since) => {
@@ -82,6 +80,20 @@ export abstract class SideBySideRunner<End extends BatchEnd> {
     writeBatch(this.options.projectDir, this.options.env, { ...record, stoppedMs: this.budget.stoppedMs });
   }
 
+  /** Records how the run ended, and returns the record. One that is over goes to the archive. */
+  protected close(record: Batch, ended: Omit<NonNullable<Batch['ended']>, 'at'>, isOver: boolean): Batch {
+    const { projectDir, env } = this.options;
+    const text = this.refused === null ? ended.text : `${PARALLEL_TEXTS.budgetUsed(this.refused)} ${ended.text}`;
+    const closed: Batch = {
+      ...record,
+      stoppedMs: this.budget.stoppedMs,
+      ended: { ...ended, text, at: new Date().toISOString() },
+    };
+    if (isOver) archiveBatch(projectDir, env, closed);
+    else writeBatch(projectDir, env, closed);
+    return closed;
+  }
+
   /** Answers whether another agent run may start. */
   protected permit(): Permit {
     lookAtClock();
@@ -91,7 +103,7 @@ export abstract class SideBySideRunner<End extends BatchEnd> {
   }
 
   protected abstract work(): Promise<void>;
-  protected abstract end(): End;
+  protected abstract end(): BatchEnd;
   protected abstract processes(): readonly LoopProcess[];
   protected abstract stopLoops(how: 'stop' | 'cancel'): void;
 }

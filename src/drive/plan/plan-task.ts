@@ -120,9 +120,21 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
     place.part?.endTurn(ended.as === 'done' ? { proof, files: evidence.changes.length } : null);
   }
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
-  const proof = ended.as === 'done' ? { proof: proofLine(evidence, ended.work.results) } : {};
-  const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...proof };
+  const done = ended.as === 'done' ? doneWith(place, evidence, ended.work.results) : {};
+  const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...done };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
+}
+
+function doneWith(
+  { files, contract }: PlanPlace,
+  evidence: TaskWork,
+  results: readonly CheckResult[],
+): Pick<PlanAttempt, 'proof' | 'work'> {
+  const commit = readIntent(files, contract)?.made ?? null;
+  return {
+    proof: proofLine(evidence, results),
+    work: { proof: taskProof(evidence, results), files: evidence.changes.length, commit },
+  };
 }
 
 function noEvidence({ id }: OpenTask): CheckResult {

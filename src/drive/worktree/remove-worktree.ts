@@ -1,8 +1,9 @@
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { namesIn } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
-import { loopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { holdingsOf, lossTexts } from './holdings.ts';
@@ -86,9 +87,23 @@ function keepJournals(
   env: NodeJS.ProcessEnv,
   at: string,
 ): string | null {
-  const own = dirname(loopFiles(projectDir, name, env).runtimeDir);
-  if (!existsSync(own)) return null;
-  const kept = join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees', `${name}-${at.replaceAll(':', '-')}`);
-  cpSync(own, kept, { recursive: true });
+  const { runtimeDir } = loopFiles(projectDir, name, env);
+  if (!existsSync(dirname(runtimeDir))) return null;
+  const kept = join(keptFolder(mainDir, env), `${name}-${at.replaceAll(':', '-')}`);
+  cpSync(dirname(runtimeDir), dirname(loopFiles(kept, name, env).runtimeDir), { recursive: true });
   return kept;
+}
+
+function keptFolder(mainDir: string, env: NodeJS.ProcessEnv): string {
+  return join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees');
+}
+
+/** Returns the files of the loop `name` that were kept of its removed worktrees, newest first. */
+export function keptFiles(mainDir: string, name: string, env: NodeJS.ProcessEnv): LoopFiles[] {
+  const folder = keptFolder(mainDir, env);
+  return namesIn(folder)
+    .filter((entry) => entry.startsWith(`${name}-`))
+    .sort()
+    .reverse()
+    .map((entry) => loopFiles(join(folder, entry), name, env));
 }

@@ -1,5 +1,6 @@
 import type { Policy } from '../schema/contract.ts';
 import type { PlanState } from '../schema/plan.ts';
+import type { ProvedWork } from '../schema/proof.ts';
 import { nextPlanTask, type PlanChoice, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
 /** Task as the engine sees it; its acceptance is what a person may have to verify. */
@@ -15,6 +16,8 @@ export interface PlanAttempt {
   readonly notes: readonly string[];
   /** What a done task rests on, in one line; absent if it is unknown. */
   readonly proof?: string;
+  /** What its commit holds; absent for a task that is not done. */
+  readonly work?: ProvedWork & { readonly commit: string | null };
 }
 
 export const MOST_ATTEMPTS = 2;

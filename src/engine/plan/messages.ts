@@ -11,7 +11,9 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
   if ('only' in stop) return { text: onlyText(stop.as, stop.only, path) };
   switch (stop.as) {
     case 'complete':
-      return { text: `All ${tasks.length} tasks of ${path} are done${doneText(plan)}.` };
+      return {
+        text: `${allText(tasks.length)} of ${path} ${tasks.length === 1 ? 'is' : 'are'} done${doneText(plan, tasks.length)}.`,
+      };
     case 'paused-for-review': {
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
       const why =
@@ -79,8 +81,13 @@ function passedText(stop: PlanStop): string {
   return blocked.length === 0 ? '' : ` Blocked: ${blocked.map(({ id }) => id).join(', ')}.`;
 }
 
-function doneText({ done }: PlanState): string {
-  return done.length === 0 ? '' : ` (${count(done.length)} done in this session)`;
+function allText(tasks: number): string {
+  return tasks === 1 ? 'The only task' : `All ${tasks} tasks`;
+}
+
+/** Names the number of tasks of this session, unless there are `all` of them. */
+function doneText({ done }: PlanState, all = 0): string {
+  return done.length === 0 || done.length === all ? '' : ` (${count(done.length)} done in this session)`;
 }
 
 function manualText(task: ToldTask | undefined): string {

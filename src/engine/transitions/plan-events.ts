@@ -72,10 +72,16 @@ export function planVerified(
   attempt: PlanAttempt,
   policy: Policy,
 ): Transition {
-  const { task, as, notes } = attempt;
+  const { task, as, notes, work } = attempt;
   const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
-  const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
+  const stated = as === 'blocked' && reasons.length === 0 ? statedBlockers(planOf(state).report?.text ?? '') : null;
+  const why = stated === null ? reasons : [stated];
+  const named = event(state, at, `plan.task-${as}`, {
+    task: task.id,
+    ...work,
+    ...(why.length > 0 && { reasons: why }),
+  });
   const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
   const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');

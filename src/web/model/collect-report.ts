@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed } from '../../engine/policy/idle.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
+import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
@@ -10,7 +11,7 @@ import { digest } from '../../text/digest.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
-import type { Control, Iteration, LoopRow, ReportData } from './report-data.ts';
+import type { Control, Iteration, LoopRow, ReportData, RunData } from './report-data.ts';
 
 /** Current state of a loop, live or archived, with explanations. */
 export interface ShownLoop {
@@ -23,6 +24,10 @@ export interface ShownLoop {
   readonly next: string;
   /** Time at which it continues by itself; null if it does not. */
   readonly until: string | null;
+  /** What it works on, in words. */
+  readonly title: string;
+  /** The run over a plan that this loop is; null for other loops. */
+  readonly run: Run | null;
   /** Facts that a list of loops does not show. */
   readonly notices: () => ReportData['notices'];
   readonly questions: () => readonly string[];
@@ -48,14 +53,16 @@ export function readHistory(
   return { history, next };
 }
 
-export function rowOf({ files, state, status, live, why, until }: ShownLoop): LoopRow {
+export function rowOf({ files, state, status, live, why, until, title, run }: ShownLoop): LoopRow {
   const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
   const costUsd = live ? state.usage.costUsd : totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
   return {
     key: keyOf(files),
     name: files.name ?? 'default',
+    title,
     project: basename(files.projectDir),
+    ...(run && { tasks: { done: run.done, total: run.total } }),
     loopId,
     task: taskPath,
     mode,
@@ -86,6 +93,57 @@ function controlsOf(status: string): Control[] {
   return [...(status === 'waiting' ? (['wake'] as const) : []), 'steer', 'pause', 'stop', 'cancel'];
 }
 
+/** Returns a key for a run in requests, which contains no path. */
+export function runKey(projectDir: string, { id }: Run): string {
+  return digest(`${projectDir}\n${id}`);
+}
+
+/** Returns a run as a row in a list of loops. */
+export function rowOfRun(projectDir: string, run: Run): LoopRow {
+  const { title, plan, status, done, total, costUsd, startedAt, endedAt, next, why, tasks } = run;
+  const isOpen = run.live || next !== '';
+  return {
+    key: runKey(projectDir, run),
+    name: plan ?? tasks.map(({ id }) => id).join(', '),
+    title,
+    project: basename(projectDir),
+    tasks: { done, total },
+    loopId: null,
+    task: plan ?? tasks.map(({ id }) => id).join(', '),
+    mode: 'runner',
+    status,
+    live: isOpen,
+    verified: status === 'complete' && tasks.every(({ proof }) => proof !== 'none'),
+    proof: null,
+    iteration: done,
+    maxIterations: total,
+    costUsd,
+    isCostPartial: costUsd !== null && tasks.some((task) => task.loop !== null && task.costUsd === null),
+    startedAt,
+    endedAt,
+    waitingUntil: null,
+    about: firstLine(why),
+    controls: [],
+  };
+}
+
+/** Returns the data of a run's page, with secrets masked. */
+export function runDataOf(
+  projectDir: string,
+  run: Run,
+  at: string,
+  loops: readonly (readonly [string, LoopFiles])[],
+): RunData {
+  return {
+    version: 1,
+    generatedAt: at,
+    project: basename(projectDir),
+    run: mapTexts(run, shownText(projectDir)),
+    keys: Object.fromEntries(loops.map(([id, files]) => [id, keyOf(files)])),
+    loops: [],
+  };
+}
+
 /** Numbers of iterations and decisions from the start that a reader already has. */
 export interface Known {
   readonly iterations: number;
@@ -107,12 +165,12 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
   const read = { notices: loop.notices(), questions: loop.questions() };
-  const subject = { row, why, next, ...read, used, facts, shown: shownText(files.projectDir) };
+  const subject = { row, run: loop.run, why, next, ...read, used, facts, shown: shownText(files.projectDir) };
   return reportOf(subject, history, at, known);
 }
 
 /** Facts about a loop besides its history. */
-export interface ReportSubject extends Pick<ReportData, 'row' | 'why' | 'next' | 'notices' | 'questions'> {
+export interface ReportSubject extends Pick<ReportData, 'row' | 'run' | 'why' | 'next' | 'notices' | 'questions'> {
   /** Usage of each limit. */
   readonly used: Readonly<Record<string, number | null>>;
   readonly facts: ReportData['environment'];
@@ -124,7 +182,7 @@ const NAMES = { client: 'Claude Code', ralphLoop: 'ralph-loop' };
 
 /** Returns a report, without the known iterations and decisions. */
 export function reportOf(subject: ReportSubject, history: LoopHistory, at: string, known = NOTHING): ReportData {
-  const { row, why, next, notices, questions, used, shown } = subject;
+  const { row, run, why, next, notices, questions, used, shown } = subject;
   const { facts } = history.start;
   // No process works on it any more, even if its end was not recorded.
   const isLeft = !row.live || row.status === 'interrupted';
@@ -138,7 +196,7 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
     version: 1,
     generatedAt: at,
     limits: history.limits(used),
-    ...mapTexts({ row, why, next, notices, questions }, shown),
+    ...mapTexts({ row, run, why, next, notices, questions }, shown),
     checks: history.checks(),
     iterations: history.iterations.slice(known.iterations).map(asLeft),
     decisions: history.decisions.slice(known.decisions),

@@ -51,7 +51,10 @@ export async function commitsOf(
   const found = new Map<number, Commit[]>();
   const from = first <= 1 ? state.startedAt : iterations[first - 1]?.startedAt;
   if (from === undefined) return found;
-  const end = iterations[last]?.startedAt ?? iterations[last - 1]?.endedAt ?? now;
+  const ended = state.status === 'ended' ? state.ended.at : now;
+  // A task of a plan is committed after its iteration.
+  const left = state.plan === undefined ? (iterations[last - 1]?.endedAt ?? now) : ended;
+  const end = iterations[last]?.startedAt ?? left;
   for (const commit of await commitsBetween(files.projectDir, from, end, env)) {
     // Git stores whole seconds.
     const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);

@@ -1,4 +1,5 @@
 import type { Proof } from '../../engine/schema/proof.ts';
+import type { Run } from '../../engine/schema/run.ts';
 
 /** Data of report and dashboard: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
 
@@ -112,12 +113,15 @@ export interface Limit {
   readonly limit: number;
 }
 
-/** Data of the report of several loops: a row for each task, and the loops that have begun. */
-export interface BatchData {
-  readonly title: string;
-  /** Total usage of all tasks; empty if unknown. */
-  readonly totals: string;
-  readonly rows: readonly LoopRow[];
+/** A run over several tasks. */
+export interface RunData {
+  readonly version: 1;
+  readonly generatedAt: string;
+  readonly project: string;
+  readonly run: Run;
+  /** Keys of the loops by the ids of their tasks. */
+  readonly keys: Readonly<Record<string, string>>;
+  /** Reports of these loops; empty on a served page, which reads one when it is opened. */
   readonly loops: readonly ReportData[];
 }
 
@@ -126,7 +130,11 @@ export interface LoopRow {
   /** Key of the loop in requests; not a path. */
   readonly key: string;
   readonly name: string;
+  /** What it works on, in words; its name if that is unknown. */
+  readonly title: string;
   readonly project: string;
+  /** Number of tasks, and of those that are done; absent for a single task. */
+  readonly tasks?: { readonly done: number; readonly total: number };
   readonly loopId: string | null;
   readonly task: string;
   readonly mode: string;
@@ -156,6 +164,8 @@ export interface ReportData {
   readonly version: 1;
   readonly generatedAt: string;
   readonly row: LoopRow;
+  /** The run that this loop is, if it works on a plan. */
+  readonly run: Run | null;
   readonly why: string;
   readonly next: string;
   readonly notices: readonly { readonly at: string; readonly kind: string; readonly text: string }[];

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
+import type { Iteration, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
 
 /** Access to the server. `act` is null if the server is read-only. */
 export interface Access {
@@ -76,15 +76,17 @@ async function* messages(body: ReadableStream<BufferSource>): AsyncGenerator<{ e
 }
 
 /** Report, or the reason why there is none; null until it has been read. */
-export type Shown = ReportData | 'missing' | 'failed' | null;
+export type Shown = ReportData | RunData | 'missing' | 'failed' | null;
 
 /** Keeps the report of a loop up to date: complete at first, then the iterations that may have changed. */
 export function useReport(access: Access | null, key: string | null, version: number): Shown {
   const [data, setData] = useState<Shown>(null);
+  const wanted = useRef<string | null>(null);
   const known = useRef<ReportData | null>(null);
   useEffect(() => {
     if (access === null || key === null) return;
-    if (known.current?.row.key !== key) {
+    if (wanted.current !== key) {
+      wanted.current = key;
       known.current = null;
       setData(null);
     }
@@ -101,7 +103,8 @@ export function useReport(access: Access | null, key: string | null, version: nu
       });
       if (answer.status === 404) return setData('missing');
       if (!answer.ok) return before === null ? setData('failed') : undefined;
-      const news = (await answer.json()) as ReportData;
+      const news = (await answer.json()) as ReportData | RunData;
+      if ('keys' in news) return setData(news);
       const { skipped } = news;
       known.current = {
         ...news,

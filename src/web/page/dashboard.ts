@@ -1,10 +1,12 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText } from '../../text/figures.ts';
-import type { BatchData, Control, LoopRow } from '../model/report-data.ts';
+import type { Control, LoopRow, ReportData, RunData } from '../model/report-data.ts';
 import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
 import { paper } from './fold.ts';
-import { Badge, ReportView } from './report-view.ts';
+import { Badge } from './outcomes.ts';
+import { ReportView } from './report-view.ts';
+import { RunView } from './run-view.ts';
 import { duration, moment, oneLine, plural } from './text.ts';
 
 /** Command that starts a loop here. */
@@ -38,16 +40,12 @@ function useKey(): string | null {
   return key;
 }
 
-/** Shows loops that ran side by side, and the selected one, in one file. */
-export function Batch({ data: { title, totals, rows, loops } }: { readonly data: BatchData }) {
+/** Shows a run, and the selected one of its loops, in one file. */
+export function RunReport({ data }: { readonly data: RunData }) {
   const key = useKey();
-  const chosen = loops.find(({ row }) => row.key === key);
+  const chosen = data.loops.find(({ row }) => row.key === key);
   return html`<nav class="bar" aria-label="Report"><a href="#" aria-current=${chosen ? 'false' : 'page'}>All tasks</a></nav>
-    <main>${
-      chosen === undefined
-        ? html`<h1>${title}</h1><p class="facts">${totals}</p><ul class="loops">${rows.map((row) => html`<${Row} row=${row} now=${Date.parse(row.startedAt)} />`)}</ul>`
-        : html`<${ReportView} data=${chosen} />`
-    }</main>`;
+    <main>${chosen === undefined ? html`<${RunView} data=${data} />` : html`<${ReportView} data=${chosen} />`}</main>`;
 }
 
 /** Shows all loops, and the selected one, live. */
@@ -58,7 +56,7 @@ export function Dashboard() {
   const data = useReport(access, key, key === null ? 0 : (changed[key] ?? 0));
   useEffect(() => {
     document.title =
-      key !== null && data !== null && typeof data !== 'string' ? `${data.row.name} · ralph-loop` : 'ralph-loop';
+      key !== null && data !== null && typeof data !== 'string' ? `${titleOf(data)} · ralph-loop` : 'ralph-loop';
   }, [key, data]);
   // The link that was followed has gone, and the focus with it.
   useEffect(() => (key === null ? undefined : document.getElementById('main')?.focus()), [key]);
@@ -73,6 +71,10 @@ export function Dashboard() {
             : html`<${Chosen} data=${data} access=${access} />`
       }
     </main>`;
+}
+
+function titleOf(data: ReportData | RunData): string {
+  return 'keys' in data ? data.run.title : data.row.title;
 }
 
 function skip(event: Event): void {
@@ -103,6 +105,7 @@ function Chosen({ data, access }: { readonly data: Shown; readonly access: Acces
     if (data === 'missing') return html`<p class="empty">This loop no longer exists. <a href="#">All loops</a></p>`;
     if (data === 'failed')
       return html`<p class="empty">This loop cannot be read now. The page tries again when there is news of it.</p>`;
+    if ('keys' in data) return html`<${RunView} data=${data} />`;
     const { waitingUntil } = data.row;
     const controls = html`${waitingUntil !== null && html`<${Countdown} until=${waitingUntil} />`}
       ${access?.act && data.row.controls.length > 0 && html`<${Controls} row=${data.row} access=${access} />`}`;
@@ -128,7 +131,9 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
   if (rows.length === 0)
     return html`<p class="empty">No loop has run here yet. Start one with <code>${START}</code>; it appears here at once.</p>`;
   const wanted = word.toLowerCase();
-  const matches = rows.filter(({ name, task, project }) => `${name} ${task} ${project}`.toLowerCase().includes(wanted));
+  const matches = rows.filter(({ name, title, task, project }) =>
+    `${name} ${title} ${task} ${project}`.toLowerCase().includes(wanted),
+  );
   const shown = filter === 'all' ? matches : matches.filter((row) => groupOf(row) === filter);
   const known = rows.flatMap(({ costUsd }) => costUsd ?? []);
   const isLess = known.length < rows.length || rows.some(({ isCostPartial }) => isCostPartial);
@@ -142,15 +147,16 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
 }
 
 function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
-  const { key, status, iteration, maxIterations, costUsd, isCostPartial, startedAt, endedAt, waitingUntil, about } =
-    row;
+  const { key, name, title, status, tasks, costUsd, isCostPartial, startedAt, endedAt, waitingUntil, about } = row;
+  const [count, most] = tasks ? [tasks.done, tasks.total] : [row.iteration, row.maxIterations];
+  const where = [row.project, row.task, name].filter((part, at, all) => part !== title && all.indexOf(part) === at);
   const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
   const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : moment(endedAt);
   return html`<li><a href=${`#${key}`}>
-    <span class="name"><b>${oneLine(row.name)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
-    <span class="dim task" title=${oneLine(row.task)}>${oneLine(row.project)} · ${oneLine(row.task)}</span>
+    <span class="name"><b>${oneLine(title)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
+    <span class="dim task" title=${oneLine(row.task)}>${oneLine(where.join(' · '))}</span>
     <span class="figures">
-      <span class="count">${maxIterations === 0 ? '–' : html`${iteration}/${maxIterations}<progress max=${maxIterations} value=${iteration} aria-label="Iterations"></progress>`}</span>
+      <span class="count">${most === 0 ? '–' : html`${count}/${most}<progress max=${most} value=${count} aria-label=${tasks ? 'Tasks' : 'Iterations'}></progress>`}</span>
       <span class="number">${costText(costUsd, isCostPartial)}</span>
       <span class="dim time">${waitingUntil === null ? time : left(waitingUntil, now)}</span>
     </span>

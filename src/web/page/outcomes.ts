@@ -1,3 +1,4 @@
+import { html } from 'htm/preact';
 import type { Outcome } from '../model/report-data.ts';
 
 /** Label and sign of each outcome: the sign distinguishes them without colour. */
@@ -18,4 +19,10 @@ export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'cal
   if (status === 'running' || status === 'verifying') return 'busy';
   if (/^(?:waiting|paused|awaiting-consent|interrupted|stopped|cancelled|queued)/.test(status)) return 'calm';
   return 'bad';
+}
+
+/** Shows a loop's status in a word. */
+export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
+  const word = status === 'complete' ? (verified ? 'complete, verified' : 'complete, not verified') : status;
+  return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
 }

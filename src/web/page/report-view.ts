@@ -5,9 +5,13 @@ import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report
 import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
-import { OUTCOMES, toneOf } from './outcomes.ts';
+import { Badge, OUTCOMES } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
+import { RunTasks } from './run-view.ts';
 import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
+
+/** The tasks of a single loop link nowhere. */
+const NO_KEYS = {};
 
 interface ReportProps {
   readonly data: ReportData;
@@ -27,6 +31,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
   const { uncommitted } = work === null || work === 'failed' ? data : work;
   return html`<${Head} data=${data} />
     ${controls}
+    ${data.run !== null && html`<${RunTasks} run=${data.run} keys=${NO_KEYS} />`}
     <${Questions} questions=${data.questions} />
     <${Proof} checks=${data.checks} row=${row} />
     ${
@@ -59,8 +64,8 @@ function Head({ data: { row, why, next, notices, iterations, generatedAt } }: { 
     `${row.mode} mode`,
   ].filter((fact) => fact !== '');
   return html`<header class="head">
-    <p class="dim crumbs">${oneLine(row.project)} · ${oneLine(row.task)}</p>
-    <h1>${oneLine(row.name)} <${Badge} status=${row.status} verified=${row.verified} /></h1>
+    <p class="dim crumbs">${oneLine(row.project)} · ${oneLine(row.task)} · ${oneLine(row.name)}</p>
+    <h1>${oneLine(row.title)} <${Badge} status=${row.status} verified=${row.verified} /></h1>
     <p class="why">${clean(why)}</p>
     <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(row.startedAt)}${row.endedAt === null ? `, as of ${moment(generatedAt)}` : ` to ${moment(row.endedAt)}`}</span></p>
     ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
@@ -75,12 +80,6 @@ function Questions({ questions }: Pick<ReportData, 'questions'>) {
     <p>The agent asks for decisions in OPEN_QUESTIONS.md. Answer with a message to it.</p>
     <ul>${questions.map((question) => html`<li>${oneLine(question)}</li>`)}</ul>
   </section>`;
-}
-
-/** Shows a loop's status in a word. */
-export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
-  const word = status === 'complete' ? (verified ? 'complete, verified' : 'complete, not verified') : status;
-  return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
 }
 
 const PROOFS: Readonly<Record<NonNullable<ReportData['row']['proof']>, string>> = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import page from '../../../.build/page.json' with { type: 'json' };
-import type { BatchData, ReportData } from '../model/report-data.ts';
+import type { ReportData, RunData } from '../model/report-data.ts';
 
 const { script, style } = page;
 
@@ -30,11 +30,16 @@ export function livePage(start: string): string {
 }
 
 /** Returns one file with the page and its data, which requests nothing. */
-export function reportPage(data: ReportData | BatchData): string {
+export function reportPage(data: ReportData | RunData): string {
   const meta = `<meta http-equiv="Content-Security-Policy" content="${contentPolicy("'none'")}">\n${REPORT_MARK}`;
   // The data cannot end the element that contains it.
   const json = JSON.stringify(data).replaceAll('<', '\\u003c');
-  return document('title' in data ? data.title : `${data.row.name}: ${data.row.status}`, meta, json);
+  return document(titleOf(data), meta, json);
+}
+
+function titleOf(data: ReportData | RunData): string {
+  if ('keys' in data) return `${data.run.title}: ${data.run.done} of ${data.run.total} tasks done`;
+  return `${data.row.title}: ${data.row.status}`;
 }
 
 function document(title: string, meta: string, data: string): string {

@@ -1,10 +1,21 @@
 import { statSync } from 'node:fs';
+import type { Run } from '../../engine/schema/run.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { type Known, keyOf, readHistory, reportData, rowOf, type ShownLoop } from '../model/collect-report.ts';
+import {
+  type Known,
+  keyOf,
+  readHistory,
+  reportData,
+  rowOf,
+  rowOfRun,
+  runDataOf,
+  runKey,
+  type ShownLoop,
+} from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
-import type { Iteration, LoopRow, ReportData, Work } from '../model/report-data.ts';
+import type { Iteration, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed } from './news-feed.ts';
 
 /** Loops of this machine. */
@@ -15,10 +26,18 @@ export interface LoopSource {
   readonly loopOf: (files: LoopFiles) => ShownLoop | null;
   readonly commitsOf: (loop: ShownLoop, iterations: readonly Iteration[], index: number) => Promise<Work['commits']>;
   readonly uncommittedOf: (loop: ShownLoop) => Promise<Work['uncommitted']>;
+  /** Returns the runs with several loops, and the files of these by the ids of their tasks. */
+  readonly runs: () => readonly WatchedRun[];
   /** Called for a loop that cannot be read, once for each message. */
   readonly failed: (message: string) => void;
   /** Carries out a request and returns the answer. Throws an Error with a message for people. */
   readonly control: (files: LoopFiles, request: ControlRequest) => string;
+}
+
+export interface WatchedRun {
+  readonly projectDir: string;
+  readonly run: Run;
+  readonly loops: readonly (readonly [string, LoopFiles])[];
 }
 
 interface Watched {
@@ -50,6 +69,8 @@ export class LoopFeed extends NewsFeed {
   readonly #opened = new Map<string, Opened>();
   #ticks = 0;
   #rows: readonly LoopRow[] = [];
+  /** Runs by key, with numbers that rise with their news. */
+  #runs = new Map<string, WatchedRun & { readonly text: string; readonly version: number }>();
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(source: LoopSource, now: () => string) {
@@ -68,7 +89,10 @@ export class LoopFeed extends NewsFeed {
     return this.#watched.get(key)?.files ?? null;
   }
 
-  report(key: string, known: Known, loopId: string | null): ReportData | null {
+  report(key: string, known: Known, loopId: string | null): ReportData | RunData | null {
+    if (this.#runs.size === 0) this.#look(true);
+    const run = this.#runs.get(key);
+    if (run !== undefined) return runDataOf(run.projectDir, run.run, this.#now(), run.loops);
     const files = this.#filesOf(key);
     const loop = files && this.#read(files);
     if (files === null || loop === null) return null;
@@ -111,7 +135,8 @@ export class LoopFeed extends NewsFeed {
   /** Reads changes; `whole` also finds other loops and checks drivers. Returns whether any loop has news. */
   #look(whole: boolean): boolean {
     let isOther = whole && this.#discover();
-    let changed = false;
+    let changed = whole && this.#readRuns();
+    isOther ||= changed;
     for (const watched of this.#watched.values()) {
       const { state, events } = watched;
       watched.state = stampOf(watched.files.state);
@@ -130,10 +155,37 @@ export class LoopFeed extends NewsFeed {
       changed = true;
     }
     if (isOther) {
-      const rows = [...this.#watched.values()].flatMap(({ row }) => row ?? []);
-      this.#rows = rows.sort((a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt));
+      const members = new Set([...this.#runs.values()].flatMap(({ loops }) => loops.map(([, files]) => keyOf(files))));
+      const single = [...this.#watched].flatMap(([key, { row }]) => (row === null || members.has(key) ? [] : [row]));
+      const runs = [...this.#runs.values()].map(({ projectDir, run }) => rowOfRun(projectDir, run));
+      this.#rows = [...runs, ...single].sort(
+        (a, b) => Number(b.live) - Number(a.live) || b.startedAt.localeCompare(a.startedAt),
+      );
     }
     return changed;
+  }
+
+  /** Returns whether any run has news. */
+  #readRuns(): boolean {
+    let found: readonly WatchedRun[];
+    try {
+      found = this.#source.runs();
+    } catch (error) {
+      this.failed((error as Error).message);
+      return false;
+    }
+    const before = this.#runs;
+    this.#runs = new Map(
+      found.map((watched) => {
+        const key = runKey(watched.projectDir, watched.run);
+        // The time that passes is no news.
+        const text = JSON.stringify({ ...watched.run, durationMs: 0 });
+        const { text: known = '', version = 0 } = before.get(key) ?? {};
+        return [key, { ...watched, text, version: version + (text === known ? 0 : 1) }];
+      }),
+    );
+    const isSame = [...this.#runs].every(([key, { version }]) => before.get(key)?.version === version);
+    return !isSame || before.size !== this.#runs.size;
   }
 
   #read(files: LoopFiles): ShownLoop | null {
@@ -166,7 +218,7 @@ export class LoopFeed extends NewsFeed {
   }
 
   #versions(): Record<string, number> {
-    return Object.fromEntries([...this.#watched].map(([key, { version }]) => [key, version]));
+    return Object.fromEntries([...this.#watched, ...this.#runs].map(([key, { version }]) => [key, version]));
   }
 }
 

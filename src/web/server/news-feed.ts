@@ -1,5 +1,5 @@
 import type { Known } from '../model/collect-report.ts';
-import type { Control, LoopRow, ReportData, Work } from '../model/report-data.ts';
+import type { Control, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
 
 /** Requests to a loop that a person can make on the page. */
 export type ControlRequest =
@@ -99,7 +99,11 @@ export abstract class NewsFeed {
   /** Returns everything, or the news since the last call; null if there are none. */
   protected abstract news(whole: boolean): News | null | Promise<News | null>;
   /** Returns a loop's report, without the known parts if it is still the loop `loopId`; null for an unknown key. */
-  abstract report(key: string, known: Known, loopId: string | null): ReportData | null | Promise<ReportData | null>;
+  abstract report(
+    key: string,
+    known: Known,
+    loopId: string | null,
+  ): ReportData | RunData | null | Promise<ReportData | RunData | null>;
   /** Returns the changes of an iteration; null for an unknown loop or iteration. */
   abstract work(key: string, loopId: string, index: number): Promise<Work | null>;
   /** Carries out a request and returns the answer; null for an unknown key. Rejects with a message for people. */

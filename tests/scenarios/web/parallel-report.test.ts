@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import type { RunData } from '../../../src/web/model/report-data.ts';
 import { planProject, planText } from '../../support/plan-beside.ts';
 import { someOf } from '../../support/short-form.ts';
 import {
@@ -36,25 +37,25 @@ test('one file reports on all loops of a parallel run, with a link to each of th
   for (const view of someOf(VIEWS, 3)) {
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(join(p.dir, '..', 'all.html')).href);
-    await shows(page, 'h1', /^1 of 2 tasks complete$/);
-    await counts(page, '.loops li', (count) => count === 2);
+    await shows(page, 'h1', /^a, b\s+incomplete$/i);
+    await counts(page, '.tasks tbody tr', (count) => count === 2);
     // One iteration of a, and three of b.
-    await shows(page, '.facts', /^4 iterations · time .+ in total$/);
-    const rows = await page.locator('.loops li').allInnerTexts();
+    await shows(page, '.facts', /^1 of 2 tasks done · 4 iterations · /);
+    const rows = await page.locator('.tasks tbody tr').allInnerTexts();
     assert.match(
       rows[0] ?? '',
-      /^a complete, not verified[\s\S]*commit [0-9a-f]{7}/i,
+      /^a [\s\S]*complete[\s\S]*[0-9a-f]{7}/i,
       'its worktree is gone, and its commit is named',
     );
-    assert.match(rows[1] ?? '', /^b no-progress-exhaustion[\s\S]*branch ralph\/b · Stopped after 3 iterations/i);
+    assert.match(rows[1] ?? '', /^b [\s\S]*Stopped after 3 iterations[\s\S]*no-progress-exhaustion[\s\S]*ralph\/b/i);
     await screenshot(page, 'parallel-report', view);
     await assertAccessible(page);
     await assertFits(page);
-    await page.click('.loops li:nth-child(2) a');
-    await shows(page, 'h1', /^b/);
+    await page.click('.tasks tbody tr:nth-child(2) a');
+    await shows(page, '.crumbs', / b$/);
     await counts(page, '.cell', (count) => count >= 3);
     await page.click('nav a');
-    await shows(page, 'h1', /^1 of 2 tasks complete$/);
+    await shows(page, 'h1', /^a, b/);
     assert.deepEqual(problems, [], JSON.stringify(view));
     await page.context().close();
   }
@@ -66,12 +67,34 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
   assert.equal(code, 0, stderr);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '..', 'plan.html')).href);
-  await shows(page, 'h1', /^2 of 2 tasks complete$/);
-  await page.click('.loops li:nth-child(1) a');
+  await shows(page, 'h1', /^Plan\s+complete/i);
+  await page.click('.tasks tbody tr:nth-child(1) a');
   await counts(page, '.cell', (count) => count >= 1);
   assert.deepEqual(problems, []);
   await page.context().close();
+  // Afterwards as well, from what was kept of the worktrees.
+  assert.equal(p.ralph(['report', '--out', '../later.html']).code, 0);
+  const [before, later] = ['plan', 'later'].map((name) => tasksIn(p.read(`../${name}.html`)));
+  assert.deepEqual(later, before);
+  const archived = p.ralph(['archive', '--json']).json['runs'] as { file: string; run: { done: number } }[];
+  assert.deepEqual(
+    archived.map(({ run }) => run.done),
+    [2],
+  );
+  assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['title'], 'Plan');
 });
+
+/** What a report says of each task: its commit, and the iterations and commits of its loop. */
+function tasksIn(page: string): unknown {
+  const [, text = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page) ?? [];
+  const { run, keys, loops } = JSON.parse(text) as RunData;
+  return run.tasks.map(({ id, commit }) => {
+    const loop = loops.find(({ row }) => row.key === keys[id]);
+    assert.ok(loop !== undefined && commit !== null, `${id} has a loop`);
+    const commits = loop.iterations.flatMap((each) => each.commits.map(({ subject }) => subject));
+    return { id, commit, iterations: loop.iterations.length, commits };
+  });
+}
 
 test('a report finds a loop by its name in the worktree where it ran', (t) => {
   const p = repository(t, ['a', 'b'], CLAIMS);

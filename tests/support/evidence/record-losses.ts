@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Batch, claimBatch, findBatch, writeBatch } from '../../../src/drive/parallel/batch.ts';
+import { type Batch, claimBatch, findBatch, NEW_TASK, writeBatch } from '../../../src/drive/parallel/batch.ts';
 import { lossOfRecord, writeWorktreeRecord } from '../../../src/drive/worktree/worktree-place.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { RalphError } from '../../../src/text/message.ts';
@@ -18,6 +18,8 @@ export const RECORDS: Readonly<Record<string, (files: LoopFiles) => string>> = {
 const BATCH: Batch = {
   startedAt: '2026-01-01T00:00:00Z',
   stoppedMs: 0,
+  title: '',
+  ended: null,
   runner: { pid: 999999, startedAt: null },
   atOnce: 1,
   integrate: 'merge',
@@ -25,7 +27,7 @@ const BATCH: Batch = {
   fresh: false,
   words: [],
   rest: [],
-  tasks: [{ name: 'one', taskPath: 'one.md', words: [], step: 'started', end: null }],
+  tasks: [{ ...NEW_TASK, name: 'one', taskPath: 'one.md', words: [], step: 'started' }],
 };
 
 /** Returns what the next process says about the records of a run that was killed, once `damage` has happened to one of them. */

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv, type ValidateFunction } from 'ajv';
 import * as z from 'zod';
+import { OPEN_TASK, wholeRun } from '../../../src/drive/status/plan-run.ts';
 import { planCheck, planStatus } from '../../../src/engine/schema/plan.ts';
+import { run } from '../../../src/engine/schema/run.ts';
 import { skillInput, skillOutput } from '../../../src/engine/schema/skill-contract.ts';
 import { tddRecord, tddState } from '../../../src/engine/schema/tdd.ts';
 import { publishedState } from '../../../src/engine/tdd/published-state.ts';
@@ -43,6 +45,21 @@ const SEEDS_TDD_STATE = {
 };
 const PROVED = after(aList(2), 'sc-001 red', 'sc-001 green');
 const TASK = { id: 'Task 1', title: 'First', status: 'open', dependsOn: [], scope: ['src/'], line: 3 };
+
+const RUN = wholeRun({
+  id: 'run-1',
+  title: 'Plan',
+  plan: 'PLAN.md',
+  atOnce: 2,
+  status: 'blocked',
+  live: false,
+  startedAt: AT,
+  endedAt: AT,
+  durationMs: 0,
+  why: 'Task 1 is blocked.',
+  next: '',
+  tasks: [{ ...OPEN_TASK, id: 'Task 1', title: 'First', status: 'blocked', why: 'no key' }],
+});
 
 const EXAMPLES: readonly (readonly [string, z.ZodType, readonly unknown[], readonly unknown[]])[] = [
   [
@@ -97,6 +114,7 @@ const EXAMPLES: readonly (readonly [string, z.ZodType, readonly unknown[], reado
     [{ plan: 'PLAN.md', done: 0, total: 1, next: { id: 'Task 1', title: 'First' }, stop: null, tasks: [TASK] }],
     [{ plan: 'PLAN.md' }, { plan: 'PLAN.md', done: -1, total: 1, next: null, stop: 'over', tasks: [] }],
   ],
+  ['run', run, [RUN, { ...RUN, tasks: [] }], [{}, { ...RUN, atOnce: 0 }, { ...RUN, more: 1 }]],
   [
     'plan-check',
     planCheck,

@@ -13,7 +13,16 @@ const STATE: LoopState = initialState({
 });
 
 const FILES = loopFiles('/p', null, { XDG_STATE_HOME: '/s' });
-const SHOWN = { files: FILES, why: '', next: '', until: null, notices: () => [], questions: () => [] };
+const SHOWN = {
+  files: FILES,
+  title: 'A task',
+  run: null,
+  why: '',
+  next: '',
+  until: null,
+  notices: () => [],
+  questions: () => [],
+};
 
 /** What can be asked of a live loop that has this status. */
 function controlsOf(status: string): readonly string[] {

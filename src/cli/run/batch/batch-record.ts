@@ -1,15 +1,17 @@
 import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Batch, type BatchTask, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
+import { type Batch, type BatchTask, NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
-import { readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
+import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
 import { blockedIn } from '../../../engine/plan/attempt.ts';
+import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
 import { readPlan } from '../../../task/plan/read-plan.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
+import { taskTitle } from '../../../task/task-title.ts';
 import { advise, RalphError } from '../../../text/message.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
@@ -55,7 +57,8 @@ export async function begunBatch(
           : PARALLEL_TEXTS.sameName(name, other.taskPath, taskPath),
       );
     }
-    tasks.set(name, { name, taskPath, words: [], step: 'waiting', end: null });
+    const title = taskTitle(readRegularFile(join(context.projectDir, taskPath)) ?? '');
+    tasks.set(name, { ...NEW_TASK, name, taskPath, title, words: [] });
   }
   return { ...batch, fresh: values['fresh'] === true, tasks: [...tasks.values()] };
 }
@@ -64,6 +67,8 @@ function newBatch(context: CommandContext): Batch {
   return {
     startedAt: context.now(),
     stoppedMs: 0,
+    title: '',
+    ended: null,
     runner: { pid: process.pid, startedAt: null },
     atOnce: 1,
     integrate: 'none',
@@ -117,11 +122,21 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
     throw new RalphError('refused', PARALLEL_TEXTS.oldGit);
   }
   const branch = userGit(projectDir, ['symbolic-ref', '--short', 'HEAD'], env).text.trim();
-  const { tasks } = readPlan(readPlanText(projectDir, task));
+  const text = readPlanText(projectDir, task);
+  const { tasks } = readPlan(text);
   return {
     ...newBatch(context),
+    title: taskTitle(text),
     atOnce,
-    plan: { path: task, branch, from: start.from, maxTasks: 1, done: [], blocked: blockedIn(tasks) },
+    plan: {
+      path: task,
+      branch,
+      from: start.from,
+      maxTasks: 1,
+      tasks: keptTasks(tasks),
+      done: [],
+      blocked: blockedIn(tasks),
+    },
   };
 }
 

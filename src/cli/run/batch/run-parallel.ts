@@ -2,9 +2,9 @@ import { continueNow } from '../../../drive/control/operate.ts';
 import type { Batch } from '../../../drive/parallel/batch.ts';
 import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
-import type { PlanEnd } from '../../../drive/parallel/plan-entry.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
-import { BatchRunner, batchCode } from '../../../drive/parallel/run-batch.ts';
+import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
+import { runOfBatch } from '../../../drive/parallel/run-of-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';
@@ -13,8 +13,8 @@ import { columnsOf } from '../../../term/write-text.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
+import { reportAtEnd } from '../report-at-end.ts';
 import { agreedBatch } from './batch-consent.ts';
-import { batchPages } from './batch-pages.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
 import { published, reportLines } from './batch-report.ts';
 
@@ -29,7 +29,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const problems: string[] = [];
   const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, problems);
   if (wanted === null) return 0;
-  const pages = await batchPages(context);
+  const report = await reportAtEnd(context);
   const batch = await agreedBatch(context, command, wanted, problems);
   if (batch === null) return 1;
   claimBatch(projectDir, env, batch, former);
@@ -39,7 +39,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const script = process.argv[1] ?? '';
   const program = [...process.execArgv, script];
   const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);
-  const options: BatchRun = { projectDir, env, batch, notice, program, tell, ...(pages && { over: pages.take }) };
+  const options: BatchRun = { projectDir, env, batch, notice, program, tell };
   const { plan } = batch;
   const runner = plan ? new PlanRunner({ ...options, batch: { ...batch, plan } }) : new BatchRunner(options);
   view.live?.({
@@ -53,23 +53,22 @@ export async function runParallel(context: CommandContext, command: Command): Pr
     wake: () => runner.operate(view.focus?.() ?? '', continueNow),
     press: () => runner.press(),
   });
-  let done: BatchEnd & { readonly plan?: PlanEnd };
+  let done: BatchEnd;
   try {
     done = await runner.run();
   } finally {
     view.close();
   }
-  const { plan: ended } = done;
-  const code = ended?.code ?? batchCode(done.tasks, done.refused);
+  const run = runOfBatch(done.batch, { projectDir, env, at: context.now() });
+  const { ended, tasks } = done.batch;
   if (values['json'] === true) {
-    const message = ended && show(ended.message, { name: null, mode: 'runner' });
-    const tasks = done.tasks.map(published);
-    context.out(
-      JSON.stringify({ type: 'batch-ended', code, tasks, ...(ended && { plan: { status: ended.status, message } }) }),
-    );
-  } else context.out(['', ...reportLines(done, projectDir, columnsOf(1))].join('\n'));
-  await pages?.write(done.tasks);
-  return code;
+    const message = ended && show({ text: ended.text, advice: ended.next === null ? [] : [ended.next] });
+    const planned = plan && ended && { plan: { status: ended.status, message } };
+    const { code } = done;
+    context.out(JSON.stringify({ type: 'batch-ended', code, tasks: tasks.map(published), ...planned }));
+  } else context.out(['', ...reportLines(run, columnsOf(1))].join('\n'));
+  await report?.(run);
+  return done.code;
 }
 
 function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {

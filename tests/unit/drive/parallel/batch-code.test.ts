@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BatchTask, NEW_END } from '../../../../src/drive/parallel/batch.ts';
+import { type BatchTask, NEW_END, NEW_TASK } from '../../../../src/drive/parallel/batch.ts';
 import { batchCode } from '../../../../src/drive/parallel/run-batch.ts';
 
 function tasks(...codes: readonly (number | null)[]): BatchTask[] {
   return codes.map((code, at): BatchTask => {
     const known = { status: 'x', iterations: 1, costUsd: null, tokens: 0, message: '', ...NEW_END };
     const end = code === null ? null : { ...known, code };
-    return { name: `t${at}`, taskPath: `t${at}`, words: [], step: end === null ? 'waiting' : 'ended', end };
+    return {
+      ...NEW_TASK,
+      name: `t${at}`,
+      taskPath: `t${at}`,
+      words: [],
+      step: end === null ? 'waiting' : 'ended',
+      end,
+    };
   });
 }
 

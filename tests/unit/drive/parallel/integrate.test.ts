@@ -7,7 +7,7 @@ import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
 import { driverContext } from '../../../../src/drive/control/ownership.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
-import { type Integration, integrate } from '../../../../src/drive/parallel/integrate.ts';
+import { type Integration, integrate } from '../../../../src/drive/parallel/delivery/integrate.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { onPath } from '../../state/process/find-program.ts';
-import { userGit } from '../worktree/repository.ts';
+import { onPath } from '../../../state/process/find-program.ts';
+import { userGit } from '../../worktree/repository.ts';
+import { INTEGRATE_TEXTS } from '../messages.ts';
 import type { Integrated } from './deliver.ts';
-import { INTEGRATE_TEXTS } from './messages.ts';
 
 interface PullRequest {
   /** Name of the loop. */

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckResult } from '../../engine/events.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
-import { runProofs } from '../../task/commands/gate.ts';
-import { WORKTREES } from '../../task/task-file.ts';
-import { evidenceGuard } from '../control/evidence-guard.ts';
-import { copyTask } from '../worktree/copy-task.ts';
-import { ignoredFiles } from '../worktree/ignored-files.ts';
-import { removeFiles } from '../worktree/remove-worktree.ts';
-import { askGit, checkedOut, type GitRun, isRegistered, repositoryOf, userGit } from '../worktree/repository.ts';
-import { furnish } from '../worktree/set-up.ts';
-import { INTEGRATE_TEXTS } from './messages.ts';
+import type { CheckResult } from '../../../engine/events.ts';
+import type { Contract } from '../../../engine/schema/contract.ts';
+import { runProofs } from '../../../task/commands/gate.ts';
+import { WORKTREES } from '../../../task/task-file.ts';
+import { evidenceGuard } from '../../control/evidence-guard.ts';
+import { copyTask } from '../../worktree/copy-task.ts';
+import { ignoredFiles } from '../../worktree/ignored-files.ts';
+import { removeFiles } from '../../worktree/remove-worktree.ts';
+import { askGit, checkedOut, type GitRun, isRegistered, repositoryOf, userGit } from '../../worktree/repository.ts';
+import { furnish } from '../../worktree/set-up.ts';
+import { INTEGRATE_TEXTS } from '../messages.ts';
 
 /** Terms under which the work of a loop was verified, as far as another checkout needs them. */
 export interface Verified {

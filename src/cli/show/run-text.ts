@@ -1,0 +1,176 @@
+import type { Run, RunTask } from '../../engine/schema/run.ts';
+import { instantText, type Paint, printable, table } from '../../term/format.ts';
+import { cells, columnsOf } from '../../term/write-text.ts';
+import { countText, dollarText, timeText } from '../../text/figures.ts';
+import { listTable } from './list-table.ts';
+
+/** Returns a run for people: what it is and how it stands, its tasks, why it waits or ended, and what to do next. */
+export function runText(run: Run, at: string, paint: Paint): string {
+  return [headText(run, at, paint), '', ...taskTable(run, columnsOf(1)), ...endLines(run)].join('\n');
+}
+
+/** Returns why a run waits or ended: the tasks that are not done with their reasons, and what to do next. */
+export function explainRun(run: Run, at: string, paint: Paint): string {
+  const open = run.tasks.filter(({ done }) => !done);
+  const rows = open.map(({ id, status, why }) => ['', printable(id), statusText(status), printable(why ?? '')]);
+  const tasks = open.length === 0 ? [] : ['', 'Not done:', table(rows)];
+  return [headText(run, at, paint), ...tasks, ...endLines(run)].join('\n');
+}
+
+function headText(run: Run, at: string, paint: Paint): string {
+  const { title, plan, status, live, startedAt, endedAt, atOnce } = run;
+  const file = plan === null || plan === title ? '' : ` (${plan})`;
+  const when = live ? `since ${instantText(startedAt, at)}` : instantText(endedAt ?? startedAt, at);
+  const style = status === 'complete' ? 'green' : live ? 'cyan' : 'yellow';
+  const head = `${printable(`${title}${file}`)}: ${paint(style, statusText(status))}, ${doneText(run)} (${when})`;
+  const beside = atOnce === 1 ? '' : `, at most ${atOnce} at once`;
+  return `${head}${beside}`;
+}
+
+/** Counts the tasks that are done: `5 of 8 tasks done`. */
+export function doneText({ done, total }: Pick<Run, 'done' | 'total'>): string {
+  return `${done} of ${total} ${total === 1 ? 'task' : 'tasks'} done`;
+}
+
+/** Returns a status as people read it. */
+export function statusText(status: string): string {
+  return status.replaceAll('-', ' ');
+}
+
+/** Returns why a run ended, and what to do next. */
+function endLines({ why, next }: Run): string[] {
+  const text = [why, next].filter((part) => part !== '').join(' ');
+  return text === '' ? [] : ['', printable(text)];
+}
+
+type Figures = Pick<Run, 'iterations' | 'tokens' | 'costUsd' | 'durationMs'>;
+
+const FIGURES: readonly (readonly [string, (of: Figures) => number | null, (value: number) => string])[] = [
+  ['iterations', ({ iterations }) => iterations, String],
+  ['tokens', ({ tokens }) => tokens, countText],
+  ['cost', ({ costUsd }) => costUsd, dollarText],
+  ['time', ({ durationMs }) => durationMs, timeText],
+];
+
+/** Returns the total usage of a run, on one line; '' if it is unknown. */
+export function totals(run: Run): string {
+  const parts = FIGURES.flatMap(([name, of, text]) => {
+    const value = of(run);
+    return value === null ? [] : [name.endsWith('s') ? `${text(value)} ${name}` : `${name} ${text(value)}`];
+  });
+  return parts.join(' · ');
+}
+
+/** Columns that a narrow table goes without, the first one first. */
+const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit'];
+/** Widths to which titles are cut in a narrow table. */
+const TITLE_WIDTHS = [60, 36, 24, 14];
+
+/** Returns a row for each task, with the reason below it if it is not done, and the sums. What is unknown has no column. */
+export function taskTable(run: Run, width: number): string[] {
+  const { tasks } = run;
+  const column = (name: string, values: readonly string[], last = ''): string[][] =>
+    values.every((value) => value === '') ? [] : [[name, ...values, last]];
+  const each = (of: (task: RunTask) => string): string[] => tasks.map((task) => printable(of(task)));
+  const titles = each(({ id, title }) => (title === id ? '' : title));
+  const columnsWith = (titleWidth: number): string[][] => [
+    ...column(
+      'title',
+      titles.map((title) => cut(title, titleWidth)),
+    ),
+    ['state', ...each(({ status }) => statusText(status)), `${run.done} of ${run.total} done`],
+    ...column(
+      'needs',
+      each(({ needs }) => needs.join(', ')),
+    ),
+    ...column(
+      'proof',
+      each(({ proof }) => proof ?? ''),
+    ),
+    ...column(
+      'files',
+      each(({ files }) => String(files ?? '')),
+    ).map(toTheRight),
+    ...FIGURES.flatMap(([name, of, text]) => {
+      const shown = (value: number | null): string => (value === null ? '' : text(value));
+      return column(
+        name,
+        tasks.map((task) => shown(of(task))),
+        shown(of(run)),
+      ).map(toTheRight);
+    }),
+    ...column(
+      'commit',
+      each(({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? ''),
+    ),
+  ];
+  const named = ['task', ...each(({ id }) => id), 'total'];
+  const drawn = (isStacked: boolean, left: number, titleWidth: number): string[] => {
+    const shown = columnsWith(titleWidth).filter(([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()));
+    const rows = named.map((name, at) => [isStacked ? '' : name, ...shown.map((cells) => cells[at] ?? '')]);
+    const lines = table(rows).split('\n');
+    return isStacked ? lines.map((line, at) => `${named[at]}\n${line}`) : lines;
+  };
+  const fits = (lines: readonly string[]): boolean =>
+    lines
+      .join('\n')
+      .split('\n')
+      .every((line) => cells(line) <= width);
+  let lines: string[] = [];
+  // A name that leaves no room gets a line of its own.
+  for (const isStacked of [false, true]) {
+    for (let left = 0; left <= LESS_NEEDED.length; left++) {
+      for (const titleWidth of TITLE_WIDTHS) {
+        lines = drawn(isStacked, left, titleWidth);
+        if (fits(lines)) return withReasons(lines, tasks);
+      }
+    }
+  }
+  return withReasons(lines, tasks);
+}
+
+function withReasons(lines: readonly string[], tasks: readonly RunTask[]): string[] {
+  return lines.map((line, at) => [line.trimEnd(), ...reasonLines(tasks[at - 1])].join('\n'));
+}
+
+function reasonLines(task: RunTask | undefined): string[] {
+  return task?.why == null
+    ? []
+    : printable(task.why)
+        .split('\n')
+        .map((line) => `    ${line}`);
+}
+
+function cut(text: string, width: number): string {
+  if (cells(text) <= width) return text;
+  let shown = '';
+  for (const character of text) {
+    if (cells(shown + character) >= width) break;
+    shown += character;
+  }
+  return `${shown.trimEnd()}…`;
+}
+
+function toTheRight(values: readonly string[]): string[] {
+  const longest = Math.max(...values.map(({ length }) => length));
+  return values.map((value) => value.padStart(longest));
+}
+
+const HEAD = 'RUN,FILE,STATE,TASKS,ITERATIONS,COST,STARTED,ENDED'.split(',');
+
+/** Lists runs, one per line, or as blocks if lines would wrap. */
+export function runTable(runs: readonly Run[], at: string, paint: Paint): string {
+  const rows = runs.map(
+    ({ title, plan, status, live, done, total, iterations, costUsd, startedAt, endedAt, atOnce }) => [
+      printable(title),
+      plan === null || plan === title ? '' : printable(plan),
+      paint(live ? 'green' : 'bold', statusText(status)) + (live && atOnce > 1 ? `, ${atOnce} at once` : ''),
+      `${done} of ${total}`,
+      iterations === null ? '' : String(iterations),
+      costUsd === null ? '' : dollarText(costUsd),
+      live ? instantText(startedAt, at) : '',
+      endedAt === null ? '' : instantText(endedAt, at),
+    ],
+  );
+  return listTable(HEAD, rows, paint);
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { taskTable } from '../../../src/cli/show/run-text.ts';
+import { OPEN_TASK, waitsFor, wholeRun } from '../../../src/drive/status/plan-run.ts';
+import type { Run, RunTask } from '../../../src/engine/schema/run.ts';
+import { cells, wrapText } from '../../../src/term/write-text.ts';
+
+const DONE: RunTask = {
+  ...OPEN_TASK,
+  status: 'complete',
+  done: true,
+  iterations: 3,
+  costUsd: 1.5,
+  tokens: 12_345,
+  durationMs: 134_000,
+};
+
+const WHY = 'Stopped by the circuit breaker (no-progress): five iterations in a row changed nothing in the project.';
+const CONFLICT = 'tests: ralph/tests conflicts with the current branch in a.ts.';
+const TASKS: readonly RunTask[] = [
+  { ...DONE, id: 'docs', commit: 'abc1234', proof: 'red-to-green', files: 12 },
+  { ...DONE, id: 'types', status: 'circuit-open', done: false, iterations: 12, costUsd: 20.25, why: WHY },
+  { ...DONE, id: 'tests', done: false, why: CONFLICT },
+  { ...OPEN_TASK, id: 'later', needs: ['tests'] },
+];
+
+function runWith(tasks: readonly RunTask[]): Run {
+  return wholeRun({
+    id: 'run-1',
+    title: 'docs and more',
+    plan: null,
+    atOnce: 2,
+    status: 'incomplete',
+    live: false,
+    startedAt: '2026-02-28T10:00:00Z',
+    endedAt: '2026-02-28T10:03:00Z',
+    durationMs: 180_000,
+    why: '',
+    next: '',
+    tasks: [...tasks],
+  });
+}
+
+/** As a terminal of this width shows it. */
+function shown(tasks: readonly RunTask[], columns: number): string[] {
+  return wrapText(taskTable(runWith(tasks), columns).join('\n'), columns).split('\n');
+}
+
+test('the table has a row for each task, why it is not done below it, and the sums', () => {
+  assert.deepEqual(shown(waitsFor(TASKS), 120), [
+    'task   state         needs  proof         files  iterations  tokens    cost    time  commit',
+    'docs   complete             red-to-green     12           3   12.3k   $1.50  2m 14s  abc1234',
+    'types  circuit open                                      12   12.3k  $20.25  2m 14s',
+    `    ${WHY}`,
+    'tests  complete                                           3   12.3k   $1.50  2m 14s',
+    `    ${CONFLICT}`,
+    'later  not started   tests',
+    '    waits for tests',
+    'total  1 of 4 done                                       18   37.0k  $23.25      3m',
+  ]);
+});
+
+test('a narrow table keeps title, state, proof, iterations, cost and commit of each task', () => {
+  const titled = TASKS.map((task) => ({ ...task, title: 'A title of a task that is quite long for eighty columns' }));
+  const [head, row] = shown(titled, 80);
+  assert.deepEqual(
+    [head, row],
+    [
+      'task   title          state         proof         iterations    cost  commit',
+      'docs   A title of a…  complete      red-to-green           3   $1.50  abc1234',
+    ],
+  );
+});
+
+test('what is unknown for every task takes no room', () => {
+  const [head, row] = shown([{ ...OPEN_TASK, id: 'a', status: 'complete', done: true, iterations: 3 }], 80);
+  assert.deepEqual([head, row], ['task   state        iterations', 'a      complete              3']);
+});
+
+for (const columns of [80, 120]) {
+  test(`at ${columns} columns no row is wider, and no word is broken`, () => {
+    const long = 'a-name-of-fifty-characters-that-hardly-fits-beside';
+    for (const tasks of [TASKS, [...TASKS, { ...DONE, id: long, commit: 'abc1234' }]]) {
+      const rows = shown(tasks, columns);
+      for (const row of rows) assert.ok(cells(row) <= columns, row);
+      const words = taskTable(runWith(tasks), columns).join(' ').split(/\s+/);
+      assert.deepEqual(rows.join(' ').split(/\s+/), words, 'every word stands whole in some row');
+      assert.match(rows.find((row) => row.includes('circuit open')) ?? '', /circuit open.* 12/, 'figures share a row');
+    }
+  });
+}
