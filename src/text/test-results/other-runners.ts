@@ -1,12 +1,26 @@
 import type { Runner } from './runner.ts';
 
 export const OTHER_RUNNERS: readonly Runner[] = [
+  // JUnit's XML, with one element on a line: node:test, bats, vitest, mocha
+  {
+    results: [
+      /^\s*<testcase\b(?!.*<testcase\b)(?<pass>)/,
+      /^\s*<(?:failure|error)\b(?<partFail>)/,
+      /^\s*<skipped\b(?<partSkip>)/,
+    ],
+    nothing: [/^<testsuites?\b[^<]*>$/],
+    named: [/^\s*<(?:failure|error)\b(?:[^>]*\bmessage="(?<message>[^"]*)")?/],
+    begins: /^\s*<testcase\b(?!.*<testcase\b).*? name="(?<name>[^"]*)"/,
+  },
   // pytest
   {
     totals: [
       /^(?:=+ +)?(?! )(?=.*\d (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b)(?<list>\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/,
     ],
-    nothing: [/^=*\s*no tests ran\b/i], // unittest says so too
+    // The dots are counted with -qq, which prints no total.
+    results: [/^(?:\S+\.py )?(?<letters>[.FEsxX]+) +\[ *\d+%\]$/],
+    // unittest says so too; with --collect-only nothing runs.
+    nothing: [/^=*\s*no tests ran\b/i, /^(?:=+ )?(?:no|\d+(?:\/\d+)?) tests? collected\b/],
     failed: [/^_{3,} (?:ERROR (?:collecting|at \w+ of) )?(?<name>\S.*?) _{3,}$/],
     named: [/^(?:FAILED|ERROR) (?<file>[^\s:]+)(?:::(?<name>.+?))?(?: - (?<message>.+))?$/],
     reasons: [/^E {3}\s*(?<message>(?:assert |fixture |[\w.]+(?:: |$)).*)$/],

@@ -179,8 +179,10 @@ export class RunnerCount {
     return this.#failures.find((each) => each.isNamed(name, file ?? null));
   }
 
-  #failed(name: string, facts: Groups = {}): void {
+  /** Without a name, it is the test that began last. */
+  #failed(told: string, facts: Groups = {}): void {
     this.#headers += 1;
+    const name = told === '' ? (this.#open?.name ?? '') : told;
     const depth = facts['indent']?.length;
     if (depth !== undefined && this.#isParent(name, depth)) return;
     const begun = this.#begun.get(name) ?? (this.#open?.name === '' ? this.#open : undefined);
@@ -213,11 +215,12 @@ class TestSums {
   failed = 0;
   skipped = 0;
 
-  add({ list, pairs, part, pass, fail, skip, partSkip, ...numbers }: Groups): void {
+  add({ list, pairs, part, pass, fail, skip, partSkip, partFail, letters = '', ...numbers }: Groups): void {
     const counts: Counts = { all: 0, passed: 0, failed: 0, skipped: 0 };
     if (pass !== undefined) counts.passed = 1;
     if (fail !== undefined) counts.failed = 1;
     if ((skip ?? partSkip) !== undefined) counts.skipped = 1;
+    for (const letter of letters) counts[letter === 's' ? 'skipped' : /[FE]/.test(letter) ? 'failed' : 'passed'] += 1;
     for (const [name, number] of Object.entries(numbers)) {
       const kind = name.replace(/\d$/, '');
       if (kind in counts) counts[kind as Kind] += Number(number ?? 0);
@@ -226,7 +229,7 @@ class TestSums {
     for (const [, word = '', amount] of (pairs ?? part ?? '').matchAll(/([a-z]+)[:=]? *(\d+)/gi))
       count(counts, word, amount);
     const hasTotal = counts.all > 0 || numbers['all'] !== undefined;
-    this.failed += counts.failed;
+    this.failed += counts.failed + (partFail === undefined ? 0 : 1);
     this.skipped += counts.skipped;
     if ((part ?? partSkip) !== undefined) this.run -= counts.skipped;
     else this.run += hasTotal ? counts.all - counts.skipped : counts.passed + counts.failed;

@@ -3,7 +3,7 @@ import { anyOf } from './any-of.ts';
 /**
  * What a test runner prints. Named groups of its patterns are counts: `list` (`2 passed, 1 failed`) or `pairs` (`passed: 2`) of
  * words that runner-count.ts knows; `all`, `passed`, `failed`, `skipped` (parts of `all` if it is there); `part` (a list or pairs that
- * belong to a total on another line). Or they are facts of a failed test: `name`, `file`, `line`, `message`.
+ * belong to a total on another line); `letters` has one for each test. Or they are facts of a failed test: `name`, `file`, `line`, `message`.
  */
 export interface Runner {
   /** Totals of a run, which are added up. */

@@ -4,10 +4,20 @@ import { OTHER_RUNNERS } from './other-runners.ts';
 import { knownLines } from './runner.ts';
 import { RunnerCount } from './runner-count.ts';
 import type { TestSummary } from './test-summary.ts';
-import { failedPart, isWrappers, namesParts, prefixedPart, saysNoParts, wrapperHeader } from './wrappers.ts';
+import {
+  failedPart,
+  isWrappers,
+  namesParts,
+  prefixedPart,
+  saysNoParts,
+  withoutTime,
+  wrapperHeader,
+} from './wrappers.ts';
 
 /** Maximum length of a line that a runner or wrapper writes. */
 const MAX_LINE = 1000;
+/** The end of RSpec's JSON. */
+const SUMMARY_OF_JSON = /"summary_line":"([^"\\]*)"\}$/;
 const MAX_PARTS = 64;
 const MAX_FAILURES = 10;
 
@@ -30,7 +40,8 @@ export class TestOutput {
   }
 
   line(raw: string): void {
-    const text = raw.length > MAX_LINE ? '' : raw;
+    const told = raw.length > MAX_LINE ? '' : withoutTime(raw);
+    const text = SUMMARY_OF_JSON.exec(raw.slice(-MAX_LINE))?.[1] ?? told;
     if (isWrappers(text)) this.#wrapperSays(text);
     const own = this.#part(this.#current);
     if (own.reads(text) || !this.#readPrefixed(text)) {

@@ -19,9 +19,10 @@ const SURE: readonly RegExp[] = [
 ];
 /** Prefixes of a wrapper if what follows is a runner's. */
 const LIKELY: readonly RegExp[] = [
-  /^(?:\d\d:\d\d:\d\d )?(?<key>[\w.@/-]+) +\|(?: |$)/, // docker compose, foreman
+  /^(?:\d\d:\d\d:\d\d )?(?<key>[\w.@/:-]+) +\|(?: |$)/, // docker compose, foreman, moon
   /^\[(?!(?:INFO|WARN|WARNING|ERROR|DEBUG)\])(?<key>[@\w./: -]+)\]:?(?: |$)/i, // yarn workspaces, concurrently, run-p
 ];
+const TIME = /^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\]? ?/;
 /** `name: `, which lerna and nx write; everybody else writes it too. */
 const NAME_PREFIX = /^(?<key>@?[\w./-]+): /;
 const NAMES_PARTS = /^(?:lerna (?:notice|info|success|verb|ERR)|.{0,40}\bNX\b|> nx run)/;
@@ -62,6 +63,11 @@ const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, NAMES_PARTS]);
 /** Returns whether a wrapper itself may have written the line. */
 export function isWrappers(line: string): boolean {
   return SPOKEN.test(line);
+}
+
+/** Returns the line without the time that concurrently or a log writes before it. */
+export function withoutTime(line: string): string {
+  return line.replace(TIME, '');
 }
 
 export function wrapperHeader(line: string): string | null {
