@@ -142,3 +142,23 @@ test('control: with its contract, the same calls are judged by its rules, and th
     assert.doesNotMatch(run.stdout, /Evidence of this loop is lost/);
   });
 });
+
+/** Rewrites an entry with its digest, so that both say the same. */
+const AGREEING = `import glob, hashlib, json, os
+for path in glob.glob(os.environ['XDG_STATE_HOME'] + '/ralph-' + 'loop/*/seen.json'):
+    text = open(path).read() + ' '
+    open(path, 'w').write(text)
+    manifest = path.replace('seen', 'evidence')
+    entries = json.load(open(manifest))
+    entries['entries']['seen'] = {'is': hashlib.sha256(text.encode()).hexdigest()}
+    json.dump(entries, open(manifest, 'w'))
+`;
+
+longTest('a runner notices evidence that a program of the agent rewrites together with its digest', async () => {
+  const files = { ...OPTIONS.files, 'lose.py': AGREEING };
+  await inLoopProject({ ...OPTIONS, files, init: false }, script(), async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 3, run.stdout + run.stderr);
+    assert.match(run.stdout, /seen\.json was changed by another program/);
+  });
+});

@@ -44,9 +44,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
-  const { text, messages } = begins
-    ? takenPlan(place, committed, before, found)
-    : keptPlan(place, committed, before, found);
+  const { text, messages } = openingPlan(place, found, { committed, before, begins });
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
@@ -119,30 +117,29 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
   });
 }
 
-/** Plan with which a task is opened, and what the user is told about it. */
-interface OpeningPlan {
-  readonly text: string;
-  readonly messages: readonly string[];
-}
-
-/** Takes the plan of a start or resume as it is: the user may have ticked and removed tasks. A resume names them. */
-function takenPlan(place: PlanPlace, committed: string | null, before: OpenTask | null, found: string): OpeningPlan {
+/**
+ * Returns the plan with which a task is opened, and what the user is told. A start or resume takes it as it is, and names the
+ * tasks that are removed or ticked since. Later a program has done that, such as one that the agent left running: they are put
+ * back.
+ */
+function openingPlan(
+  place: PlanPlace,
+  found: string,
+  { committed, before, begins }: Pick<Opening, 'before' | 'begins'> & { readonly committed: string | null },
+): { readonly text: string; readonly messages: readonly string[] } {
   const { files, contract, now } = place;
+  const path = contract.taskPath;
   const held = holdPlan(planAsLeft(place, committed, before) ?? found, found);
+  if (!begins) {
+    if (held.text !== found) replaceText(join(files.projectDir, path), held.text);
+    return { text: held.text, messages: heldTexts(held, path) };
+  }
   // The record of a task that was done last is older than its tick.
   const ticked = held.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
   if (held.gone.length + ticked.length === 0) return { text: found, messages: [] };
-  const text = PLAN_TEXTS.changedSince({ ...held, ticked }, contract.taskPath);
+  const text = PLAN_TEXTS.changedSince({ ...held, ticked }, path);
   recordNotice(files, place.state(), { at: now(), kind: 'change', text });
   return { text: found, messages: [text] };
-}
-
-/** Puts back what a program has ticked or removed between two tasks, such as one that the agent left running. */
-function keptPlan(place: PlanPlace, committed: string | null, before: OpenTask | null, found: string): OpeningPlan {
-  const { files, contract } = place;
-  const held = holdPlan(planAsLeft(place, committed, before) ?? found, found);
-  if (held.text !== found) replaceText(join(files.projectDir, contract.taskPath), held.text);
-  return { text: held.text, messages: heldTexts(held, contract.taskPath) };
 }
 
 /** Returns the plan as the loop left it: after the commit of the last task, or at the last attempt at the one at work. */

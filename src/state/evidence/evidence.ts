@@ -3,7 +3,7 @@ import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
-import { hold, isAsHeld, proveNotices } from './held-digests.ts';
+import { heldAgainst, hold, proveNotices } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import {
   type Digests,
@@ -26,25 +26,29 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   if (fixed === undefined && name !== 'contract') return null;
   if (typeof fixed === 'string') return proved(path, { is: fixed });
   if (LIVE.has(name)) return evidenceBytes(path);
-  return onceMoreAlone(files, () => provedByManifest(files, loopId, name));
+  return onceMoreAlone(files, (alone) => provedByManifest(files, loopId, name, alone));
 }
 
-/** Repeats, alone, what found evidence lost: another process may have been replacing it. */
-export function onceMoreAlone<T>(files: LoopFiles, prove: () => T): T {
+/** Repeats, `alone`, what found evidence lost: another process may have been replacing it. */
+export function onceMoreAlone<T>(files: LoopFiles, prove: (alone: boolean) => T): T {
   try {
-    return prove();
+    return prove(false);
   } catch (error) {
     if (lostBy(error) === null) throw error;
-    return withManifestLock(files, prove);
+    return withManifestLock(files, () => prove(true));
   }
 }
 
-function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName): Buffer {
-  const digests = readManifest(files, loopId).entries[name];
+function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName, alone: boolean): Buffer {
+  const { entries } = readManifest(files, loopId);
+  const digests = entries[name];
   if (digests === undefined) throw evidenceLost(files.evidence, 'edited');
   const path = EVIDENCE[name](files);
   const bytes = proved(path, digests);
-  if (isAsHeld(files, loopId, name, bytes)) return bytes;
+  const held = heldAgainst(files, loopId, name, bytes);
+  if (held === null) return bytes;
+  // So that the entry is lost for a process that resumes the loop as well.
+  if (alone) writeManifest(files, loopId, { ...entries, [name]: { is: held } });
   throw evidenceLost(path, 'edited');
 }
 

@@ -42,16 +42,16 @@ export function hold(files: LoopFiles, loopId: string, name: string, is: string)
 }
 
 /**
- * Returns whether an entry is as this process left it, or as the user has accepted it since, which every report names. True
- * in a process that does not drive the loop.
+ * Returns the digest that this process remembers of an entry, if the entry has another one that the user has not accepted
+ * since; null if it can be believed, as always in a process that does not drive the loop.
  */
-export function isAsHeld(files: LoopFiles, loopId: string, name: string, bytes: Buffer): boolean {
+export function heldAgainst(files: LoopFiles, loopId: string, name: string, bytes: Buffer): string | null {
   const held = memories.get(files.evidence)?.digests.get(name);
   const is = held && sha256(bytes);
-  if (is === undefined || held?.is === is) return true;
-  if (acceptedOf(files, loopId) === held?.accepted) return false;
+  if (held === undefined || is === undefined || held.is === is) return null;
+  if (acceptedOf(files, loopId) === held.accepted) return held.is;
   hold(files, loopId, name, is);
-  return true;
+  return null;
 }
 
 function acceptedOf(files: LoopFiles, loopId: string): number {

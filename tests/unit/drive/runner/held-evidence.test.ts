@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
+import { lossOf } from '../../../../src/drive/start/resume/former-evidence.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/entries.ts';
 import { hashContract, sha256 } from '../../../../src/state/hash-contract.ts';
@@ -37,7 +38,9 @@ async function played(t: TestContext, terms: string, program: Program | Program[
   const state = current.kind === 'loop' ? current.state : lastArchived(project.files)?.state;
   assert.ok(state !== undefined);
   const said = noticesOf(project.files, state.loopId).map(({ text }) => text.replaceAll(/\/\S*\//g, ''));
-  return { as: state.status === 'ended' ? state.ended.as : state.status, iteration: state.iteration, said };
+  const as = state.status === 'ended' ? state.ended.as : state.status;
+  const atResume = lossOf(project.files, state)?.text.replaceAll(/\/\S*\//g, '') ?? null;
+  return { as, iteration: state.iteration, said, atResume };
 }
 
 /** Rewrites an entry, and its digest in the manifest, so that the two agree. */
@@ -50,6 +53,7 @@ function forge({ files }: Project, name: EvidenceName, change: (text: string) =>
   writeFileSync(files.evidence, JSON.stringify(manifest));
 }
 
+const UNCHANGED_LOST = 'Evidence of this loop is lost: unchanged.json was changed by another program.';
 const UNCHANGED = 'validation: ["true"]\nunchanged: [p.txt]';
 
 /** Makes the record of unchanged files say what the agent has written. */
@@ -64,15 +68,16 @@ function hideChange(project: Project): void {
 }
 
 test('a runner notices a record of unchanged files that was rewritten with its digest', async (t) => {
-  const { as, said } = await played(t, UNCHANGED, hideChange);
-  assert.deepEqual(
-    [as, ...said],
-    ['paused', 'Evidence of this loop is lost: unchanged.json was changed by another program.'],
-  );
+  const found = await played(t, UNCHANGED, hideChange);
+  assert.deepEqual(found, { as: 'paused', iteration: 1, said: [UNCHANGED_LOST], atResume: UNCHANGED_LOST });
   const control = await played(t, 'validation: ["true"]\nunchanged: [q.txt]', (project) =>
     put(join(project.directory, 'p.txt'), 'x'),
   );
-  assert.deepEqual(control, { as: 'complete', iteration: 1, said: [] }, 'control: nothing is rewritten');
+  assert.deepEqual(
+    control,
+    { as: 'complete', iteration: 1, said: [], atResume: null },
+    'control: nothing is rewritten',
+  );
 });
 
 test('a runner believes a record that the user has accepted while it runs', async (t) => {
@@ -90,7 +95,7 @@ test('a runner notices that what its reports have to name was removed', async (t
   };
   const found = await played(t, UNCHANGED, [first, ({ files }) => rmSync(files.notices)], 'Not done yet.');
   const lost = 'Evidence of this loop is lost: notices.jsonl was changed by another program.';
-  assert.deepEqual(found, { as: 'paused', iteration: 2, said: [lost] });
+  assert.deepEqual(found, { as: 'paused', iteration: 2, said: [lost], atResume: null });
 });
 
 /** Rewrites the contract, with every digest of it. */
@@ -113,7 +118,7 @@ test('a runner notices a contract whose checks were rewritten with every digest'
       validation: validation.map((check) => ({ ...check, run: 'true' })),
     })),
   );
-  assert.deepEqual(found, { as: 'paused', iteration: 1, said: [CONTRACT_CHANGED] });
+  assert.deepEqual(found, { as: 'paused', iteration: 1, said: [CONTRACT_CHANGED], atResume: CONTRACT_CHANGED });
 });
 
 test('a runner notices a contract whose limits were rewritten, without a claim', async (t) => {
@@ -122,7 +127,7 @@ test('a runner notices a contract whose limits were rewritten, without a claim',
     rewrite(project, { maxIterations: 9 });
   };
   const found = await played(t, 'validation: ["true"]', forge, 'Not done yet.');
-  assert.deepEqual(found, { as: 'paused', iteration: 1, said: [CONTRACT_CHANGED] });
+  assert.deepEqual(found, { as: 'paused', iteration: 1, said: [CONTRACT_CHANGED], atResume: CONTRACT_CHANGED });
   const { as, iteration } = await played(t, 'validation: ["true"]', () => undefined, 'Not done yet.');
   assert.deepEqual([as, iteration], ['max-iterations', 3], 'control: the limit of the start holds');
 });
