@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { pluginRegistration } from '../src/install/settings/registration.ts';
 
@@ -6,7 +6,18 @@ import { pluginRegistration } from '../src/install/settings/registration.ts';
 const PLUGIN = 'ralph-loop';
 const MARKETPLACE = 'ralph';
 const AUTHOR = { name: 'the ralph-loop maintainers' };
-const SKILLS = ['ralph-loop', 'ralph-draft'];
+/** What lies beside each skill: installers copy its folder and nothing else. */
+const SKILLS: Readonly<Record<string, readonly string[]>> = {
+  'ralph-loop': [
+    'references/plans.md',
+    'references/router-mode.md',
+    'references/task-files.md',
+    'references/test-first.md',
+    'rules/ralph-loop.md',
+    'templates/implementation-template.md',
+  ],
+  'ralph-draft': ['references/configuration-cookbook.md', 'references/prompt-patterns.md'],
+};
 /** Program as a project's copy of the skill calls it. */
 const IN_PROJECT = 'node .claude/skills/ralph-loop/scripts/main.cjs';
 const IN_PLUGIN = `node "\${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"`;
@@ -43,7 +54,6 @@ export function writePlugin(root: string, dist: string): void {
   const { version, description, license, keywords, homepage, repository } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   ) as Package;
-  const plugin = join(dist, 'plugin');
   const write = (path: string, content: string | object, mode = 0o644): void => {
     mkdirSync(dirname(join(dist, path)), { recursive: true });
     const text = typeof content === 'string' ? content : `${JSON.stringify(content, null, 2)}\n`;
@@ -69,12 +79,16 @@ export function writePlugin(root: string, dist: string): void {
     metadata: { description },
     plugins: [{ name: PLUGIN, source: './plugin', description }],
   });
-  for (const skill of SKILLS) {
-    const source = skill === PLUGIN ? 'SKILL.md' : `skills/${skill}/SKILL.md`;
-    const text = readFileSync(join(root, source), 'utf8').replaceAll(IN_PROJECT, IN_PLUGIN);
-    write(`plugin/skills/${skill}/SKILL.md`, text);
+  for (const [skill, beside] of Object.entries(SKILLS)) {
+    const sources = [
+      ['SKILL.md', skill === PLUGIN ? 'SKILL.md' : `skills/${skill}/SKILL.md`],
+      ...beside.map((path) => [path, path]),
+    ];
+    for (const [path = '', source = ''] of sources) {
+      const text = readFileSync(join(root, source), 'utf8').replaceAll(IN_PROJECT, IN_PLUGIN);
+      write(`plugin/skills/${skill}/${path}`, text);
+    }
   }
-  cpSync(join(root, 'references'), join(plugin, 'skills', 'ralph-draft', 'references'), { recursive: true });
 }
 
 interface Package {

@@ -25,7 +25,7 @@ async function build(): Promise<void> {
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(plugin, 'scripts'), { recursive: true });
   await bundle();
-  for (const name of ['SKILL.md', 'references', 'schemas', 'templates', 'rules', 'LICENSE']) {
+  for (const name of ['schemas', 'templates', 'rules', 'LICENSE']) {
     cpSync(join(root, name), join(plugin, name), { recursive: true });
   }
   writePlugin(root, draft);

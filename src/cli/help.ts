@@ -6,9 +6,9 @@ const COLUMNS = 80;
 const GROUPS: Readonly<Record<string, string>> = {
   'Run a loop': 'run start resume router fleet',
   'Steer it': 'steer pause wake stop cancel undo accept reset',
-  'Look at it': 'status attach dashboard report list explain logs signs archive worktree statusline',
+  'Look at it': 'status attach dashboard report verify list explain logs signs archive worktree statusline',
   'Write a task': 'draft scaffold check plan tdd',
-  'Set up': 'init doctor config uninit',
+  'Set up': 'init doctor config completion uninit',
 };
 
 export function commandHelp({ name, usage, help, options = {}, example }: Command): string {

@@ -23,6 +23,10 @@ const PROGRAM = 0o755;
 /** Files with a fixed text: path in the project by name in the bundle. */
 const TEXTS: Readonly<Record<string, string>> = {
   'SKILL.md': `${BUNDLE_HOME}/SKILL.md`,
+  'references/plans.md': `${BUNDLE_HOME}/references/plans.md`,
+  'references/router-mode.md': `${BUNDLE_HOME}/references/router-mode.md`,
+  'references/task-files.md': `${BUNDLE_HOME}/references/task-files.md`,
+  'references/test-first.md': `${BUNDLE_HOME}/references/test-first.md`,
   [`${DRAFT_SKILL}/SKILL.md`]: `.claude/${DRAFT_SKILL}/SKILL.md`,
   'references/configuration-cookbook.md': `.claude/${DRAFT_SKILL}/references/configuration-cookbook.md`,
   'references/prompt-patterns.md': `.claude/${DRAFT_SKILL}/references/prompt-patterns.md`,

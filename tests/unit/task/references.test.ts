@@ -76,7 +76,9 @@ for (const skill of ['skills/ralph-draft/SKILL.md', 'SKILL.md']) {
     for (const key of Object.keys(others)) assert.ok(['license', 'compatibility', 'metadata'].includes(key), key);
     assert.ok(body.split('\n').length < 500);
     const named = [...body.matchAll(/`(references\/[\w-]+\.md)`/g)].map(([, path = '']) => path);
-    assert.deepEqual(named.sort(), [COOKBOOK, PATTERNS]);
+    const own = ['plans', 'router-mode', 'task-files', 'test-first'].map((name) => `references/${name}.md`);
+    assert.deepEqual([...new Set(named)].sort(), skill === 'SKILL.md' ? own : [COOKBOOK, PATTERNS]);
+    if (skill === 'SKILL.md') assert.ok(read(skill).length <= 8_000, `${read(skill).length} characters`);
     for (const path of named) assert.ok(existsSync(join(root, path)), path);
   });
 }
