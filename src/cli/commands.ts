@@ -35,6 +35,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./task/check.ts')).CHECK_COMMAND,
   plan: async () => (await import('./task/plan.ts')).PLAN_COMMAND,
   config: async () => (await import('./task/config.ts')).CONFIG_COMMAND,
-  completion: async () => (await import('./setup/completion.ts')).COMPLETION_COMMAND,
+  completion: async () => (await import('./setup/completion.ts')).completionCommand(COMMANDS),
   reset: async () => (await import('./control/operator-commands.ts')).RESET_COMMAND,
 };

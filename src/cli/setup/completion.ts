@@ -7,7 +7,8 @@ const USES: Readonly<Record<string, string>> = {
   fish: 'ralph-loop completion fish | source',
 };
 
-export const COMPLETION_COMMAND: Command = {
+/** Returns the command that completes these commands, itself among them. */
+export const completionCommand = (commands: Readonly<Record<string, () => Promise<Command>>>): Command => ({
   name: 'completion',
   summary: 'Print a script that completes commands and options in your shell.',
   usage: 'SHELL',
@@ -16,13 +17,10 @@ export const COMPLETION_COMMAND: Command = {
   async run({ positionals: [shell = '', ...more], out }) {
     const write = SCRIPTS[shell];
     if (write === undefined || more.length > 0) throw new RalphError('usage', 'Name one shell: bash, zsh or fish.');
-    // This command is one of them.
-    const { COMMANDS } = await import('../commands.ts');
-    const all = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-    out(write(all));
+    out(write(await Promise.all(Object.values(commands).map((load) => load()))));
     return 0;
   },
-};
+});
 
 const SCRIPTS: Readonly<Record<string, (commands: readonly Command[]) => string>> = { bash, zsh, fish };
 
