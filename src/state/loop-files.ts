@@ -25,6 +25,12 @@ export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
 /** File that names the project, in the project's folder outside. */
 export const PROJECT_FILE = 'project.json';
 
+/** Records the path of the project in its folder outside, for commands that list all projects. */
+export function nameProject({ projectDir, outsideDir }: Pick<LoopFiles, 'projectDir' | 'outsideDir'>): void {
+  const path = join(outsideDir, PROJECT_FILE);
+  if (!existsSync(path)) writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600);
+}
+
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
 /** Returns the files of the default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */

@@ -1,26 +1,23 @@
-import { realpathSync } from 'node:fs';
 import { requireClientArgs } from '../../claude/client-args.ts';
 import { type FoundClient, requireClient } from '../../claude/find-client.ts';
 import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
-import type { StartedLoop } from '../../drive/start/stages.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
-import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
-import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
+import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { userOf } from './approver.ts';
+import { asksQuestions, userOf } from './approver.ts';
 import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
 import { launchClient } from './launch-client.ts';
 import { withInput } from './skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { requestStart, startTarget } from './start-request.ts';
+import { answerStart } from './start-answer.ts';
 import { printManualStartWarnings, printWarnings } from './warnings.ts';
 
 export const START_COMMAND: Command = {
@@ -84,7 +81,7 @@ export const START_COMMAND: Command = {
     const loop = startLoop(approved);
     printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
-    return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);
+    return launched && client !== null ? launchClient(context, loop, client.path) : answerStart(context, loop, byAgent);
   },
 };
 
@@ -101,23 +98,6 @@ async function takeValidation(context: CommandContext, task: string | null, asks
   return true;
 }
 
-function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
-  const { loopId, files, state } = loop;
-  const { status, maxIterations, taskPath, mode } = state;
-  const { contract, name } = files;
-  const consent = byAgent ? commandFor('consent', loop) : null;
-  context.answer({ success: true, loopId, name, mode, status, maxIterations, taskPath, contract, consent }, () => {
-    if (consent !== null) return `The loop awaits the user's consent. Agree in a terminal: ${consent}`;
-    const next = mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files);
-    return `The loop ${name ?? loopId} is ready.\n${next}`;
-  });
-  return 0;
-}
-
-function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop): string {
-  return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
-}
-
 /** Returns the mode of the loop. A loop requested by an agent runs by itself, not in a session of the user. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
@@ -130,21 +110,4 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
     throw new RalphError('usage', advise('--launch starts a session, and --mode runner has none.', 'Run it', 'run'));
   }
   return mode;
-}
-
-function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
-  return [
-    'Start the client for it, or run the same command with --launch, which does all of this:',
-    ...(process.cwd() === realpathSync(projectDir) ? [] : [`  cd '${projectDir.replaceAll("'", "'\\''")}'`]),
-    '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
-    `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
-    '  claude',
-  ].join('\n');
-}
-
-/** Returns whether the user is at a terminal and has not answered all questions in advance. */
-function asksQuestions({ files, mayAsk, values }: CommandContext): boolean {
-  // A start over an existing loop may be refused, which would waste the answer.
-  if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
-  return mayAsk && values['yes'] !== true && values['headless'] !== true;
 }

@@ -18,8 +18,6 @@ import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { evidenceGuard } from '../control/evidence-guard.ts';
-import { storeStartRecord } from '../prompt/project-change.ts';
-import { storeStartEvidence } from '../prompt/start-evidence.ts';
 import { unprovedScenarios } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { hasBegun } from './resume/existing-loop.ts';
@@ -140,10 +138,4 @@ function problemsOf(
 /** Returns the baseline of a loop that goes on: the first one, or none if it is unknown. */
 export function formerBaseline(former: Contract | null, loopId: string): Pick<Contract, 'baseline'> {
   return former?.loopId === loopId && former.baseline ? { baseline: former.baseline } : {};
-}
-
-/** Stores what belongs to the baseline of a loop, before its contract; null removes that of an earlier one. */
-export function storeBaseline(files: LoopFiles, loopId: string, at: string, taken: StartBaseline | null): void {
-  storeStartRecord(files, loopId, taken?.record ?? null);
-  storeStartEvidence(files, loopId, at, taken?.evidence ?? []);
 }

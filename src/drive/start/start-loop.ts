@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
-import { removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
-import { findEndedContract, type LoopFiles, makeRuntimeDir, orLogged, PROJECT_FILE } from '../../state/loop-files.ts';
-import { unprovedTdd } from '../../state/tdd-store.ts';
+import { findEndedContract, makeRuntimeDir, nameProject, orLogged } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
+import { clearCancellation } from '../control/cancellation.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { tddTerms } from '../tdd/scenario-list.ts';
+import { listUnder, tddTerms } from '../tdd/scenario-list.ts';
 import { formerBaseline } from './baseline.ts';
 import { beginningState } from './beginning-state.ts';
 import { recordApproval } from './live/consent.ts';
@@ -65,7 +62,7 @@ function createLoop(approved: Approved, { before, wentBack }: Continued, left: L
   const { env } = request;
   const loopId = before?.loopId ?? startPoint?.loopId ?? `loop-${randomUUID()}`;
   const tdd = tddTerms(files, { ...request, at }, before?.loopId ?? null);
-  const list = tdd === undefined ? null : unprovedTdd(files);
+  const list = listUnder(files, tdd);
   recordApproval(approved, { loopId, iteration: before?.iteration ?? 0 }, list);
   const { live, lost } = left === null ? NEW_LOOP : formerEvidence(files, left);
   const former = before === null ? null : ((live ?? findEndedContract(files, loopId))?.contract ?? null);
@@ -94,8 +91,8 @@ function createLoop(approved: Approved, { before, wentBack }: Continued, left: L
     gitPins,
   });
   const state: LoopState = { ...begun, contractHash: stored.hash };
-  nameProject(files, at);
-  removeIfThere(files.cancellation);
+  orLogged(files, at, 'start', () => nameProject(files));
+  clearCancellation(files);
   const event = startedEvent(state, stored, at, before !== null);
   recordJournal(files, at, [event]);
   const warnings = [
@@ -110,12 +107,4 @@ const NEW_LOOP = { live: null, lost: null };
 
 function startWarning(path: string, message: string): Problem {
   return { path, line: null, column: null, value: undefined, rule: 'start', message, severity: 'warning' };
-}
-
-/** Records the path of the project in its folder outside, for commands that list all projects. */
-function nameProject(files: LoopFiles, at: string): void {
-  const { projectDir, outsideDir } = files;
-  const path = join(outsideDir, PROJECT_FILE);
-  if (existsSync(path)) return;
-  orLogged(files, at, 'start', () => writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600));
 }

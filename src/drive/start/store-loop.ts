@@ -11,13 +11,13 @@ import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
 import type { ChecklistItem } from '../../text/markdown/checklist.ts';
 import { storeProtected } from '../control/restore-protected.ts';
-import { dropLostRecord } from '../prompt/project-change.ts';
+import { dropLostRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';
+import { storeStartEvidence } from '../prompt/start-evidence.ts';
 import { beginPlanRecords } from '../records/open-task-file.ts';
 import { bindList } from '../tdd/scenario-list.ts';
-import { storeBaseline } from './baseline.ts';
 import { otherLoopWarning } from './other-loops.ts';
-import type { Approved } from './stages.ts';
+import type { Approved, StartBaseline } from './stages.ts';
 import { consentDigest, consentTerms } from './terms/consent-terms.ts';
 
 /** What a loop begins or continues with. */
@@ -58,6 +58,12 @@ export function storeLoop(
   storeRepository(files, loopId, begun);
   const warnings = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
   return { stored: fixContract(files, contract), warnings };
+}
+
+/** Stores what belongs to the baseline of a loop, before its contract; null removes that of an earlier one. */
+export function storeBaseline(files: LoopFiles, loopId: string, at: string, taken: StartBaseline | null): void {
+  storeStartRecord(files, loopId, taken?.record ?? null);
+  storeStartEvidence(files, loopId, at, taken?.evidence ?? []);
 }
 
 /** Stores the start point of a new loop; drops what a resumed one has lost of it, and views the repository afresh. */

@@ -98,6 +98,11 @@ export function requireList(files: LoopFiles, at: string, believe?: 'proved' | '
   return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }), believe);
 }
 
+/** Returns the list to which a contract refers, as it is; null for other loops. */
+export function listUnder(files: LoopFiles, tdd: Contract['tdd']): TddRecord | null {
+  return tdd === undefined ? null : unprovedTdd(files);
+}
+
 export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
   return { listId: record.listId, hash: hashTddList(record) };
 }

@@ -1,27 +1,20 @@
 import { setTimeout } from 'node:timers/promises';
 import { apiFailure, lastApiError } from '../../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../../engine/events.ts';
-import { exitCode } from '../../../engine/exit-code.ts';
 import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { readLines } from '../../../state/files/journal-lines.ts';
-import { REPEATED, readContract, readLoop } from '../../../state/loop-files.ts';
-import { show } from '../../../state/process/program.ts';
+import { REPEATED, readLoop } from '../../../state/loop-files.ts';
 import { onSignals } from '../../../state/process/signals.ts';
-import { LOCK_WAIT, withState } from '../../../state/with-state.ts';
-import type { Message } from '../../../text/message.ts';
 import { instantOf, isBefore } from '../../../text/time.ts';
 import { atLeast } from '../../../text/version.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
-import { exportMeanwhile, exportTelemetry, traceEnvironment } from '../../records/export-telemetry.ts';
-import { reportText } from '../../status/end-report.ts';
-import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
-import { endLeftRunning } from '../../status/left-running.ts';
+import { exportMeanwhile, traceEnvironment } from '../../records/export-telemetry.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
-import { hasUnverifiedCompletion, restoreState } from '../../turn/tampering.ts';
 import { dispatch, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
 import { doubled, rateLimitWait, remainingMs } from '../../turn/wait.ts';
 import type { StartedLoop } from '../stages.ts';
+import { endLaunch } from './end-launch.ts';
 import { type ClientRun, runClient } from './run-client.ts';
 
 interface LaunchOptions extends ClientRun {
@@ -62,12 +55,12 @@ export async function launch(
     if (state !== null && state.iteration > done) retries = 0;
     done = state?.iteration ?? done;
     const wanted = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
-    if (wanted === null || state === null) return end(turn, options);
+    if (wanted === null || state === null) return endLaunch(turn, options);
     const limit = untilTimeUp(state, turn.loaded.policy.budget, context.now(), instantOf(Date.now() + wanted));
     const pause = Math.max(0, Date.parse(limit) - Date.now());
     const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
     options.say(LAUNCH_TEXTS[text](limit));
-    if (!(await staysPaused(pause, turn))) return end(turn, options);
+    if (!(await staysPaused(pause, turn))) return endLaunch(turn, options);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
   }
@@ -127,47 +120,6 @@ function noteApiError(turn: Turn, since: string): void {
   const noted = lastApiError(transcriptPath);
   if (noted === null || isBefore(noted.at ?? at, since)) return;
   change(turn, { type: 'api-error', at, error: apiFailure({}, transcriptPath) });
-}
-
-/** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
-async function end(
-  turn: Turn,
-  { requiresProof, headless }: LaunchOptions,
-): Promise<{ readonly code: number; readonly message: string }> {
-  const { context, loaded } = turn;
-  const { files } = context;
-  const { loopId } = loaded.state;
-  distrust(turn);
-  change(turn, { type: 'interrupted', at: context.now(), by: 'client-exit' });
-  const { status, state, message } = standing(files, loopId);
-  const left = state?.status === 'ended' ? undeliveredText(state) : null;
-  const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
-  // The pause's own message explains how to resume in the session, which has ended.
-  const text =
-    status === 'paused' && message !== null
-      ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
-      : shown(message ?? LAUNCH_TEXTS.stillThere);
-  // A client at a terminal may have other work; its hook has named what the loop left.
-  const ends = headless && state?.status === 'ended';
-  const running = ends ? await endLeftRunning(loopId) : null;
-  const report = await reportText(files, state, context.env);
-  if (state !== null) await exportTelemetry(files, state, context.env);
-  const code = exitCode(status, requiresProof && !isVerified(state));
-  const told = [text, left, running].filter((part) => part !== null).join(' ');
-  return { code, message: `${told}${report}` };
-}
-
-/** Revokes a completion that was never verified, before it is archived. */
-function distrust({ context: { files, now }, loaded }: Turn): void {
-  const stored = readContract(files);
-  if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;
-  withState(files, LOCK_WAIT, (current) => {
-    if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
-      return { next: 'keep' as const, result: undefined };
-    const { sessionId, clientPid, clientStartedAt, epoch } = current.state;
-    const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
-    return { next: restoreState(files, stored, client, now(), epoch), result: undefined };
-  });
 }
 
 function change(turn: Turn, event: EngineEvent): void {

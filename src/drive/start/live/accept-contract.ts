@@ -5,7 +5,6 @@ import type { Contract } from '../../../engine/schema/contract.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
 import { type LoopFiles, readContract, readState } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/notices.ts';
-import { unprovedTdd } from '../../../state/tdd-store.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
 import { shorten } from '../../../text/excerpt.ts';
@@ -14,6 +13,7 @@ import { RalphError } from '../../../text/message.ts';
 import { operate, type Person } from '../../control/operate.ts';
 import { protectedChanges, storeProtected } from '../../control/restore-protected.ts';
 import { beginSeen, goneEntries, readSeen } from '../../prompt/seen-record.ts';
+import { listUnder } from '../../tdd/scenario-list.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../../turn/messages.ts';
 import { formerBaseline } from '../baseline.ts';
 import { prepareContract } from '../prepare-contract.ts';
@@ -55,7 +55,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
     throw new RalphError('refused', AGENT_TEXTS.changed(named[0] ?? '', named[1] ?? ''));
   }
   const { loopId, tdd } = before;
-  const list = tdd === undefined ? null : unprovedTdd(files);
+  const list = listUnder(files, tdd);
   // Keeps the client's launch settings.
   const { unsandboxed = terms.unsandboxed } = before;
   const kept = { ...(tdd && { tdd }), ...(unsandboxed && { unsandboxed }), ...formerBaseline(before, loopId) };

@@ -4,17 +4,15 @@ import type { TddRecord } from '../../../engine/schema/tdd.ts';
 import { hashContract } from '../../../state/hash-contract.ts';
 import { type LoopFiles, readContract, type StoredContract } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/notices.ts';
-import { unprovedTdd } from '../../../state/tdd-store.ts';
 import { RalphError } from '../../../text/message.ts';
 import { type Operated, operate, type Person } from '../../control/operate.ts';
 import { storeProtected } from '../../control/restore-protected.ts';
-import { bindList } from '../../tdd/scenario-list.ts';
+import { bindList, listUnder } from '../../tdd/scenario-list.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../../turn/messages.ts';
-import { storeBaseline } from '../baseline.ts';
 import { lastLoopIn } from '../find-task.ts';
 import { preparedTerms } from '../prepare-contract.ts';
 import type { Approved, StartBaseline } from '../stages.ts';
-import { fixContract } from '../store-loop.ts';
+import { fixContract, storeBaseline } from '../store-loop.ts';
 import { type ConsentTerms, consentDigest, consentTerms, requireApproved } from '../terms/consent-terms.ts';
 
 /** Returns the contract that awaits consent. Throws RalphError `refused` if no loop is live, `contract-missing` or `contract-changed`. */
@@ -29,7 +27,7 @@ export function pendingContract(files: LoopFiles): Contract {
 /** Returns the terms that await consent. Throws as `pendingContract`. */
 export function pendingTerms(files: LoopFiles): ConsentTerms {
   const contract = pendingContract(files);
-  return consentTerms(contract, contract.tdd === undefined ? null : unprovedTdd(files));
+  return consentTerms(contract, listUnder(files, contract.tdd));
 }
 
 export interface Consent {

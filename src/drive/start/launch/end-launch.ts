@@ -1,0 +1,55 @@
+import { exitCode } from '../../../engine/exit-code.ts';
+import { readContract } from '../../../state/loop-files.ts';
+import { show } from '../../../state/process/program.ts';
+import { LOCK_WAIT, withState } from '../../../state/with-state.ts';
+import type { Message } from '../../../text/message.ts';
+import { applyEffects } from '../../records/apply-effects.ts';
+import { exportTelemetry } from '../../records/export-telemetry.ts';
+import { reportText } from '../../status/end-report.ts';
+import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
+import { endLeftRunning } from '../../status/left-running.ts';
+import { LAUNCH_TEXTS } from '../../turn/messages.ts';
+import { hasUnverifiedCompletion, restoreState } from '../../turn/tampering.ts';
+import { dispatch, type Turn } from '../../turn/turn.ts';
+
+/** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
+export async function endLaunch(
+  turn: Turn,
+  { requiresProof, headless }: { readonly requiresProof: boolean; readonly headless: boolean },
+): Promise<{ readonly code: number; readonly message: string }> {
+  const { context, loaded } = turn;
+  const { files } = context;
+  const { loopId } = loaded.state;
+  distrust(turn);
+  const at = context.now();
+  applyEffects(files, at, dispatch(turn, { type: 'interrupted', at, by: 'client-exit' }).effects);
+  const { status, state, message } = standing(files, loopId);
+  const left = state?.status === 'ended' ? undeliveredText(state) : null;
+  const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
+  // The pause's own message explains how to resume in the session, which has ended.
+  const text =
+    status === 'paused' && message !== null
+      ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
+      : shown(message ?? LAUNCH_TEXTS.stillThere);
+  // A client at a terminal may have other work; its hook has named what the loop left.
+  const ends = headless && state?.status === 'ended';
+  const running = ends ? await endLeftRunning(loopId) : null;
+  const report = await reportText(files, state, context.env);
+  if (state !== null) await exportTelemetry(files, state, context.env);
+  const code = exitCode(status, requiresProof && !isVerified(state));
+  const told = [text, left, running].filter((part) => part !== null).join(' ');
+  return { code, message: `${told}${report}` };
+}
+
+/** Revokes a completion that was never verified, before it is archived. */
+function distrust({ context: { files, now }, loaded }: Turn): void {
+  const stored = readContract(files);
+  if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;
+  withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
+      return { next: 'keep' as const, result: undefined };
+    const { sessionId, clientPid, clientStartedAt, epoch } = current.state;
+    const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
+    return { next: restoreState(files, stored, client, now(), epoch), result: undefined };
+  });
+}
