@@ -15,9 +15,9 @@ import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
 import { launchClient } from './launch-client.ts';
 import { withInput } from './skill-input.ts';
+import { answerStart } from './start-answer.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { requestStart, startTarget } from './start-request.ts';
-import { answerStart } from './start-answer.ts';
 import { printManualStartWarnings, printWarnings } from './warnings.ts';
 
 export const START_COMMAND: Command = {

@@ -1,0 +1,81 @@
+import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
+import { requireEvidence } from '../../state/evidence/evidence.ts';
+import { liveContract } from '../../state/evidence/live-contract.ts';
+import { lossIn } from '../../state/evidence/lost.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { looksUnchanged } from '../../state/snapshot/look.ts';
+import type { Message } from '../../text/message.ts';
+import type { ProtectionReport } from '../control/restore-protected.ts';
+import { idleFingerprint } from '../prompt/gather-evidence.ts';
+import { observeChecklist } from '../prompt/loop-checklist.ts';
+import { readTask, type TaskText } from '../prompt/read-task.ts';
+import { rememberOpenEntries } from '../prompt/seen-record.ts';
+import type { Measured } from '../records/iteration-record.ts';
+import { readPromptedTurn } from '../records/prompted-turn.ts';
+import { tddFacts } from '../tdd/scenario-list.ts';
+import type { Loaded, Turn } from '../turn/turn.ts';
+import type { IterationEnded } from './iteration-ended.ts';
+
+/** What is found in the project at the end of a turn. */
+export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
+  readonly measured: Measured | null;
+  /** Protected files that differed at the end of the turn. */
+  readonly found: ProtectionReport | null;
+  readonly task: TaskText | null;
+  readonly checklist: ChecklistStand | null;
+  readonly scenarios: ReturnType<typeof tddFacts>;
+}
+
+/** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
+export function observe(
+  files: LoopFiles,
+  { stored, state, lost }: Loaded,
+): Pick<Facts, 'task' | 'checklist' | 'scenarios'> & { readonly lost: Message | null } {
+  if (stored === null) return { task: null, checklist: null, scenarios: {}, lost };
+  const { contract } = stored;
+  const task = readTask(files.projectDir, contract.taskPath);
+  try {
+    liveContract(files, state);
+    requireEvidence(files, contract);
+    rememberOpenEntries(files, contract);
+    const scenarios = tddFacts(files, contract);
+    return { task, checklist: task && observeChecklist(files, contract, task), scenarios, lost };
+  } catch (error) {
+    return { task, checklist: null, scenarios: {}, lost: lossIn(error) };
+  }
+}
+
+/** Restores changed protected files that no look after a call has seen. `lost` says which evidence is lost. */
+export async function restoreAtEnd(
+  turn: Turn,
+): Promise<{ readonly found: ProtectionReport | null; readonly lost: Message | null }> {
+  const { files } = turn.context;
+  if (turn.loaded.stored === null || looksUnchanged(`${files.snapshot}.look`, 'all') === true)
+    return { found: null, lost: null };
+  try {
+    return { found: (await import('../control/examine-protected.ts')).examineAll(turn, 'turn'), lost: null };
+  } catch (error) {
+    return { found: null, lost: lossIn(error) };
+  }
+}
+
+/** Takes the fingerprints that idle detection and the circuit breaker need; null for those not needed. */
+export async function takeFingerprints(
+  { context, loaded: { stored, state } }: Turn,
+  text: string,
+): Promise<Pick<IterationEnded, 'seen' | 'projectMark'>> {
+  const policy = stored?.contract.policy;
+  const { files } = context;
+  const { projectDir } = files;
+  const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
+  const marksProject = (policy?.breaker.noProgress ?? 0) > 0;
+  const prompted = watch === null ? null : readPromptedTurn(files, state.loopId);
+  const shown = prompted?.iteration === state.iteration + 1 ? prompted.evidence : null;
+  const seenIf = (watched: string | null): string | null => idleFingerprint(watched, stored?.contract, shown);
+  if (watch === null && !marksProject) return { seen: seenIf(null), projectMark: null };
+  const { projectFingerprint, watchFingerprint } = await import('../../task/progress/fingerprint.ts');
+  return {
+    seen: seenIf(watch && watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '')),
+    projectMark: marksProject ? projectFingerprint(projectDir) : null,
+  };
+}
