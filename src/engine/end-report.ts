@@ -51,6 +51,7 @@ const MOST_FILES = 12;
 const LABELS: Record<LoopNotice['kind'], string> = {
   accept: 'Changed by accept',
   consent: 'Agreed',
+  allow: 'Allowed',
   restore: 'Restored',
   change: 'Changed',
   counters: 'Counters kept',

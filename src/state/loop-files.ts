@@ -93,6 +93,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     spawn: outside(`router${own}.json`),
     /** Journal entries of a runner that the state may not count yet. */
     outbox: outside(`runner${own}.due.json`),
+    /** Request of another terminal's user to allow a call that the runner's agent was denied. */
+    allowRequest: outside(`allow${own}.json`),
     /** Text that a runner's agent is writing. */
     openText: outside(`text${own}.json`),
     /** Plan's commit in progress. */

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeRecord } from '../../src/state/files/regular-file.ts';
+import { identityOf } from '../../src/state/process/identity.ts';
 import { dollarText } from '../../src/text/figures.ts';
 import type { EnvironmentChanges } from '../support/client/client-environment.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
@@ -36,10 +38,14 @@ const live = (
     env = {} as EnvironmentChanges,
     agent = null as string | null,
     standIn = false,
+    mode = 'bypassPermissions',
+    files = {} as Readonly<Record<string, string>>,
+    prepare = (_: TerminalLoop): void => undefined,
   } = {},
 ): Promise<void> =>
-  inTerminal({ init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn }, script, async (loop) => {
-    const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
+  inTerminal({ init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn, files }, script, async (loop) => {
+    prepare(loop);
+    const by = agent === null ? ['--permission-mode', mode] : ['--agent', agent];
     const command = [mainPath, 'run', ...by];
     await body(await loop.open(process.execPath, command, env, size), loop);
   });
@@ -120,6 +126,58 @@ describe('the live view', { concurrency: 2 }, () => {
       await live(script, body, { size });
     });
   }
+
+  test('a denied call is allowed from attach, exactly and for the rest of the loop, and a forged request allows nothing', async () => {
+    const call = bash('node make.mjs');
+    let goesOn = false;
+    const script = steps([
+      call,
+      slowly(60, together(text(words), call), () => goesOn),
+      bash('node of-user.mjs'),
+      text('First over.'),
+      call,
+      bash('node other.mjs'),
+      done,
+    ]);
+    const make = "import { appendFileSync } from 'node:fs';\nappendFileSync('made.txt', 'made\\n');\n";
+    const names = ['make.mjs', 'other.mjs', 'of-user.mjs'];
+    const options = {
+      mode: 'acceptEdits',
+      files: Object.fromEntries(names.map((name) => [name, make])),
+      prepare: ({ workspace }: TerminalLoop) =>
+        writeFileSync(
+          join(workspace.configDir, 'settings.json'),
+          JSON.stringify({ permissions: { deny: ['Bash(node of-user.mjs)'] } }),
+        ),
+    };
+    await live(
+      script,
+      async (terminal, loop) => {
+        const offered = 'a, Enter: allow Bash(node make.mjs) in this loop';
+        await terminal.waitFor(offered);
+        const { files } = loop.project;
+        const attached = await loop.open(process.execPath, [mainPath, 'attach'], {}, [120, 30]);
+        await attached.waitFor(offered);
+        const denied = /"type":"tool\.ended","id":"([^"]+)".*"outcome":"denied"/.exec(
+          readFileSync(files.events, 'utf8'),
+        )?.[1];
+        const pid = await attached.pid();
+        writeRecord(files.allowRequest, { ...identityOf(pid), call: denied });
+        await terminal.waitFor((screen) => flat(screen).includes(`and was refused: process ${pid} did not ask.`));
+        await attached.submit('a');
+        for (const view of [terminal, attached])
+          await view.waitFor((screen) => flat(screen).includes('allowed by you until this runner ends'));
+        goesOn = true;
+        assert.equal(await terminal.waitForExit(), 0);
+        assert.equal(loop.workspace.read('made.txt'), 'made\nmade\n', 'not the two other calls');
+        const told = loop.project.events().filter(({ type }) => type === 'notice.allow');
+        assert.equal(told.length, 1);
+        assert.match(String(told[0]?.['from']), /^attach at \/dev\/pts\//);
+        assert.match(loop.main('explain'), /Allowed at .*: Calls that match Bash\(node make\.mjs\)/);
+      },
+      options,
+    );
+  });
 
   test('a sent message reaches the agent at its next tool boundary and a queued one with the next prompt, each once', async () => {
     const script = steps([untilGo('echo one'), text('First over.'), done]);

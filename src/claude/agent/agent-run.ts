@@ -12,6 +12,8 @@ export interface AgentRun {
   readonly done: Promise<FinishedRun>;
   /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent accepts no more messages. */
   readonly send: (text: string, id: string) => boolean;
+  /** Lets the agent make calls that match these rules from now on: all that the user has allowed since the loop began. */
+  readonly allow: (rules: readonly string[]) => void;
   /**
    * Asks the agent to end its turn and report its figures; ends its processes if `force`, or after five seconds (one for a
    * budget).
@@ -44,6 +46,8 @@ export interface AgentOptions {
    * Returns a function that returns the milliseconds of a wait, and of a further one once it has passed; null ends the run.
    */
   readonly onLinger?: (message: string, commands: readonly (string | null)[]) => () => number | null;
+  /** Rules of calls that the user has allowed in this loop. */
+  readonly allowed?: readonly string[];
   /** Ends a run in which a tool runs although our hooks were not called. */
   readonly guarded: boolean;
   /** Returns whether our hook was asked about a call of this run, for a client that reports no hooks. */
@@ -55,7 +59,10 @@ export interface AgentOptions {
   readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd' | 'windows'>) => void;
 }
 
-export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {}
+export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {
+  /** Permission rules in the settings that the client starts with. */
+  readonly permissions?: { readonly allow?: readonly string[] } | undefined;
+}
 
 /** Process of an agent, leader of its own group, which ends when our process ends. */
 interface AgentProcess {

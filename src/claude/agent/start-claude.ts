@@ -74,9 +74,14 @@ export function startAgent(options: ProgramOptions): AgentRun {
     else messages.forEach(hear);
   };
   const lines = byteLines(LONGEST_LINE, readLine, lose);
+  const { allowed = [], permissions } = options;
   const client = startAgentProcess({
     program,
-    args: [...FLAGS, ...withBudget(args, allowance.costUsd)],
+    args: [
+      ...FLAGS,
+      ...withBudget(args, allowance.costUsd),
+      ...(allowed.length === 0 ? [] : ['--allowedTools', ...allowed]),
+    ],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
     onStart: options.onStart,
@@ -121,6 +126,11 @@ export function startAgent(options: ProgramOptions): AgentRun {
       const isSent = say(userMessage(text, id));
       if (isSent && !acknowledges) hear({ kind: 'acknowledged', id });
       return isSent;
+    },
+    // The client replaces the permissions of the settings that it was started with, so these come again.
+    allow: (rules) => {
+      const allow = [...(permissions?.allow ?? []), ...rules];
+      request({ subtype: 'apply_flag_settings', settings: { permissions: { ...permissions, allow } } });
     },
     end,
   };

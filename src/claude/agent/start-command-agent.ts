@@ -39,6 +39,7 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
       return { outcome: outcomeOf(facts, exit, complaint), facts, durationMs, complaint };
     }),
     send: () => false,
+    allow: () => undefined,
     end: agent.end,
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { requestAllowance } from '../../drive/control/allow-request.ts';
 import { continueNow, operate } from '../../drive/control/operate.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
@@ -23,7 +24,7 @@ export const ATTACH_COMMAND: Command = {
   name: 'attach',
   summary: 'Watch a running loop live, and steer it.',
   usage: '[NAME | PATH] [--loop NAME]',
-  help: 'Shows a running loop live in another terminal, however it was started. Enter sends the agent a message, Esc pauses the loop, Ctrl+X stops it after the iteration, and Ctrl+C leaves the view without touching the loop. In a pipe it prints plain lines until the loop ends, and it exits with the exit code of a loop that has ended.',
+  help: 'Shows a running loop live in another terminal, however it was started. Enter sends the agent a message, a and Enter allow the call that was denied last, Esc pauses the loop, Ctrl+X stops it after the iteration, and Ctrl+C leaves the view without touching the loop. In a pipe it prints plain lines until the loop ends, and it exits with the exit code of a loop that has ended.',
   example: 'ralph-loop attach docs',
   control: true,
   run(context) {
@@ -93,6 +94,7 @@ function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => 
       if (text !== '') give(steering(randomUUID(), text, 'next'));
       give({ kind: 'resume' });
     },
+    allow: (call) => requestAllowance(files, call),
     interrupt: () => give({ kind: 'pause' }),
     wake: () => void operate(files, env, now(), continueNow),
     stop: () => void operate(files, env, now(), (state) => STOP.command(null, state)),

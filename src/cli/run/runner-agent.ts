@@ -66,12 +66,12 @@ export function runnerAgent(
       agentEnv: { ...own.env, CLAUDE_PROJECT_DIR: files.projectDir },
     };
   }
-  const args = [
-    ...allowedChecks(files, stored.contract),
-    ...clientArgs(withSandbox(withUserRules(own, settings, env), started, env), settings, rest),
-  ];
+  const given = withSandbox(withUserRules(own, settings, env), started, env);
+  const { permissions } = given;
+  const args = [...allowedChecks(files, stored.contract), ...clientArgs(given, settings, rest)];
   return {
-    startAgent: (sessionId, options) => start({ ...options, program, args: [...args, '--session-id', sessionId] }),
+    startAgent: (sessionId, options) =>
+      start({ ...options, program, permissions, args: [...args, '--session-id', sessionId] }),
     agentEnv: own.env,
   };
 }

@@ -8,6 +8,7 @@ import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch } from '../turn/turn.ts';
+import { allowCall } from './allow-call.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
 import { pollForChanges } from './watch-operator.ts';
@@ -122,6 +123,7 @@ export function liveControls(runner: Runner): LiveControls {
       pollForChanges(runner);
     },
     wake: () => wake(runner),
+    allow: (call) => allowCall(runner, call, 'the terminal of this runner'),
     press: () => pressCtrlC(runner),
   };
 }

@@ -40,6 +40,11 @@ export const RUNNER_TEXTS = {
     'Or resume in another terminal',
     'resume',
   ),
+  allowed: (rule: string): string => `Calls that match ${rule}: allowed by you until this runner ends.`,
+  nowAllowed: (rule: string): string =>
+    `Calls that match ${rule} are allowed now. Repeat the denied call if you still need it.`,
+  notOffered: 'This call can no longer be allowed: this runner has not seen its denial.',
+  notAsked: (why: string): string => `A process asked to allow a denied call, and was refused: ${why}.`,
   onlyReads: (lost: string): string => `${lost} Until its turn ends, the agent may only read; then the loop pauses.`,
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>

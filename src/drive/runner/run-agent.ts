@@ -6,6 +6,7 @@ import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/notices.ts';
@@ -36,7 +37,11 @@ export async function runAgent(
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
   const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
-  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
+  const tell: Tell = (event) => {
+    if (event.type === 'tool.ended' && event.rule !== undefined) runner.offers.set(event.id, event.rule);
+    options.tell(event);
+  };
+  const activity = watchAgent(tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
   const { loopId, iteration, idleIterations } = bound.loaded.state;
   const trace = await traceEnvironment(loopId, iteration + idleIterations + 1, options.env);
   const agent = options.startAgent(sessionId, {
@@ -59,6 +64,7 @@ export async function runAgent(
         commands,
         tell: (text) => options.tell({ type: 'agent.notice', message: text }),
       }),
+    allowed: [...runner.allowed],
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     wasGuarded: () => wasGuarded(files, loopId, startedAt),
     onStart: runner.lease.noteAgent,

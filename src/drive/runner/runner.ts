@@ -87,6 +87,9 @@ export interface Runner {
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
   /** State of the loop as last shown. */
   shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string; lost: string };
+  /** Rules that would allow calls which the agent was denied, by call; and those that the user has allowed. */
+  readonly offers: Map<string, string>;
+  readonly allowed: Set<string>;
   /** The user has asked the running agent to end its turn. */
   interrupted: boolean;
 }
@@ -112,6 +115,8 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     shared: undefined,
     retryNow: null,
     sent: new Map(),
+    offers: new Map(),
+    allowed: new Set(),
     shown: { pending: '', next: 'go-on', checklist: '', lost: '' },
     interrupted: false,
   };

@@ -159,12 +159,18 @@ class CallWatch {
       return;
     }
     this.denials.delete(id);
-    const { reason, ruled, option } = this.refusal(begun.call, denial);
-    this.tell({ ...ended, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
+    const { reason, ruled, rule } = this.refusal(begun.call, denial);
+    const option = rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
+    this.tell({
+      ...ended,
+      outcome: 'denied',
+      reason,
+      ...(rule !== null && option !== null && { rule, allow: option }),
+    });
     this.announceCheck(commandOf(begun.call), option, ruled);
   }
 
-  /** Returns why a call was refused, which rules of the user's did so, and the option that allows it, if any. */
+  /** Returns why a call was refused, which rules of the user's did so, and the exact rule that would allow it, if any. */
   private refusal(call: MessageOf<'tool'>, { by, rule, reason }: MessageOf<'denied'>) {
     const { name, input } = call;
     const projectDir = this.projectDir ?? '';
@@ -174,7 +180,7 @@ class CallWatch {
     return {
       reason: ruled === '' ? reason : `${reason} ${ruled}`,
       ruled,
-      option: isOursToAllow ? allowOption(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
+      rule: isOursToAllow ? exactRule(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
     };
   }
 
@@ -196,8 +202,6 @@ function commandOf({ input }: MessageOf<'tool'>): string {
 /** Pattern for the part of a compound command that a rule would have to allow. */
 const PART = /part requires approval: (.+)$/s;
 
-/** Returns the option for the loop's command that allows this call; null if no rule is exact. */
-function allowOption(tool: string, command: string): string | null {
-  const rule = command.length > MOST_SUBJECT ? null : allowRule(tool, command);
-  return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
+function exactRule(tool: string, command: string): string | null {
+  return command.length > MOST_SUBJECT ? null : allowRule(tool, command);
 }

@@ -19,6 +19,7 @@ import { projectionOf } from '../records/status-projection.ts';
 import { noteSleep } from '../turn/note-sleep.ts';
 import { dispatch, lockOptions, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
+import { answerAllowRequest } from './allow-call.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
@@ -43,6 +44,7 @@ export function watchOperator(runner: Runner): () => void {
       }
       if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
       putBackCounters(runner);
+      answerAllowRequest(runner);
       pollForChanges(runner);
     });
   }, POLL_MS);

@@ -53,8 +53,9 @@ const ACTIVITIES = {
     ...heard,
     outcome: z.enum(['ok', 'failed', 'denied']),
     durationMs: z.number().min(0),
-    /** For a denied call: the reason, and the client's option that would allow it, if there is one. */
+    /** For a denied call: the reason, and if there is a rule that would allow it, that rule and the client's option with it. */
     reason: z.string().optional(),
+    rule: z.string().optional(),
     allow: z.string().optional(),
   },
   'command.started': { name: z.string() },

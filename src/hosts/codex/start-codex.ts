@@ -97,6 +97,8 @@ export function startCodex(options: ProgramOptions): AgentRun {
       return { outcome, facts, durationMs, complaint };
     }),
     send: () => false,
+    // Only our guard denies a call there.
+    allow: () => undefined,
     end,
   };
 }

@@ -25,10 +25,11 @@ export interface AgentSettings {
   readonly permissions?: RestrictingRules;
 }
 
-/** The client's permission rules that restrict. */
+/** The client's permission rules that restrict, and those of a sandbox, which allow what it confines. */
 interface RestrictingRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
+  readonly allow?: readonly string[];
 }
 
 export interface LauncherSettings extends AgentSettings {

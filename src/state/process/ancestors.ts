@@ -6,11 +6,16 @@ import { ifProcHides, procIsOurs, procLink, statFields } from './identity.ts';
 /** Maximum depth, beyond any accidental nesting of shells. */
 const MAX_GENERATIONS = 64;
 
-/** Returns the ids of the processes above this one, the parent first; empty except on Linux. */
-export function ancestors(): number[] {
+/** Returns the ids of the processes above one, by default this one, the parent first; empty except on Linux. */
+export function ancestors(of = process.pid): number[] {
   if (process.platform !== 'linux') return [];
   const found: number[] = [];
-  for (let pid = process.ppid; pid > 1 && found.length < MAX_GENERATIONS; pid = parentOf(pid)) found.push(pid);
+  for (
+    let pid = of === process.pid ? process.ppid : parentOf(of);
+    pid > 1 && found.length < MAX_GENERATIONS;
+    pid = parentOf(pid)
+  )
+    found.push(pid);
   return found;
 }
 
@@ -46,9 +51,15 @@ export function environmentOf(pid: number): string[] {
   return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), []) : [];
 }
 
+/** Returns the first word of a process's command, which is all that remains once it has named itself. Linux only; else empty. */
+export function titleOf(pid: number): string {
+  const words = procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '') : '';
+  return words.split('\0', 1)[0] ?? '';
+}
+
 /** Returns whether an ancestor has the environment of a loop's client or agent, whatever our own says. Linux only. */
-export function insideLoopsClient(): boolean {
-  return ancestors().some((pid) => {
+export function insideLoopsClient(above = ancestors()): boolean {
+  return above.some((pid) => {
     const variables = environmentOf(pid);
     const agents = variables.includes('CLAUDECODE=1') || variables.includes('RALPH_DRIVER=runner');
     return agents && variables.some((entry) => /^RALPH_LOOP_ID=./.test(entry));

@@ -33,6 +33,7 @@ export function frameOf(view: View, input: InputLine, { columns, rows }: Size, a
     ...callRows(view, at),
     ...(rows < ROOMY ? [] : [[]]),
     ...pendingRows(view),
+    ...deniedRows(view),
     ...waitRows(view, at),
     ...view.others.map((other) => statusBar(other, width, at)),
     statusBar(view, width, at),
@@ -72,6 +73,10 @@ function pendingRows({ pending }: View): Row[] {
   });
   const hidden = pending.length - shown.length;
   return hidden > 0 ? [...rows, [{ text: `  ↳ ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : rows;
+}
+
+function deniedRows({ denied, status }: View): Row[] {
+  return denied === null || status === 'ended' ? [] : [[{ text: LIVE_TEXTS.allow(denied.rule), style: 'yellow' }]];
 }
 
 function waitRows({ waiting, status }: View, at: number): Row[] {

@@ -9,6 +9,8 @@ import { LIVE_TEXTS } from './messages.ts';
 import { nextView, withHeading } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
+/** Text that, entered alone, allows the call that was denied last. A whole message never begins one by accident. */
+const ALLOW = 'a';
 /** Maximum number of lines kept of a loop that is not in focus. */
 const MOST_UNSEEN = 200;
 
@@ -22,6 +24,8 @@ export interface LiveControls {
   readonly goOn: (text: string) => void;
   /** Ends a wait: Enter without a text. */
   readonly wake: () => void;
+  /** Allows what the agent was denied in this call, for the rest of the loop. */
+  readonly allow?: (call: string) => void;
   readonly press: () => void;
   /** Handles Ctrl+X, in a view that does not drive the loop. */
   readonly stop?: () => void;
@@ -137,10 +141,16 @@ export class LiveView {
 
   #submit(delivery: 'now' | 'next'): void {
     const text = this.#line.text.trim();
-    const { status, waiting } = this.#shown();
+    const { status, waiting, denied } = this.#shown();
     const paused = status === 'paused';
     if (this.#controls === null) return;
-    const { say, goOn, wake } = this.#controls;
+    const { say, goOn, wake, allow } = this.#controls;
+    if (text === ALLOW && denied !== null && allow !== undefined) {
+      if (!this.#act(() => allow(denied.call))) return;
+      this.#line = NEW_INPUT;
+      this.#views.set(this.#focus, { ...this.#viewOf(this.#focus), denied: null });
+      return;
+    }
     if (text === '' && !paused) {
       if (waiting !== null) this.#act(wake);
       return;

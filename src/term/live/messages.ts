@@ -23,6 +23,9 @@ export const LIVE_TEXTS = {
     pause: 'pauses after this iteration',
     waiting: 'waiting',
   },
+  /** A rule without parentheses is for every call of a tool. */
+  allow: (rule: string): string =>
+    `  a, Enter: allow ${rule.includes('(') ? rule : `every call of ${rule}`} in this loop`,
   more: (count: number): string => `and ${count} more`,
   waiting: {
     idle: (left: string): string => `idle: wakes ${left}`,

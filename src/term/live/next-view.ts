@@ -110,7 +110,9 @@ function toolCall(view: View, event: RunnerEventOf<'tool.ended'>): View {
   const done = without(view, event.id);
   const label = `${labelOf(event)} (${timeText(event.durationMs)})`;
   const shown = call(done, mark(event.outcome === 'ok'), label, event.nested);
-  return event.outcome === 'denied' ? said(shown, deniedText(event), 'yellow') : shown;
+  if (event.outcome !== 'denied') return shown;
+  const denied = event.rule === undefined ? shown.denied : { call: event.id, rule: oneLine(event.rule) };
+  return { ...said(shown, deniedText(event), 'yellow'), denied };
 }
 
 function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {

@@ -54,6 +54,8 @@ export interface View {
   readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
   readonly calls: readonly OpenCall[];
+  /** Call that was denied last and could be allowed, with the rule for it. */
+  readonly denied: { readonly call: string; readonly rule: string } | null;
   readonly pending: RunnerEventOf<'steering.pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
   /** Reason of a pause. */
@@ -85,6 +87,7 @@ export const NEW_VIEW: View = {
   context: null,
   window: null,
   calls: [],
+  denied: null,
   pending: [],
   others: [],
 };

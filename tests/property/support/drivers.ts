@@ -91,7 +91,13 @@ export const byRunner: Driver = (task, turns, clock) =>
       onUsage?.({ usage, costUsd: null, windows: NO_FACTS.windows });
       const outcome = error === null ? { kind: 'ok', message: '' } : { kind: 'crashed', message: error };
       return {
-        ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
+        ...{
+          pid: process.pid,
+          send: () => true,
+          allow: () => undefined,
+          interrupt: () => undefined,
+          close: () => undefined,
+        },
         end: () => undefined,
         done: Promise.resolve({ outcome, facts, durationMs: turn.minutes * MINUTE, complaint: '' }),
       } as ReturnType<StartAgent>;

@@ -79,7 +79,13 @@ export const DRIVES: Readonly<Record<DriverName, Drive>> = {
       };
       const done = { outcome: { kind: 'ok', message: '' }, facts: { ...NO_FACTS, result, toolCalls: 1, usage } };
       return {
-        ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
+        ...{
+          pid: process.pid,
+          send: () => true,
+          allow: () => undefined,
+          interrupt: () => undefined,
+          close: () => undefined,
+        },
         end: () => undefined,
         done: Promise.resolve({ ...done, durationMs: 1, complaint: '' }),
       } as ReturnType<StartAgent>;

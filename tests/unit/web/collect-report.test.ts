@@ -18,6 +18,7 @@ const SHOWN = {
   title: 'A task',
   run: null,
   why: '',
+  steps: [],
   next: '',
   until: null,
   notices: () => [],

@@ -1,0 +1,48 @@
+import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { ancestors, insideLoopsClient, terminalOf, titleOf } from '../../state/process/ancestors.ts';
+import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { digest } from '../../text/digest.ts';
+
+/** Points to the process that asks a runner to allow a denied call. The call stands in that process's own title. */
+interface AllowRequest extends ProcessIdentity {
+  readonly call: string;
+}
+
+/** What another terminal's user asks, or why the process that asks is not believed. */
+type Asked = { readonly call: string; readonly terminal: string } | { readonly refused: string };
+
+/**
+ * Asks the runner of a loop to allow a denied call. Anyone with the user's rights can write the request, but only the process
+ * itself can write its title, which the runner compares.
+ */
+export function requestAllowance(files: LoopFiles, call: string): void {
+  process.title = titleFor(call);
+  const request: AllowRequest = { ...identityOf(process.pid), call };
+  writeRecord(files.allowRequest, request);
+}
+
+/** Short, because a title cannot be longer than the command that started the process. */
+function titleFor(call: string): string {
+  return `allow ${digest(call)}`;
+}
+
+/**
+ * Takes a request to allow a call; null if there is none. It counts if it comes from a process that runs in a terminal, asks
+ * for this call itself, and is not below the agent: Linux alone shows all of this.
+ */
+export function takeAllowRequest(files: LoopFiles, agentPid: number | null): Asked | null {
+  const request = readRecord<AllowRequest>(files.allowRequest);
+  if (request === null) return null;
+  removeIfThere(files.allowRequest);
+  const { pid, startedAt, call } = request;
+  if (typeof pid !== 'number' || typeof startedAt !== 'string' || typeof call !== 'string')
+    return { refused: 'it cannot be told who asks' };
+  if (!isAlive({ pid, startedAt })) return { refused: 'that process is not running' };
+  if (titleOf(pid) !== titleFor(call)) return { refused: `process ${pid} did not ask` };
+  const line = [pid, ...ancestors(pid)];
+  if ((agentPid !== null && line.includes(agentPid)) || insideLoopsClient(line))
+    return { refused: `process ${pid} belongs to the agent` };
+  const terminal = terminalOf(pid);
+  return terminal === null ? { refused: `process ${pid} has no terminal` } : { call, terminal };
+}
