@@ -206,11 +206,13 @@ function subjectOf({ loop, row }: Listed): ReportSubject {
     row,
     run: null,
     why: whyOf(loop),
+    task: null,
     notices: [],
     questions: [],
     used,
     shown: shownText(loopId),
-    next: isStanding ? `ralph-loop fleet ${way} ${loopId}` : published,
+    next: published,
+    steps: isStanding ? [{ verb: 'Continue it', command: `ralph-loop fleet ${way} ${loopId}` }] : [],
     facts: facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
   };
 }

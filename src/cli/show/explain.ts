@@ -100,32 +100,38 @@ function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'wh
 
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
-  const standing = standingOf(state, live === null ? 'archived' : live.clientAlive);
+  const { next, ...standing } = standingOf(state, live === null ? 'archived' : live.clientAlive);
   const events = eventsOf(files, loopId)
     .filter(({ type, outcome }) => !ROUTINE.has(String(type)) && !(type === 'agent.ended' && outcome === 'ok'))
     .filter(({ type }) => !String(type).startsWith('notice.'))
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
   const active = live !== null && state.status !== 'ended';
-  return { active, name: files.name, loopId, iteration, events, notices: noticesOf(files, loopId), ...standing };
+  return {
+    active,
+    name: files.name,
+    loopId,
+    iteration,
+    events,
+    notices: noticesOf(files, loopId),
+    next: show(next, state),
+    ...standing,
+  };
 }
 
 /** Returns a loop's status, its reason and the next step, from its state alone. `archived`: it was archived before its end. */
 export function standingOf(
   state: LoopState,
   driverAlive: boolean | null | 'archived',
-): Pick<Explanation, 'why' | 'next' | 'proof'> & { readonly status: string; readonly at: string } {
+): Explained & Pick<Explanation, 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
     const { as, at, message: why, proof } = state.ended;
     const left = undeliveredText(state);
     const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state) };
-    return { status: as, at, ...(proof && { proof }), ...advised(texts, state) };
+    return { status: as, at, ...(proof && { proof }), ...texts };
   }
-  if (driverAlive === 'archived') {
-    return { status: state.status, at: state.lastRunAt, ...advised(EXPLAIN_TEXTS.putAway, state) };
-  }
-  const texts = explainLive(state, driverAlive);
-  return { status: state.status, at: texts.at, ...advised(texts, state) };
+  if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };
+  return { status: state.status, ...explainLive(state, driverAlive) };
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {

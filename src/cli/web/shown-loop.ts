@@ -7,6 +7,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
+import { stepsOf } from '../../state/process/program.ts';
 import { archivedLoops, lastArchived } from '../../state/with-state.ts';
 import { questionsOf } from '../../task/outputs/open-questions.ts';
 import { taskTitle } from '../../task/task-title.ts';
@@ -44,7 +45,8 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   return {
     files,
     why,
-    next,
+    next: typeof next === 'string' ? next : next.text,
+    steps: typeof next === 'string' ? [] : stepsOf(next, state),
     live,
     title: taskTitle(ifOutOfReach(() => readRegularFile(file), null) ?? '') || (files.name ?? state.taskPath),
     run: runOfLoop(files, state, live ? liveStatus(state, driverAlive) : null, new Date().toISOString()),

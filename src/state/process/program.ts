@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
-import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
+import { commandLine, type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { onPath } from './find-program.ts';
 
@@ -18,6 +18,15 @@ const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
 /** Renders a message for people, with the program spelled as this user can call it. */
 export function show(message: Message | string, loop: Pick<MessageContext, 'name' | 'mode'> = DEFAULT_LOOP): string {
   return render(message, { name: loop.name, mode: loop.mode, program: programName() });
+}
+
+/** Returns the commands of a message, with the program spelled as this user can call it. */
+export function stepsOf({ advice = [], loop }: Message, { name, mode }: Pick<MessageContext, 'name' | 'mode'>) {
+  const context = { ...(loop ?? { name, mode }), program: programName() };
+  return advice.map((each) => {
+    const verb = mode === 'runner' ? each.verb : each.verb + (each.inSession ?? '');
+    return { verb, command: commandLine(each, context) };
+  });
 }
 
 /** Returns the bundle to which the running hook or command belongs; null for one that is run from elsewhere, as in tests. */

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed } from '../../engine/policy/idle.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
@@ -6,12 +6,18 @@ import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readAllLines } from '../../state/files/journal-lines.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { digest } from '../../text/digest.ts';
+import { nullIfRefused } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { mapTexts } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData, RunData } from './report-data.ts';
+
+/** Size limit of a task file that is shown, in bytes. */
+const MOST_TASK = 256 * 1024;
 
 /** Current state of a loop, live or archived, with explanations. */
 export interface ShownLoop {
@@ -22,6 +28,7 @@ export interface ShownLoop {
   readonly live: boolean;
   readonly why: string;
   readonly next: string;
+  readonly steps: ReportData['steps'];
   /** Time at which it continues by itself; null if it does not. */
   readonly until: string | null;
   /** What it works on, in words. */
@@ -154,7 +161,7 @@ export const NOTHING: Known = { iterations: 0, decisions: 0 };
 
 /** Returns the report of a loop of this machine, without the known iterations and decisions. */
 export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
-  const { state, files, why, next } = loop;
+  const { state, files, why, next, steps } = loop;
   const row = rowOf(loop);
   const used = {
     maxIterations: state.iteration,
@@ -164,13 +171,16 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
     maxIdleMs: idleElapsed(state.idle, row.endedAt ?? at),
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
-  const read = { notices: loop.notices(), questions: loop.questions() };
+  const text = nullIfRefused(() => readRegularFile(join(files.projectDir, state.taskPath), MOST_TASK)) ?? null;
+  const task = text === null ? null : splitFrontmatter(text).body.trim();
+  const read = { notices: loop.notices(), questions: loop.questions(), task, steps };
   const subject = { row, run: loop.run, why, next, ...read, used, facts, shown: shownText(files.projectDir) };
   return reportOf(subject, history, at, known);
 }
 
 /** Facts about a loop besides its history. */
-export interface ReportSubject extends Pick<ReportData, 'row' | 'run' | 'why' | 'next' | 'notices' | 'questions'> {
+export interface ReportSubject
+  extends Pick<ReportData, 'row' | 'run' | 'why' | 'task' | 'next' | 'steps' | 'notices' | 'questions'> {
   /** Usage of each limit. */
   readonly used: Readonly<Record<string, number | null>>;
   readonly facts: ReportData['environment'];
@@ -182,7 +192,7 @@ const NAMES = { client: 'Claude Code', ralphLoop: 'ralph-loop' };
 
 /** Returns a report, without the known iterations and decisions. */
 export function reportOf(subject: ReportSubject, history: LoopHistory, at: string, known = NOTHING): ReportData {
-  const { row, run, why, next, notices, questions, used, shown } = subject;
+  const { row, run, why, task, next, steps, notices, questions, used, shown } = subject;
   const { facts } = history.start;
   // No process works on it any more, even if its end was not recorded.
   const isLeft = !row.live || row.status === 'interrupted';
@@ -196,7 +206,7 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
     version: 1,
     generatedAt: at,
     limits: history.limits(used),
-    ...mapTexts({ row, run, why, next, notices, questions }, shown),
+    ...mapTexts({ row, run, why, task, next, steps, notices, questions }, shown),
     checks: history.checks(),
     iterations: history.iterations.slice(known.iterations).map(asLeft),
     decisions: history.decisions.slice(known.decisions),

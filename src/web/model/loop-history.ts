@@ -1,6 +1,8 @@
 import { fieldsOf, textOrNull } from '../../claude/fields.ts';
 import { pausedText } from '../../engine/messages.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
+import { failedTestText } from '../../text/test-results/failed-tests-text.ts';
+import type { FailedTest } from '../../text/test-results/test-summary.ts';
 import { breakerLevel } from './breaker-level.ts';
 import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
 import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
@@ -60,6 +62,7 @@ export class LoopHistory {
         firstPassed: known?.passed ?? null,
         last: last?.outcome ?? null,
         why: firstLine(last?.tail ?? ''),
+        failedTests: last?.failedTests ?? [],
       };
     });
   }
@@ -143,8 +146,16 @@ export class LoopHistory {
 
   #checked(at: string, event: Entry): void {
     const iteration = this.#open ?? this.iterations.at(-1) ?? this.#current(at);
-    const { name, run, outcome, tail } = event;
-    const check: Check = { name: text(name), run: textOrNull(run), outcome: text(outcome), at, tail: text(tail) };
+    const { name, run, outcome, tail, tests } = event;
+    const { failures } = (tests ?? {}) as { readonly failures?: unknown };
+    const check: Check = {
+      name: text(name),
+      run: textOrNull(run),
+      outcome: text(outcome),
+      at,
+      tail: text(tail),
+      failedTests: Array.isArray(failures) ? (failures as FailedTest[]).map(failedTestText) : [],
+    };
     iteration.checks.push(check);
     const known = this.#results.get(check.name) ?? { checks: [], failed: null, passed: null };
     known.checks.push(check);

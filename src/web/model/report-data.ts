@@ -21,6 +21,7 @@ export interface Check {
   readonly outcome: string;
   readonly at: string;
   readonly tail: string;
+  readonly failedTests: readonly string[];
 }
 
 export interface Commit {
@@ -104,6 +105,8 @@ export interface CheckSummary {
   readonly last: string | null;
   /** First line of the last result. */
   readonly why: string;
+  /** Tests that failed in the last result, each with its place and message. */
+  readonly failedTests: readonly string[];
 }
 
 export interface Limit {
@@ -167,7 +170,11 @@ export interface ReportData {
   /** The run that this loop is, if it works on a plan. */
   readonly run: Run | null;
   readonly why: string;
+  /** Text of the task file without its settings, as it is now; null if it is unknown. */
+  readonly task: string | null;
+  /** What a person can do next: in words, and as commands. */
   readonly next: string;
+  readonly steps: readonly { readonly verb: string; readonly command: string }[];
   readonly notices: readonly { readonly at: string; readonly kind: string; readonly text: string }[];
   /** Items of OPEN_QUESTIONS.md that keep the loop from completing. */
   readonly questions: readonly string[];

@@ -7,7 +7,8 @@ import { paper } from './fold.ts';
 import { Badge } from './outcomes.ts';
 import { ReportView } from './report-view.ts';
 import { RunView } from './run-view.ts';
-import { duration, moment, oneLine, plural } from './text.ts';
+import { duration, oneLine, plural } from './text.ts';
+import { When } from './when.ts';
 
 /** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
@@ -67,7 +68,7 @@ export function Dashboard() {
         link === 'refused'
           ? html`<p class="empty">This page needs the address that its command printed: its end is the key. Open that address again.</p>`
           : key === null
-            ? html`<${Loops} rows=${rows} total=${total} />`
+            ? html`<${Loops} rows=${rows} total=${total} access=${access} />`
             : html`<${Chosen} data=${data} access=${access} />`
       }
     </main>`;
@@ -123,7 +124,13 @@ function left(until: string, now: number): string {
   return seconds > 0 ? `continues in ${duration(seconds * 1_000)}` : 'continues now';
 }
 
-function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; readonly total: number }) {
+interface LoopsProps {
+  readonly rows: readonly LoopRow[] | null;
+  readonly total: number;
+  readonly access: Access | null;
+}
+
+function Loops({ rows, total, access }: LoopsProps) {
   const now = useNow();
   const [filter, setFilter] = useState<Filter>('all');
   const [word, setWord] = useState('');
@@ -143,25 +150,41 @@ function Loops({ rows, total }: { readonly rows: readonly LoopRow[] | null; read
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>
     </div>
-    ${shown.length === 0 ? html`<p class="empty">No loop matches.</p>` : html`<ul class="loops">${shown.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} />`)}</ul>`}`;
+    ${shown.length === 0 ? html`<p class="empty">No loop matches.</p>` : html`<ul class="loops">${shown.map((row) => html`<${Row} key=${row.key} row=${row} now=${now} access=${access} />`)}</ul>`}`;
 }
 
-function Row({ row, now }: { readonly row: LoopRow; readonly now: number }) {
+interface RowProps {
+  readonly row: LoopRow;
+  readonly now: number;
+  readonly access?: Access | null;
+}
+
+function Row({ row, now, access = null }: RowProps) {
   const { key, name, title, status, tasks, costUsd, isCostPartial, startedAt, endedAt, waitingUntil, about } = row;
   const [count, most] = tasks ? [tasks.done, tasks.total] : [row.iteration, row.maxIterations];
   const where = [row.project, row.task, name].filter((part, at, all) => part !== title && all.indexOf(part) === at);
   const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
-  const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : moment(endedAt);
+  const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : html`<${When} at=${endedAt} now=${now} />`;
+  const isFull = !tasks && count >= most && status !== 'complete';
   return html`<li><a href=${`#${key}`}>
     <span class="name"><b>${oneLine(title)}</b> <${Badge} status=${status} verified=${row.verified} /></span>
     <span class="dim task" title=${oneLine(row.task)}>${oneLine(where.join(' · '))}</span>
     <span class="figures">
-      <span class="count">${most === 0 ? '–' : html`${count}/${most}<progress max=${most} value=${count} aria-label=${tasks ? 'Tasks' : 'Iterations'}></progress>`}</span>
+      <span class="count">${most === 0 ? '–' : html`${count}/${most}<progress class=${isFull ? 'full' : ''} max=${most} value=${count} aria-label=${tasks ? 'Tasks' : 'Iterations'}></progress>`}</span>
       <span class="number">${costText(costUsd, isCostPartial)}</span>
       <span class="dim time">${waitingUntil === null ? time : left(waitingUntil, now)}</span>
     </span>
     <span class="about dim">${oneLine(about)}</span>
-  </a></li>`;
+  </a>${access?.act && groupOf(row) === 'yours' && html`<${RowButtons} row=${row} access=${access} />`}</li>`;
+}
+
+/** Shows the ways to continue a loop that waits for a person. */
+function RowButtons({ row, access }: { readonly row: LoopRow; readonly access: Access }) {
+  const [answer, setAnswer] = useState('');
+  const ways = row.controls.filter((kind) => kind === 'resume' || kind === 'retry');
+  if (ways.length === 0) return null;
+  const give = async (kind: Control): Promise<void> => setAnswer(await act(access, row.key, { kind }));
+  return html`<p class="row-buttons">${ways.map((kind) => html`<button aria-label=${`${BUTTONS[kind]} ${oneLine(row.title)}`} onClick=${() => void give(kind)}>${BUTTONS[kind]}</button>`)} <span role="status" class="dim">${answer}</span></p>`;
 }
 
 const BUTTONS: Readonly<Record<Exclude<Control, 'steer'>, string>> = {

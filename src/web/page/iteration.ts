@@ -25,7 +25,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
     ${now?.outcome === 'running' && html`<p class="now"><b>Now:</b> ${oneLine(now.tool)} <code>${oneLine(now.about)}</code> <span class="dim">since ${clock(now.at)}</span></p>`}
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
-    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li><pre tabindex="0">${clean(reason)}</pre></li>`)}</ul>`}
+    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<${Reason} text=${clean(reason)} />`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
     <h4>The agent's last message</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
@@ -36,6 +36,13 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     <h4>Tool calls</h4>
     <${Calls} iteration=${iteration} key=${index} />
   </article>`;
+}
+
+/** Shows why a claim was rejected; what follows the first line is folded away. */
+function Reason({ text }: { readonly text: string }) {
+  const [first = '', ...rest] = text.split('\n');
+  const more = rest.join('\n').trim();
+  return html`<li class="reason">${first}${more !== '' && html`<details><summary>Output</summary><pre tabindex="0">${more}</pre></details>`}</li>`;
 }
 
 /** Decision after an iteration; any other word is the status in which the loop ended. */
@@ -59,7 +66,7 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
 }
 
 function CheckResult({ check: { name, run, outcome, tail } }: { readonly check: Check }) {
-  return html`<details class="check" open=${outcome !== 'ok'}>
+  return html`<details class="check">
     <summary><${Mark} good=${outcome === 'ok'} label=${outcome === 'ok' ? 'passed' : outcome} /> <b>${oneLine(name)}</b>
       ${run !== null && run !== name && html` <code>${oneLine(run)}</code>`}</summary>
     <pre tabindex="0">${clean(tail)}</pre>

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import type { Outcome } from '../model/report-data.ts';
+import { statusText } from '../model/status-text.ts';
 
 /** Label and sign of each outcome: the sign distinguishes them without colour. */
 export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonly label: string }>> = {
@@ -23,6 +24,5 @@ export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'cal
 
 /** Shows a loop's status in a word. */
 export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
-  const word = status === 'complete' ? (verified ? 'complete, verified' : 'complete, not verified') : status;
-  return html`<span class=${`badge ${toneOf(status, verified)}`}>${word}</span>`;
+  return html`<span class=${`badge ${toneOf(status, verified)}`}>${statusText(status, verified)}</span>`;
 }

@@ -19,6 +19,9 @@ interface Figure {
   readonly used?: number | null;
 }
 
+/** Number of iterations from which on a plot shows more than the table. */
+const LEAST = 5;
+
 const WHOLE = [1, 10, 100, 1_000, 10_000].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800];
 const TIMES = [...SECONDS, ...[1, 2, 4, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600)].map((s) => s * 1_000);
@@ -70,7 +73,7 @@ export function Plots({ data: { iterations, limits, row } }: { readonly data: Re
   const known = figures.filter(({ value, name }) =>
     done.some((iteration) => value(iteration) !== null && (name !== 'Denied calls' || iteration.denied > 0)),
   );
-  if (done.length < 2 || known.length === 0) return null;
+  if (done.length < LEAST || known.length === 0) return null;
   return html`<section aria-labelledby="plots">
     <h2 id="plots">Plots</h2>
     ${row.mode === 'hook' && html`<p class="dim">In a session, Claude Code reports tokens and cost late: those of an iteration's last answer can count for the next one.</p>`}

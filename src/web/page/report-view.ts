@@ -2,13 +2,16 @@ import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, countText } from '../../text/figures.ts';
 import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
+import { Command } from './command.ts';
 import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
+import { Markdown } from './markdown.ts';
 import { Badge, OUTCOMES } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
 import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
+import { When } from './when.ts';
 
 /** The tasks of a single loop link nowhere. */
 const NO_KEYS = {};
@@ -33,6 +36,8 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     ${controls}
     ${data.run !== null && html`<${RunTasks} run=${data.run} keys=${NO_KEYS} />`}
     <${Questions} questions=${data.questions} />
+    <${Changes} iterations=${iterations} uncommitted=${uncommitted} />
+    <${FailedTests} checks=${data.checks} />
     <${Proof} checks=${data.checks} row=${row} />
     ${
       iteration !== undefined &&
@@ -43,7 +48,6 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
       <${IterationPanel} iteration=${iteration} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
     </section>`
     }
-    <${Changes} iterations=${iterations} uncommitted=${uncommitted} />
     <${Plots} data=${data} />
     <${Limits} limits=${data.limits} />
     <${Decisions} data=${data} />
@@ -51,7 +55,11 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
     <${Surroundings} data=${data} />`;
 }
 
-function Head({ data: { row, why, next, notices, iterations, generatedAt } }: { readonly data: ReportData }) {
+function Head({
+  data: { row, task, why, next, steps, notices, iterations, generatedAt },
+}: {
+  readonly data: ReportData;
+}) {
   const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
   const commits = iterations.reduce((sum, each) => sum + each.commits.length, 0);
   const took = Date.parse(row.endedAt ?? generatedAt) - Date.parse(row.startedAt);
@@ -66,10 +74,11 @@ function Head({ data: { row, why, next, notices, iterations, generatedAt } }: { 
   return html`<header class="head">
     <p class="dim crumbs">${oneLine(row.project)} · ${oneLine(row.task)} · ${oneLine(row.name)}</p>
     <h1>${oneLine(row.title)} <${Badge} status=${row.status} verified=${row.verified} /></h1>
+    ${task !== null && task !== '' && html`<div class="task-text" tabindex="0" role="region" aria-label="Task"><${Markdown} text=${task} /></div>`}
     <p class="why">${clean(why)}</p>
-    <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(row.startedAt)}${row.endedAt === null ? `, as of ${moment(generatedAt)}` : ` to ${moment(row.endedAt)}`}</span></p>
-    ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
-    ${notices.length > 0 && html`<ul class="notices">${notices.map(({ at, text }) => html`<li><span class="dim">${moment(at)}</span> ${clean(text)}</li>`)}</ul>`}
+    <p class="facts">${facts.join(' · ')} <span class="dim">started <${When} at=${row.startedAt} />, ${row.endedAt === null ? html`as of <${When} at=${generatedAt} />` : html`ended <${When} at=${row.endedAt} />`}</span></p>
+    ${(next !== '' || steps.length > 0) && html`<p class="next"><b>Next:</b> ${clean(next)}${steps.map(({ verb, command }) => html`<span class="step">${verb}: <${Command} text=${command} /></span>`)}</p>`}
+    ${notices.length > 0 && html`<ul class="notices">${notices.map(({ at, text }) => html`<li><span class="dim"><${When} at=${at} /></span> ${clean(text)}</li>`)}</ul>`}
   </header>`;
 }
 
@@ -79,6 +88,16 @@ function Questions({ questions }: Pick<ReportData, 'questions'>) {
     <h2 id="questions">Open questions</h2>
     <p>The agent asks for decisions in OPEN_QUESTIONS.md. Answer with a message to it.</p>
     <ul>${questions.map((question) => html`<li>${oneLine(question)}</li>`)}</ul>
+  </section>`;
+}
+
+/** Names the tests that fail in the last result of a check. */
+function FailedTests({ checks }: Pick<ReportData, 'checks'>) {
+  const failing = checks.filter(({ last, failedTests }) => last !== 'ok' && failedTests.length > 0);
+  if (failing.length === 0) return null;
+  return html`<section aria-labelledby="failed">
+    <h2 id="failed">Failed tests</h2>
+    ${failing.map(({ name, failedTests }) => html`<p><b>${oneLine(name)}</b></p><ul class="failed-tests">${failedTests.map((each) => html`<li>${oneLine(each)}</li>`)}</ul>`)}
   </section>`;
 }
 
@@ -108,7 +127,7 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
   const { name, run, before, last, runs, firstFailed, firstPassed, why } = check;
   const good = last === null ? null : last === 'ok';
   return html`<tr>
-    <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><code>${oneLine(run)}</code>`}
+    <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><${Command} text=${run} />`}
       ${good === false && why !== '' && html`<br />${oneLine(why)}`}</td>
     <td data-label="Before the start:">${before === null ? '–' : html`<${Mark} good=${before === 'passed'} label=${before} />`}</td>
     <td><${Mark} good=${good ?? (runs === 0 ? false : null)} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
@@ -144,7 +163,7 @@ function Limits({ limits }: { readonly limits: readonly Limit[] }) {
       const text = UNITS[unit];
       const left = used === null ? '' : `, ${text(Math.max(0, limit - used))} left`;
       return html`<div><label><span>${name}</span> <span class="dim">${used === null ? 'unknown' : text(used)} of ${text(limit)}${left}</span>
-        <meter min="0" max=${limit} high=${limit * 0.9} value=${used ?? 0}></meter></label></div>`;
+        <meter min="0" max=${limit} optimum="0" low=${limit * 0.9} high=${limit * 0.999} value=${used ?? 0}></meter></label></div>`;
     })}</div>
   </section>`;
 }
@@ -153,7 +172,7 @@ function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
   if (decisions.length === 0) return null;
   const draw = () => html`<div class="scroll tall" tabindex="0" role="region" aria-label="Events"><table class="events">
       <thead><tr><th scope="col">At</th><th scope="col">Event</th><th scope="col" class="number">After</th><th scope="col">What it says</th></tr></thead>
-      <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type}</td><td class="number" data-label="after">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
+      <tbody>${decisions.map(({ at, type, iteration, text }) => html`<tr><td class="dim">${moment(at)}</td><td>${type.replace(/[.-]/g, ' ')}</td><td class="number" data-label="after">${iteration}</td><td>${oneLine(text)}</td></tr>`)}</tbody>
     </table></div>`;
   return html`<section aria-labelledby="decisions">
     <h2 id="decisions">Events</h2>

@@ -33,6 +33,15 @@ export function moment(instant: string | null): string {
   return localTime(instant ?? '') || 'time unknown';
 }
 
+/** Returns how long ago an instant was, or in how long it will be, as of `now` (epoch milliseconds). */
+export function ago(instant: string, now: number): string {
+  const passed = now - Date.parse(instant);
+  if (Number.isNaN(passed)) return 'time unknown';
+  const distance = Math.floor(Math.abs(passed) / 1_000) * 1_000;
+  if (distance === 0) return 'now';
+  return passed > 0 ? `${duration(distance)} ago` : `in ${duration(distance)}`;
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
