@@ -8,6 +8,8 @@ export interface HookHost {
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
   /** The client lets its agent type into a running command without asking a hook. */
   readonly typesUnasked: boolean;
+  /** The client takes no message from its runner while it works: its hooks deliver steering. */
+  readonly hooksSteer: boolean;
 }
 
 const HOSTS: Readonly<Record<HostName, HookHost>> = {
@@ -15,8 +17,9 @@ const HOSTS: Readonly<Record<HostName, HookHost>> = {
     name: 'claude-code',
     output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
     typesUnasked: false,
+    hooksSteer: false,
   },
-  codex: { name: 'codex', output: codexOutput, typesUnasked: true },
+  codex: { name: 'codex', output: codexOutput, typesUnasked: true, hooksSteer: true },
 };
 
 /** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { commandHelp, commandList } from '../../src/cli/help.ts';
+import { HOST_NAMES, TOPICS } from '../../src/hosts/host.ts';
+import { HOSTS } from '../../src/hosts/hosts.ts';
 import { ITERATION_CAP } from '../../src/task/frontmatter/schema.ts';
 import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../../src/task/settings/defaults.ts';
 
@@ -24,6 +26,7 @@ export async function referencePages(): Promise<readonly (readonly [string, stri
   return [
     ['docs/commands.md', await commandsPage()],
     ['docs/configuration.md', configurationPage()],
+    ['docs/hosts.md', hostsPage()],
   ];
 }
 
@@ -47,6 +50,25 @@ function configurationPage(): string {
   );
   return page('Configuration', 'the schema of the task file', [
     readFixed('configuration.md').replace('{{ keys }}', table).replace('{{ by file }}', byFileTable()),
+  ]);
+}
+
+function hostsPage(): string {
+  const hosts = HOST_NAMES.map((name) => HOSTS[name]);
+  const rows = [
+    ['', ...hosts.map(({ title }) => title)],
+    hosts.map(() => '---').concat('---'),
+    ['oldest version', ...hosts.map(({ oldest }) => oldest)],
+    ...TOPICS.map((topic) => [topic, ...hosts.map(({ topics }) => topics[topic])]),
+  ];
+  const table = rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const refused = hosts.flatMap(({ title, cannot }) =>
+    cannot.map(({ setting, because }) => `- \`${setting}\`: ${title} ${because}`),
+  );
+  return page('Hosts', 'the tables of the hosts', [
+    readFixed('hosts.md'),
+    `## What works where\n\n${table}`,
+    `## Settings that are refused\n\n${refused.join('\n')}`,
   ]);
 }
 

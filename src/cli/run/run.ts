@@ -25,7 +25,7 @@ export const RUN_COMMAND: Command = {
       consent: 'Approve and run the loop that an agent requested.',
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
-      'agent CMD': 'Use another command-line agent, without guardrails.',
+      'agent CMD': 'codex, or another command-line agent without guardrails.',
       'parallel N': 'Tasks to work on at once; auto is half of the cores.',
       'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
     }),

@@ -7,7 +7,7 @@ import { transition } from '../../engine/transition.ts';
 import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
-import { type DriverContext, ownership, routersOwn } from '../control/ownership.ts';
+import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects, applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
@@ -56,7 +56,10 @@ async function examineAfterBackground(context: DriverContext, state: Live): Prom
  * Its `systemMessage` is null if the user wrote all of it.
  */
 export function deliverSteering(context: DriverContext) {
-  const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
+  const { env, host } = context;
+  const runners = (state: Live): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
+  const ours = (state: Live): boolean =>
+    ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
   const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);

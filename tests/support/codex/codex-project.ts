@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
-import { startRunner } from '../client/runner.ts';
+import { killTree } from '../client/process-tree.ts';
+import { type RunnerOptions, type RunningRunner, startRunner } from '../client/runner.ts';
 import { steps } from '../model/scripted-model.ts';
 import { type ResponsesModel, startResponsesModel } from './responses-model.ts';
 
@@ -14,16 +15,12 @@ export const CODEX = join(root, 'node_modules/@openai/codex/bin/codex.js');
 /** Tools of the model: a shell alone, with the tool apply_patch, or as functions of programs that it writes. */
 export type Tools = 'shell' | 'patch' | 'code';
 
-export interface CodexProject extends Omit<LoopProject, 'model'> {
+export interface CodexProject extends Omit<LoopProject, 'model' | 'start' | 'run'> {
   readonly model: ResponsesModel;
   /** CODEX_HOME: outside of /tmp, where Codex has no sandbox. */
   readonly codexHome: string;
   /** Starts `ralph-loop run --agent codex` with these words; its events are JSON. */
-  readonly start: never;
-  readonly begin: (
-    words?: readonly string[],
-    mode?: 'bypassPermissions' | 'acceptEdits',
-  ) => ReturnType<typeof startRunner>;
+  readonly begin: (words?: readonly string[], options?: RunnerOptions) => RunningRunner;
 }
 
 /** Writes a configuration that needs no account: a provider on loopback, and a model with the wanted tools. */
@@ -77,16 +74,21 @@ export async function inCodexProject(
   const model = await startResponsesModel(script);
   mkdirSync(join(root, '.build'), { recursive: true });
   const codexHome = mkdtempSync(join(root, '.build', 'codex-home-'));
+  const started = new Set<number>();
   try {
     await inLoopProject({ init: false, ...options }, steps([]), async (project) => {
       configure(codexHome, model.url, project.workspace.project, options.tools ?? 'shell');
       const own = { CODEX_HOME: codexHome, RALPH_CODEX: CODEX, MOCK_KEY: 'any' };
       const codex: LoopProject = { ...project, environment: (changes) => project.environment({ ...own, ...changes }) };
-      const begin: CodexProject['begin'] = (words = [], permissionMode = 'bypassPermissions') =>
-        startRunner(codex, { permissionMode, args: ['--agent', 'codex', ...words] });
-      await body({ ...codex, model, codexHome, begin, start: undefined as never });
+      const begin: CodexProject['begin'] = (words = [], own = {}) => {
+        const running = startRunner(codex, { ...own, args: ['--agent', 'codex', ...words] });
+        started.add(running.pid);
+        return running;
+      };
+      await body({ ...codex, model, codexHome, begin });
     });
   } finally {
+    for (const pid of started) killTree(pid);
     await model.close();
     rmSync(codexHome, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }

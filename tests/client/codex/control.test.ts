@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { descendantRunning, isRunning, signalQuietly } from '../../support/client/process-tree.ts';
+import { ofType } from '../../support/client/runner.ts';
+import { inCodexProject } from '../../support/codex/codex-project.ts';
+import { say, shell, status } from '../../support/codex/responses-model.ts';
+import { longTest } from '../../support/short-form.ts';
+import { until } from '../../support/until.ts';
+
+const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+
+test('Codex: a message arrives with the next tool call, and a cancel ends the agent and its command', async () => {
+  const script = [shell('until test -f go.txt; do sleep 0.2; done'), shell('sleep 31337'), DONE];
+  await inCodexProject({ frontmatter: 'max_iterations: 3' }, script, async (project) => {
+    const running = project.begin();
+    await until('the first command runs', () => project.calls().length === 1);
+    assert.equal(project.main(['steer', 'Mind the gap.']).code, 0);
+    project.workspace.write('go.txt', '');
+    await until('the second command runs', () => isRunning('sleep 31337'));
+    assert.match(
+      project.model.requests[1]?.input ?? '',
+      /The user says, to be followed from now on:\\\\?nMind the gap/,
+    );
+    assert.equal(project.main(['cancel']).code, 0);
+    const run = await running.done;
+    assert.equal(ofType(run.events, 'run.ended')[0]?.status, 'cancelled', run.stdout + run.stderr);
+    assert.equal(isRunning('sleep 31337'), false, 'SIGINT has Codex end its command');
+  });
+});
+
+test('Codex: a client that is killed is started again, and its tokens count', async () => {
+  const script = [shell('sleep 31338'), shell('touch made.txt'), DONE];
+  const frontmatter = 'max_iterations: 2\nvalidation: ["test -f made.txt"]';
+  await inCodexProject({ frontmatter }, script, async (project) => {
+    const running = project.begin([], { env: { RALPH_RETRY_WAIT: '100ms' } });
+    await until('its command runs', () => isRunning('sleep 31338'));
+    const pid = descendantRunning(running.pid, /codex exec/);
+    assert.ok(pid !== undefined);
+    signalQuietly(pid, 'SIGKILL');
+    const run = await running.done;
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(
+      project.iterations()[0]?.['outputTokens'],
+      60,
+      'three requests of 20 tokens, one of them of the killed client',
+    );
+  });
+});
+
+test('Codex: a token limit ends a run while it works', async () => {
+  const script = (request: { readonly index: number }) => shell(`sleep 1; echo ${request.index}`);
+  await inCodexProject({ frontmatter: 'max_iterations: 3\nbudget: {max_tokens: 2500}' }, script, async (project) => {
+    const run = await project.begin().done;
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.match(project.ended().as, /budget/);
+    assert.equal(project.iterations().length, 1);
+    assert.ok(project.model.requests.length < 12, `${project.model.requests.length} requests`);
+  });
+});
+
+test('Codex: the same reply three times opens the breaker', async () => {
+  const stuck = Array.from({ length: 3 }, () => say('I am stuck here.'));
+  await inCodexProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 3}' }, stuck, async (project) => {
+    const run = await project.begin().done;
+    assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
+    assert.equal(project.iterations().length, 3);
+  });
+});
+
+longTest('Codex: a request that the API refuses is not retried, and the loop can be resumed', async () => {
+  const script = [status(400, { error: { message: 'no such model' } }), DONE];
+  await inCodexProject({ frontmatter: 'max_iterations: 3' }, script, async (project) => {
+    const run = await project.begin().done;
+    assert.notEqual(run.code, 0);
+    assert.match(run.stdout, /no such model/);
+    const resumed = await project.begin(['--resume']).done;
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+  });
+});
