@@ -60,7 +60,7 @@ test('Codex: a token limit ends a run while it works', async () => {
 
 test('Codex: the same reply three times opens the breaker', async () => {
   const stuck = Array.from({ length: 3 }, () => say('I am stuck here.'));
-  await inCodexProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 3}' }, stuck, async (project) => {
+  await inCodexProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' }, stuck, async (project) => {
     const run = await project.begin().done;
     assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
     assert.equal(project.iterations().length, 3);

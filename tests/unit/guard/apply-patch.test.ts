@@ -86,6 +86,6 @@ test('a relative path of a patch begins in the folder of the call', async () => 
   );
 });
 
-test('control: the same texts pass in a tool that changes no file', async () => {
-  for (const [why, patch] of DENIED) assert.equal(await ruleOf('TodoWrite', patch), 'allowed', why);
+test('control: the same texts pass in a tool that only reads', async () => {
+  for (const [why, patch] of DENIED) assert.equal(await ruleOf('Read', patch), 'allowed', why);
 });
