@@ -10,6 +10,8 @@ export type RunnerEvent =
   /** Includes the loop's current figures: a resumed loop has finished iterations. */
   | (Readonly<Pick<CommonState, 'loopId' | 'name' | 'taskPath' | 'iteration' | 'maxIterations' | 'startedAt'>> & {
       readonly type: 'run.started';
+      /** Time since the start in which the loop was stopped; absent without any. */
+      readonly stoppedMs?: number;
       readonly costUsd: number | null;
       readonly usage: UsageDelta;
     })

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { timeStopped } from '../../engine/policy/loop-time.ts';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
@@ -36,10 +37,13 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
   };
 }
 
-export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, startedAt, usage }: LoopState) {
+export function loopStarted(state: LoopState) {
+  const { loopId, name, taskPath, iteration, maxIterations, startedAt, usage } = state;
+  const stoppedMs = timeStopped(state, new Date().toISOString());
   const { costUsd, costBaseUsd: _, ...tokens } = usage;
   const stands = { taskPath, iteration, maxIterations, startedAt, costUsd, usage: tokens };
-  return { type: 'run.started', loopId, name, ...stands } as const satisfies RunnerEvent;
+  const stopped = stoppedMs > 0 && { stoppedMs };
+  return { type: 'run.started', loopId, name, ...stands, ...stopped } as const satisfies RunnerEvent;
 }
 
 export function iterationStarted({ iteration, maxIterations, plan }: LoopState) {

@@ -162,7 +162,8 @@ function statusBar(view: View, columns: number, at: number): Row {
 }
 
 function partsOf(view: View, at: number): Part[] {
-  const { name, iteration, maxIterations, startedAt, costUsd, isCostPartial, context, window, checklist } = view;
+  const { name, iteration, maxIterations, startedAt, pausedAt, costUsd, isCostPartial, context, window, checklist } =
+    view;
   const tokens = view.tokens + view.runTokens;
   const dim = (text: string, spare: number): Part => ({ spans: [{ text, style: 'dim' }], spare });
   const used = context !== null && window !== null ? context / window : null;
@@ -170,7 +171,7 @@ function partsOf(view: View, at: number): Part[] {
     dim(`ralph: ${name}`, 4),
     { spans: [statusOf(view)], spare: 0 },
     ...(maxIterations === null ? [] : [dim(`iter ${iteration}/${maxIterations}`, 1)]),
-    ...(startedAt === null ? [] : [dim(sinceText(startedAt, at), 3)]),
+    ...(startedAt === null ? [] : [dim(sinceText(startedAt, pausedAt ?? at), 3)]),
     ...(costUsd === null && !isCostPartial ? [] : [dim(costText(costUsd, isCostPartial), 2)]),
     ...(tokens === 0 ? [] : [dim(LIVE_TEXTS.tokens(countText(tokens)), 7)]),
     ...(used === null ? [] : [dim(LIVE_TEXTS.context(`${Math.round(used * 100)}%`), 6)]),

@@ -62,11 +62,19 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
 export function nextView(view: View, told: RunnerEvent, at: number): View {
   // Pieces of the agent's text are made printable where they are joined.
   const event = told.type === 'agent.text-delta' ? told : fitToShow(told);
-  return (NEXT[event.type] as Next<RunnerEvent['type']>)(view, event, at);
+  return withClock((NEXT[event.type] as Next<RunnerEvent['type']>)(view, event, at), at);
+}
+
+/** Stops the clock with a pause, and lets it go on after it: `max_time` does not count a pause. */
+function withClock(view: View, at: number): View {
+  const { status, startedAt, pausedAt } = view;
+  if (status === 'paused') return pausedAt === null ? { ...view, pausedAt: at } : view;
+  if (pausedAt === null || startedAt === null || status === 'ended') return view;
+  return { ...view, pausedAt: null, startedAt: startedAt + Math.max(0, at - pausedAt) };
 }
 
 function loopStarted(view: View, event: RunnerEventOf<'run.started'>): View {
-  const { taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
+  const { taskPath, iteration, maxIterations, startedAt, stoppedMs = 0, costUsd, usage } = event;
   const name = oneLine(event.name ?? 'default');
   const told = said(view, LIVE_TEXTS.started(event.name && name, taskPath, maxIterations), 'bold');
   const began = {
@@ -74,7 +82,8 @@ function loopStarted(view: View, event: RunnerEventOf<'run.started'>): View {
     iteration,
     maxIterations,
     costUsd,
-    startedAt: Date.parse(startedAt),
+    startedAt: Date.parse(startedAt) + stoppedMs,
+    pausedAt: null,
     tokens: billedTokens(usage),
   };
   return { ...told, ...began, status: 'running' };
@@ -131,7 +140,7 @@ function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
 }
 
 function loopEnded(view: View, { status, message, costUsd, report }: RunnerEventOf<'run.ended'>, at: number): View {
-  const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
+  const time = view.startedAt === null ? null : timeText(Math.max(0, (view.pausedAt ?? at) - view.startedAt));
   // The report contains the figures.
   const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';

@@ -40,8 +40,10 @@ export interface View {
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
-  /** Epoch milliseconds; null before the loop has begun. */
+  /** Epoch milliseconds, later by the time in which the loop was stopped; null before the loop has begun. */
   readonly startedAt: number | null;
+  /** Epoch milliseconds since which the loop is paused, while it is. */
+  readonly pausedAt: number | null;
   readonly costUsd: number | null;
   /** True if the cost of a run is unknown. */
   readonly isCostPartial: boolean;
@@ -79,6 +81,7 @@ export const NEW_VIEW: View = {
   iteration: 0,
   maxIterations: null,
   startedAt: null,
+  pausedAt: null,
   checklist: null,
   costUsd: null,
   isCostPartial: false,

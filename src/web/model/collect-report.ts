@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed } from '../../engine/policy/idle.ts';
-import { timeSpent } from '../../engine/policy/loop-time.ts';
+import { stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
@@ -64,6 +64,7 @@ export function rowOf({ files, state, status, live, why, until, title, run }: Sh
   const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
   const costUsd = live ? state.usage.costUsd : totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
+  const since = stoppedSince(state);
   return {
     key: keyOf(files),
     name: files.name ?? 'default',
@@ -79,6 +80,8 @@ export function rowOf({ files, state, status, live, why, until, title, run }: Sh
     maxIterations,
     costUsd,
     startedAt,
+    ...(state.stoppedMs !== undefined && { stoppedMs: state.stoppedMs }),
+    ...(since !== null && { stoppedSince: since }),
     isCostPartial: live && totalCost(state.usage) === null,
     verified: ended?.verified ?? false,
     proof: ended?.proof ?? null,

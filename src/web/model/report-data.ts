@@ -153,6 +153,10 @@ export interface LoopRow {
   /** True while a run's cost is still unknown: the loop costs at least `costUsd`. */
   readonly isCostPartial: boolean;
   readonly startedAt: string;
+  /** Time since the start that `max_time` does not count. */
+  readonly stoppedMs?: number;
+  /** Begin of the stop that lasts, from which on no time counts. */
+  readonly stoppedSince?: string;
   readonly endedAt: string | null;
   readonly waitingUntil: string | null;
   /** Reason why it is not running, or how it ended. */

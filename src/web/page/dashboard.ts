@@ -7,7 +7,7 @@ import { paper } from './fold.ts';
 import { Badge } from './outcomes.ts';
 import { ReportView } from './report-view.ts';
 import { RunView } from './run-view.ts';
-import { duration, oneLine, plural } from './text.ts';
+import { duration, oneLine, plural, spentMs } from './text.ts';
 import { When } from './when.ts';
 
 /** Command that starts a loop here. */
@@ -160,10 +160,10 @@ interface RowProps {
 }
 
 function Row({ row, now, access = null }: RowProps) {
-  const { key, name, title, status, tasks, costUsd, isCostPartial, startedAt, endedAt, waitingUntil, about } = row;
+  const { key, name, title, status, tasks, costUsd, isCostPartial, endedAt, waitingUntil, about } = row;
   const [count, most] = tasks ? [tasks.done, tasks.total] : [row.iteration, row.maxIterations];
   const where = [row.project, row.task, name].filter((part, at, all) => part !== title && all.indexOf(part) === at);
-  const seconds = Math.max(0, Math.floor((now - Date.parse(startedAt)) / 1_000));
+  const seconds = Math.floor(spentMs(row, now) / 1_000);
   const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : html`<${When} at=${endedAt} now=${now} />`;
   const isFull = !tasks && count >= most && status !== 'complete';
   return html`<li><a href=${`#${key}`}>

@@ -10,7 +10,7 @@ import { Markdown } from './markdown.ts';
 import { Badge, OUTCOMES } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
-import { clean, clock, duration, moment, oneLine, plural } from './text.ts';
+import { clean, clock, duration, moment, oneLine, plural, spentMs } from './text.ts';
 import { When } from './when.ts';
 
 /** The tasks of a single loop link nowhere. */
@@ -62,10 +62,10 @@ function Head({
 }) {
   const total = iterations.reduce((sum, { denied }) => sum + denied, 0);
   const commits = iterations.reduce((sum, each) => sum + each.commits.length, 0);
-  const took = Date.parse(row.endedAt ?? generatedAt) - Date.parse(row.startedAt);
+  const took = spentMs(row, Date.parse(row.endedAt ?? generatedAt));
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
-    took >= 0 ? duration(took) : '',
+    Number.isFinite(took) ? duration(took) : '',
     costText(row.costUsd, row.isCostPartial),
     commits > 0 ? plural(commits, 'commit') : '',
     total > 0 ? `${plural(total, 'call')} denied` : '',

@@ -1,5 +1,6 @@
 import { timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
+import type { LoopRow } from '../model/report-data.ts';
 
 const ANSI = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[@-Z\\-_])/g;
 const CONTROL = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;
@@ -23,6 +24,15 @@ export function oneLine(text: string): string {
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null) return 'time unknown';
   return milliseconds === 0 ? '0s' : timeText(milliseconds);
+}
+
+/** Returns the milliseconds that `max_time` counts of a loop until `now`: not those in which it was stopped. */
+export function spentMs(
+  { startedAt, stoppedMs = 0, stoppedSince }: Pick<LoopRow, 'startedAt' | 'stoppedMs' | 'stoppedSince'>,
+  now: number,
+): number {
+  const until = stoppedSince === undefined ? now : Math.min(now, Date.parse(stoppedSince));
+  return Math.max(0, until - Date.parse(startedAt) - stoppedMs);
 }
 
 export function clock(instant: string): string {

@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndReport } from '../../../src/engine/end-report.ts';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
+import { frameOf } from '../../../src/term/live/frame.ts';
+import { NEW_INPUT } from '../../../src/term/live/input-line.ts';
+import { nextView } from '../../../src/term/live/next-view.ts';
+import { NEW_VIEW, type View } from '../../../src/term/live/view.ts';
 import { liveScreen } from '../../support/terminal/live-screen.ts';
 
 const began: RunnerEvent = {
@@ -184,4 +188,23 @@ test('an iteration without known usage, such as one that timed out, has an unkno
   const rows = (await screen.rows()).join('\n');
   assert.match(rows, /─── 10ms │ 2 turns │ cost unknown ───/);
   assert.doesNotMatch(rows, /\$/);
+});
+
+const drawn = (view: View, at: number): string =>
+  frameOf(view, NEW_INPUT, { columns: 120, rows: 24 }, at)
+    .rows.map((row) => row.map(({ text }) => text).join(''))
+    .join(' │ ');
+
+test('the clock of the live view leaves out a night before a resume, and stops in a pause', () => {
+  const minute = 60_000;
+  const start = Date.parse('2026-03-01T10:00:00.000Z');
+  const clockAt = (view: View, minutes: number): string | undefined =>
+    /│ (?<clock>\d+[hms][\dm ]*?) │/.exec(`${drawn(view, start + minutes * minute)} │`)?.groups?.['clock'];
+  const resumed = nextView(NEW_VIEW, { ...began, stoppedMs: 480 * minute } as RunnerEvent, start + 500 * minute);
+  assert.equal(clockAt(resumed, 500), '20m');
+  const paused = nextView(resumed, { type: 'loop.paused', reason: 'operator' }, start + 510 * minute);
+  assert.deepEqual([clockAt(paused, 510), clockAt(paused, 900)], ['30m', '30m']);
+  const goesOn = nextView(paused, { type: 'iteration.started', begins: 2, maxIterations: 7 }, start + 900 * minute);
+  assert.equal(clockAt(goesOn, 905), '35m');
+  assert.equal(clockAt(nextView(NEW_VIEW, began, start), 5), '5m', 'control');
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
+import { timeSpent } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { reportData, rowOf, shownText } from '../../../src/web/model/collect-report.ts';
 import { LoopHistory } from '../../../src/web/model/loop-history.ts';
+import { spentMs } from '../../../src/web/page/text.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const STATE: LoopState = initialState({
@@ -66,4 +68,22 @@ test('the limit of idle time shows how long the loop has been idle at a stretch'
     '2026-01-01T00:10:00.000Z',
   );
   assert.deepEqual(limits, [{ name: 'idle time', unit: 'ms', limit: 3_600_000, used: 600_000 }]);
+});
+
+test('the time of a loop is what max_time counts: neither a night before its resume nor a pause that lasts', () => {
+  const minute = 60_000;
+  const at = (minutes: number): string => new Date(Date.parse(AT) + minutes * minute).toISOString();
+  const minutesOf = (state: LoopState, now: number): number =>
+    spentMs(rowOf({ ...SHOWN, state, status: state.status, live: true }), Date.parse(at(now))) / minute;
+  assert.equal(minutesOf(STATE, 30), 30, 'control');
+  const resumed: LoopState = { ...STATE, stoppedMs: 480 * minute, stoppedUntil: at(500) };
+  assert.equal(minutesOf(resumed, 510), 30);
+  const paused: LoopState = {
+    ...resumed,
+    status: 'paused',
+    paused: { reason: 'operator', since: at(505), message: '', resumesAt: null },
+  };
+  assert.deepEqual([minutesOf(paused, 510), minutesOf(paused, 900)], [25, 25]);
+  for (const state of [STATE, resumed, paused])
+    assert.equal(minutesOf(state, 900) * minute, timeSpent(state, at(900)), 'as the engine counts');
 });
