@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import {
   CHECK,
   listedRuns,
@@ -175,10 +176,13 @@ test('a conflict that its agent leaves blocks the task, and the branch stays int
   assertClean(p);
 });
 
-test('work that fails beside other work is returned once, then blocked with the reason', (t) => {
+test('work that fails beside other work is returned once, then blocked with the reason', async (t) => {
   // Each passes by itself: together there are two.
   const check = 'test "$(ls work | wc -l)" -le 1 || { echo "two are too many"; exit 1; }\n';
-  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), MAKES, check);
+  const command = ['sh', '-c', 'cat > "$HOME/part.$$"; mv "$HOME/part.$$" "$HOME/told.$$"'];
+  const plan = planText([{ id: 1 }, { id: 2 }]).replace('---\n', () => `---\nnotify: ${JSON.stringify({ command })}\n`);
+  const p = planProject(t, plan, MAKES, check);
+  agreeTo(p.dir, p.env, { 'notify.command': command });
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
   assert.equal(code, 3, stdout);
   assert.equal(p.prompts(2).length, 2);
@@ -186,6 +190,16 @@ test('work that fails beside other work is returned once, then blocked with the 
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   assert.match(p.read('PLAN.progress.md'), /## Task 2: Make 2\n[\s\S]*- Status: blocked/);
   assert.ok(existsSync(join(p.dir, '.ralph/worktrees/PLAN-Task-2')));
+  const told = (): Record<string, unknown>[] =>
+    readdirSync(p.home)
+      .filter((name) => name.startsWith('told.'))
+      .map((name) => JSON.parse(readFileSync(join(p.home, name), 'utf8')) as Record<string, unknown>);
+  await until('both were told', () => told().length === 2);
+  const byLoop = new Map(told().map((one) => [one['loop'], one]));
+  assert.deepEqual([...byLoop.keys()].sort(), ['PLAN-Task-2', 'PLAN.md'], 'the run, and the task that needs a person');
+  const { title, message, tasks } = byLoop.get('PLAN.md') ?? {};
+  assert.deepEqual([title, tasks], ['Plan: blocked, 1 of 2 tasks done', { done: 1, total: 2 }]);
+  assert.match(String(message), /^Task 2: blocked, .*two are too many/ms);
   for (const command of ['status', 'explain']) {
     const { stdout } = p.ralph([command]);
     assert.match(stdout, /^Plan \(PLAN\.md\): blocked, 1 of 2 tasks done \(.* ago\), at most 2 at once$/m);

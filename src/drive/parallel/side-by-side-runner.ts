@@ -1,13 +1,17 @@
 import type { OperatorCommand } from '../../engine/events.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
+import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
+import { worktreePlace } from '../worktree/worktree-place.ts';
 import { archiveBatch, type Batch, touchBatch, writeBatch } from './batch.ts';
 import { type LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
+import { runOfBatch } from './run-of-batch.ts';
 import { SharedBudget } from './shared-budget.ts';
 
 export interface BatchRun {
@@ -91,7 +95,31 @@ export abstract class SideBySideRunner {
     };
     if (isOver) archiveBatch(projectDir, env, closed);
     else writeBatch(projectDir, env, closed);
+    this.#notify(closed);
     return closed;
+  }
+
+  #notify(batch: Batch): void {
+    const { projectDir, env } = this.options;
+    const at = new Date().toISOString();
+    const run = runOfBatch(batch, { projectDir, env, at });
+    const { title, status, why, tasks, done, total, plan } = run;
+    const open = tasks.filter((task) => !task.done);
+    const reasons = open.map(
+      ({ id, status, why }) => `${id}: ${status.replaceAll('-', ' ')}${why === null ? '' : `, ${why}`}`,
+    );
+    const loops = tasks.flatMap(({ loop }) =>
+      loop?.name == null || loop.loopId === null
+        ? []
+        : [{ files: loopFiles(worktreePlace(projectDir, loop.name).projectDir, loop.name, env), loopId: loop.loopId }],
+    );
+    notifyOfRun(loopFiles(projectDir, null, env), at, loops, {
+      title: `${title}: ${status.replaceAll('-', ' ')}, ${done} of ${total} tasks done`,
+      message: [why, ...reasons].join('\n'),
+      status,
+      loop: plan ?? title,
+      tasks: { done, total },
+    });
   }
 
   /** Answers whether another agent run may start. */

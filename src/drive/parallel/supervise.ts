@@ -4,6 +4,7 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import { jsonOrNull } from '../../text/json-or-null.ts';
 import type { Message } from '../../text/message.ts';
+import { RUN_MEMBER } from '../records/notification.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
 import type { PlanTerms } from '../turn/plan-part.ts';
 import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type SupervisorAnswer } from './supervised.ts';
@@ -47,7 +48,12 @@ const NO_PLAN = 'this run works on no task of a plan.';
 export function supervise({ directory, env, words, onEvent, onPermit, plan }: SupervisedRun): Supervised {
   const child = spawn(process.execPath, words, {
     cwd: directory,
-    env: { ...env, [SUPERVISOR]: String(process.pid), ...(plan && { [PLAN_PART]: JSON.stringify(plan.terms) }) },
+    env: {
+      ...env,
+      [SUPERVISOR]: String(process.pid),
+      [RUN_MEMBER]: '1',
+      ...(plan && { [PLAN_PART]: JSON.stringify(plan.terms) }),
+    },
     // A Ctrl+C in the terminal goes to the supervisor, which passes it on.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

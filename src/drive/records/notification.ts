@@ -20,6 +20,8 @@ interface Notice {
   readonly status: string;
   /** What a completion rests on; absent for other news. */
   readonly proof?: Proof;
+  /** Tasks of a run, and those that are done; absent for a single loop. */
+  readonly tasks?: { readonly done: number; readonly total: number };
 }
 
 /** Ends that the user did not request, by the kind that `notify.on` names. */
@@ -46,35 +48,78 @@ export const NOTIFICATION = 'RALPH_NOTIFICATION';
 
 const SEND_TIMEOUT_MS = 15_000;
 
+/** Marks the loops of a run over several tasks: the run itself reports its end, and they only what needs a person. */
+export const RUN_MEMBER = 'RALPH_RUN_MEMBER';
+
+const NEEDS_PERSON: ReadonlySet<Kind> = new Set(['paused', 'blocked', 'error']);
+
 /** Starts a process that notifies the user of an end or a pause, if the contract requests it. Never waits, never throws. */
 export function notifyUser(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   try {
     const found = newsIn(files, effects);
-    const stored = found === null ? null : contractOf(files);
+    const isLeft = found !== null && process.env[RUN_MEMBER] !== undefined && !NEEDS_PERSON.has(found.kind);
+    const stored = found === null || isLeft ? null : contractOf(files);
     if (found === null || stored?.contract.notify?.on.includes(found.kind) !== true) return;
-    const { projectDir, name, loopId, bundleDir } = stored.contract;
+    const { projectDir, name } = stored.contract;
     const loop = name ?? basename(projectDir);
     const { status, message, kind, ...proof } = found;
-    const priority = kind === 'complete' ? 'default' : 'high';
-    const notice: Notice = {
-      title: `Loop ${loop}: ${status}`,
-      message: redact(message),
-      priority,
-      loop,
-      status,
-      ...proof,
-    };
-    const bundles = [bundleDir, join(projectDir, '.claude', 'skills', 'ralph-loop')].filter((dir) => dir !== null);
-    const program = bundles.map((dir) => join(dir, 'scripts', 'main.cjs')).find((path) => existsSync(path));
-    if (program === undefined) throw new Error('main.cjs was not found, so nothing was sent.');
-    const request = JSON.stringify({ projectDir, name, loopId, notice });
-    const env = { ...process.env, RALPH_ACTIVE: '0', [NOTIFICATION]: request };
-    spawn(process.execPath, [program], { cwd: projectDir, env, detached: true, stdio: 'ignore' })
-      .on('error', (error) => log(files, at, 'notify', error.message))
-      .unref();
+    const title = `Loop ${loop}: ${status}`;
+    send(files, at, stored, { title, message: redact(message), priority: priorityOf(kind), loop, status, ...proof });
   } catch (error) {
     log(files, at, 'notify', (error as Error).message);
   }
+}
+
+/** News of a run over several tasks. */
+export interface RunNews extends Pick<Notice, 'title' | 'message' | 'status'> {
+  /** What it works on. */
+  readonly loop: string;
+  readonly tasks: { readonly done: number; readonly total: number };
+}
+
+/**
+ * Notifies the user of the end of a run, once for each address that the contracts of its loops name. Never waits, never throws.
+ */
+export function notifyOfRun(
+  files: LoopFiles,
+  at: string,
+  loops: readonly { readonly files: LoopFiles; readonly loopId: string }[],
+  { message, ...news }: RunNews,
+): void {
+  try {
+    const kind = RUN_KINDS[news.status] ?? KINDS[news.status as TerminalStatus] ?? null;
+    const told = new Set<string>();
+    for (const { files: own, loopId } of loops) {
+      const stored = contractOf(own, loopId);
+      const address = JSON.stringify(stored?.contract.notify ?? null);
+      if (stored === null || kind === null || told.has(address)) continue;
+      told.add(address);
+      if (stored.contract.notify?.on.includes(kind) !== true) continue;
+      send(files, at, stored, { ...news, message: redact(message), priority: priorityOf(kind) });
+    }
+  } catch (error) {
+    log(files, at, 'notify', (error as Error).message);
+  }
+}
+
+/** Ends of a run that no loop has. */
+const RUN_KINDS: Readonly<Record<string, Kind>> = { incomplete: 'blocked', paused: 'paused' };
+
+function priorityOf(kind: Kind): Notice['priority'] {
+  return kind === 'complete' ? 'default' : 'high';
+}
+
+/** Starts the process that sends a notice to the addresses of a contract, in the project of `files`. */
+function send(files: LoopFiles, at: string, { contract }: StoredContract, notice: Notice): void {
+  const { projectDir, name, loopId, bundleDir } = contract;
+  const bundles = [bundleDir, join(projectDir, '.claude', 'skills', 'ralph-loop')].filter((dir) => dir !== null);
+  const program = bundles.map((dir) => join(dir, 'scripts', 'main.cjs')).find((path) => existsSync(path));
+  if (program === undefined) throw new Error('main.cjs was not found, so nothing was sent.');
+  const request = JSON.stringify({ projectDir, name, loopId, notice });
+  const env = { ...process.env, RALPH_ACTIVE: '0', [NOTIFICATION]: request };
+  spawn(process.execPath, [program], { cwd: files.projectDir, env, detached: true, stdio: 'ignore' })
+    .on('error', (error) => log(files, at, 'notify', error.message))
+    .unref();
 }
 
 function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
@@ -120,7 +165,7 @@ export async function sendNotification(env: NodeJS.ProcessEnv, at: string): Prom
   const notify = contractOf(files, loopId)?.contract.notify;
   const { command = null, url = null, template = 'json' } = notify ?? {};
   const sent = await Promise.allSettled([
-    command === null ? null : runCommand(command, notice, projectDir, own),
+    command === null ? null : runCommand(command, notice, process.cwd(), own),
     url === null ? null : post(url, template, notice),
   ]);
   for (const one of sent) if (one.status === 'rejected') log(files, at, 'notify', (one.reason as Error).message);

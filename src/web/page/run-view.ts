@@ -46,7 +46,7 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
   return html`<tr>
     <td>${loop === undefined ? name : html`<a href=${`#${loop}`}>${name}</a>`} ${title !== id && oneLine(title)}
       ${why !== null && html`<br /><span class="dim">${clean(why)}</span>`}</td>
-    <td>${status === 'not-started' ? html`<span class="dim">not started</span>` : html`<${Badge} status=${status} verified=${done} />`}</td>
+    <td>${status === 'not-started' ? html`<span class="dim">not started</span>` : html`<${Badge} status=${status} verified=${done && proof !== null && proof !== 'none'} />`}</td>
     <td data-label="Needs:">${needs.length === 0 ? '–' : oneLine(needs.join(', '))}</td>
     <td data-label="Proof:">${proved.length === 0 ? '–' : proved.join(', ')}</td>
     <td class="number" data-label="Iterations:">${iterations ?? '–'}</td>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { RunData } from '../../../src/web/model/report-data.ts';
-import { planProject, planText } from '../../support/plan-beside.ts';
+import { type PlanProject, planProject, planText } from '../../support/plan-beside.ts';
 import { someOf } from '../../support/short-form.ts';
 import {
   assertAccessible,
@@ -15,6 +15,7 @@ import {
   VIEWS,
   watchedPage,
 } from '../../support/web/browser.ts';
+import { dashboard } from '../../support/web/dashboard.ts';
 import { jobs, repository, run } from '../support/side-by-side.ts';
 
 const browser = await startBrowser();
@@ -82,7 +83,29 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
     [2],
   );
   assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['title'], 'Plan');
+  await assertOneRow(t, p);
 });
+
+/** The dashboard has one row for the run, which leads to its tasks and from there to their loops. */
+async function assertOneRow(t: TestContext, p: PlanProject): Promise<void> {
+  const { url } = await dashboard(t, p);
+  for (const view of someOf(VIEWS, 3)) {
+    const { page, problems } = await watchedPage(browser, view, new URL(url).origin);
+    await page.goto(url);
+    await shows(page, '.loops', /^Plan\s+complete, verified\s+project · PLAN\.md\s+2\/2/i);
+    await counts(page, '.loops li', (count) => count === 1);
+    await screenshot(page, 'dashboard-run-row', view);
+    await page.click('.loops a');
+    await counts(page, '.tasks tbody tr', (count) => count === 2);
+    await screenshot(page, 'dashboard-run', view);
+    await assertAccessible(page);
+    await assertFits(page);
+    await page.click('.tasks tbody tr:nth-child(2) a');
+    await counts(page, '.cell', (count) => count >= 1);
+    assert.deepEqual(problems, []);
+    await page.context().close();
+  }
+}
 
 /** What a report says of each task: its commit, and the iterations and commits of its loop. */
 function tasksIn(page: string): unknown {
