@@ -3,8 +3,7 @@ import { comparableForms } from './comparable-path.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
 import { deny, type Guard, type GuardRules, prepareGuard, type ToolCall, type Verdict } from './guard.ts';
 import { outsideDenied, ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
-import { shownPath } from './own-files/file-access-hit.ts';
-import { absolutePath, hitByRemoval, hitByTreeBelow, hitByWrite } from './own-files/own-files.ts';
+import { absolutePath, hitByRemoval, hitByTreeBelow, hitByWrite, shownPath } from './own-files/own-files.ts';
 
 /** Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. */
 export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {

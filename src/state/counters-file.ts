@@ -1,38 +1,15 @@
-import { readFileSync } from 'node:fs';
-import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { countersOf, higher, wentBackText, withCounters, withStoppedTime } from '../engine/counters.ts';
 import type { Counters, LoopState } from '../engine/schema/state.ts';
-import { jsonOrNull } from '../text/json-or-null.ts';
 import { instantOf } from '../text/time.ts';
-import { checkShape, type Shape } from './check-shape.ts';
 import { listLiveEvidence } from './evidence/evidence.ts';
-import { regularFile, writeRecord } from './files/regular-file.ts';
+import { writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
-import { recordNotice } from './notices.ts';
+import { readCounters } from './read-counters.ts';
+import { recordNotice } from './record-notice.ts';
 
 /** Counters that a process has seen, such as a runner: they hold even if every file is put back. */
 export interface KnownCounters {
   counters: Counters;
-}
-
-const { counters: SHAPE } = shapes as unknown as { readonly counters: Shape };
-
-/** Size limit: a larger file is not one of ours. */
-const MOST_BYTES = 1024 * 1024;
-
-/** Reads the counters that were kept outside the project; null if they are missing or torn. Throws the system's error. */
-export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): Counters | null {
-  let text: string;
-  try {
-    text = readFileSync(regularFile(path, MOST_BYTES), 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Without a code: a folder, or another kind of file.
-    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG') return null;
-    throw error;
-  }
-  const found = jsonOrNull(text);
-  return checkShape(found, SHAPE) === null ? (found as Counters) : null;
 }
 
 /** Begins to keep the counters of a loop. Called under the lock of its state, before its contract is written. */

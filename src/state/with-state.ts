@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { atLeast, higher } from '../engine/counters.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
-import { type KnownCounters, keepCounters, keepStoppedTime, readCounters, withKept } from './counters-file.ts';
+import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
 import { lookAtClock } from './process/sleep-watch.ts';
+import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
   /** New state, `keep` for no change, or `remove` once it is in the archive. */

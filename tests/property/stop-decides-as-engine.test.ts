@@ -9,7 +9,7 @@ import { stop } from '../../src/drive/hook/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
 import { countersOf } from '../../src/engine/counters.ts';
 import type { Effect, EngineEvent } from '../../src/engine/events.ts';
-import { outOfTime } from '../../src/engine/policy/budget.ts';
+import { outOfTime } from '../../src/engine/policy/iteration-time.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';

@@ -228,7 +228,7 @@ test('A tool hook reads only the beginning of the program, which every other hoo
   const whole = readFileSync(program, 'latin1');
   const [beginning = 0] = whole.slice(2).split(' ').map(Number);
   assert.ok(beginning > 1000 && beginning < whole.length - 1000, `${beginning} of ${whole.length} characters`);
-  writeFileSync(program, whole.slice(0, beginning) + '}'.repeat(whole.length - beginning));
+  writeFileSync(program, whole.slice(0, beginning) + '}\n'.padEnd(whole.length - beginning));
   assert.deepEqual(call('pre-tool-use', edit), { status: 0, said: '' });
   assert.throws(stop, /SyntaxError/);
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { isDriverAlive } from '../../drive/control/driver-alive.ts';
 import { type Operated, operate } from '../../drive/control/operate.ts';
-import { clientAlive, isDriverAlive } from '../../drive/control/ownership.ts';
+import { clientAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

@@ -5,7 +5,7 @@ import { iterations } from '../../engine/messages.ts';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { IGNORED } from '../../state/task-folder/loop-directory.ts';
+import { IGNORED } from '../../state/task-folder/show-loop.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';

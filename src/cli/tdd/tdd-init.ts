@@ -5,7 +5,7 @@ import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../
 import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/notices.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';

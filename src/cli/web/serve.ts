@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { isDriverAlive } from '../../drive/control/driver-alive.ts';
 import { operate } from '../../drive/control/operate.ts';
-import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { memberFiles, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';

@@ -9,7 +9,8 @@ import { advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { clientAlive, isDriverAlive } from './ownership.ts';
+import { isDriverAlive } from './driver-alive.ts';
+import { clientAlive } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {

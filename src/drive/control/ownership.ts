@@ -3,7 +3,6 @@ import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookHost } from '../../hosts/hook-host.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
-import { runnerLives } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { jsonOrNull } from '../../text/json-or-null.ts';
@@ -102,10 +101,4 @@ export function launchedHeadless(env: NodeJS.ProcessEnv): boolean {
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   const launcher = jsonOrNull(env[LAUNCHER] ?? '') as ProcessIdentity | null;
   return launcher !== null && !isAlive(launcher);
-}
-
-/** Returns whether the process that drives the loop is alive; null if none is known, or the loop awaits consent. */
-export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
-  if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
-  return state.clientPid === null ? null : clientAlive(state);
 }

@@ -5,7 +5,7 @@ import { appendEvent } from '../../state/event-stream.ts';
 import type { EvidenceOf } from '../../state/evidence/entries.ts';
 import { beginEvidence, isWhole } from '../../state/evidence/evidence.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/notices.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';

@@ -1,6 +1,6 @@
 import { clientVersion, readUsage } from '../../claude/transcript/transcript.ts';
 import type { EngineEvent } from '../../engine/events.ts';
-import { outOfTime } from '../../engine/policy/budget.ts';
+import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { ReadState } from '../../state/loop-files.ts';

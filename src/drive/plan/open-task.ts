@@ -6,7 +6,7 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { recordNotice } from '../../state/notices.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { holdPlan, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';

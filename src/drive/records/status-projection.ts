@@ -4,6 +4,9 @@ import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import { putForeignRunAway } from '../../state/task-folder/archive-run.ts';
+import { beat, endBeat, prune, type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
+import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../../state/task-folder/run-state.ts';
 import {
   keepOutOfGit,
   putRunAway,
@@ -11,10 +14,7 @@ import {
   showIteration,
   showState,
   summaryOf,
-} from '../../state/task-folder/loop-directory.ts';
-import { beat, endBeat, prune, type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
-import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
-import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../../state/task-folder/run-state.ts';
+} from '../../state/task-folder/show-loop.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import { readLoop } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/notices.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 import { RalphError } from '../../text/message.ts';
 import { takeAllowRequest } from '../control/allow-request.ts';
 import { operate } from '../control/operate.ts';

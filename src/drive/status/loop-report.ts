@@ -19,7 +19,7 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { nullIfRefused } from '../../text/message.ts';
-import { isDriverAlive } from '../control/ownership.ts';
+import { isDriverAlive } from '../control/driver-alive.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { lastRecord } from '../records/journal.ts';

@@ -5,9 +5,9 @@ import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { readCounters } from '../../state/counters-file.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { readCounters } from '../../state/read-counters.ts';
 import type { Message } from '../../text/message.ts';
 import { lastRecord } from '../records/journal.ts';
 

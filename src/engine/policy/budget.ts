@@ -1,8 +1,8 @@
 import { dollarText } from '../../text/figures.ts';
-import { elapsed, formatDuration, isBefore } from '../../text/time.ts';
+import { formatDuration, isBefore } from '../../text/time.ts';
 import { tokens, type UsageDelta } from '../events.ts';
 import type { Policy } from '../schema/contract.ts';
-import type { LoopState, UsageState, UsageWindow } from '../schema/state.ts';
+import type { UsageState, UsageWindow } from '../schema/state.ts';
 
 export interface BudgetReading {
   readonly name: 'max_cost' | 'max_tokens' | 'max_time';
@@ -130,13 +130,6 @@ export function smallerAllowance(one: Allowance, other: Allowance | undefined): 
     tokens: least(one.tokens, other?.tokens),
     timeMs: least(one.timeMs, other?.timeMs),
   };
-}
-
-/** Returns whether the iteration in progress has exceeded its time limit. A turn that answers the user has none. */
-export function outOfTime({ turn, lastDecision }: LoopState, limitMs: number | null, at: string): boolean {
-  if (limitMs === null || lastDecision === null) return false;
-  const iterating = lastDecision.kind === 'prompt' || lastDecision.kind === 'started';
-  return iterating && (turn === 'agent' || turn === 'first') && elapsed(lastDecision.at, at) > limitMs;
 }
 
 /** Returns the tokens that `max_tokens` counts. */

@@ -10,7 +10,8 @@ import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { splitOptions, wordOf } from '../shell/words.ts';
 import { piecesOf } from './file-access-hit.ts';
-import { isBelowProject, searchFinds } from './own-files.ts';
+import { isBelowProject } from './own-files.ts';
+import { searchFinds } from './own-globs.ts';
 
 const NODE_VALUES =
   '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';

@@ -4,19 +4,8 @@ import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
-import {
-  globMatcher,
-  hitByCopy,
-  hitByGlob,
-  hitByRemoval,
-  hitByTree,
-  hitByTreeBelow,
-  hitByWrite,
-  isBelowProject,
-  ownFilesIn,
-  ownPaths,
-  searchFinds,
-} from './own-files.ts';
+import { hitByRemoval, hitByTree, hitByTreeBelow, hitByWrite, isBelowProject } from './own-files.ts';
+import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } from './own-globs.ts';
 
 /** Returns the protected path that a write of a shell command changes; undefined if there is none. */
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
@@ -132,11 +121,6 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
     if (found !== undefined) return found.entry;
   }
   return undefined;
-}
-
-export function shownPath(entry: ProtectedPath, guard: Guard): string {
-  const { projectDir } = guard.rules;
-  return entry.label.startsWith(`${projectDir}/`) ? entry.label.slice(projectDir.length + 1) : entry.label;
 }
 
 /** Minimum length of the literal text before the first unknown part to identify a file: `ralph-$x.json`. */

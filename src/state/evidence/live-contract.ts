@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readCounters } from '../counters-file.ts';
 import { hashContract } from '../hash-contract.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
+import { readCounters } from '../read-counters.ts';
 import { readEvidence, storeEvidence } from './evidence.ts';
 import { evidenceBytes, evidenceLost } from './lost.ts';
 import { ownerOfManifest } from './manifest.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { outOfTime } from '../../../src/engine/policy/budget.ts';
+import { outOfTime } from '../../../src/engine/policy/iteration-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { running } from './support/loop.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { resumeState } from '../../../src/engine/initial-state.ts';
-import { outOfTime } from '../../../src/engine/policy/budget.ts';
+import { outOfTime } from '../../../src/engine/policy/iteration-time.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import {
   after,

@@ -3,9 +3,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { countersOf } from '../../../src/engine/counters.ts';
 import type { Counters, LoopState } from '../../../src/engine/schema/state.ts';
-import { beginCounters, type KnownCounters, readCounters } from '../../../src/state/counters-file.ts';
+import { beginCounters, type KnownCounters } from '../../../src/state/counters-file.ts';
 import { type LoopFiles, readState } from '../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../src/state/notices.ts';
+import { readCounters } from '../../../src/state/read-counters.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 

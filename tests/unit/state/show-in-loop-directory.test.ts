@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { type LoopIteration, loopIteration } from '../../../src/engine/schema/records.ts';
+import { loopDirectoryIn } from '../../../src/state/task-folder/loop-directory.ts';
 import {
   keepOutOfGit,
-  loopDirectoryIn,
   putRunAway,
   showEvent,
   showIteration,
   showState,
   summaryOf,
-} from '../../../src/state/task-folder/loop-directory.ts';
+} from '../../../src/state/task-folder/show-loop.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 const AT = '2026-01-02T03:04:05.678Z';

@@ -4,7 +4,7 @@ import { named } from '../../../engine/identity/messages.ts';
 import type { Contract } from '../../../engine/schema/contract.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
 import { type LoopFiles, readContract, readState } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/notices.ts';
+import { recordNotice } from '../../../state/record-notice.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
 import { shorten } from '../../../text/excerpt.ts';

@@ -3,7 +3,7 @@ import type { LoopState } from '../../../engine/schema/state.ts';
 import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { lossIn } from '../../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/notices.ts';
+import { recordNotice } from '../../../state/record-notice.ts';
 import type { GitPins } from '../../../task/git/view-record.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
 import { taskKind } from '../../../task/task-file.ts';

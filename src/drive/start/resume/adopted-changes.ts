@@ -2,7 +2,7 @@ import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { TddRecord } from '../../../engine/schema/tdd.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/notices.ts';
+import { recordNotice } from '../../../state/record-notice.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
 import { shorten } from '../../../text/excerpt.ts';
 import { START_TEXTS } from '../../turn/messages.ts';

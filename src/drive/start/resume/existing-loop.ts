@@ -1,8 +1,9 @@
 import { adoptFourKeys, resumeState } from '../../../engine/initial-state.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
-import { readCounters, withKept } from '../../../state/counters-file.ts';
+import { withKept } from '../../../state/counters-file.ts';
 import { lastEventAt } from '../../../state/event-stream.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../../state/loop-files.ts';
+import { readCounters } from '../../../state/read-counters.ts';
 import { archiveState, lastArchived, quarantine } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';

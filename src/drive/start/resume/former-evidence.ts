@@ -4,7 +4,7 @@ import { proveEvidence } from '../../../state/evidence/evidence.ts';
 import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { lossIn } from '../../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/notices.ts';
+import { recordNotice } from '../../../state/record-notice.ts';
 import { provedSnapshot } from '../../../state/snapshot/prove-snapshot.ts';
 import { withSnapshotLock } from '../../../state/snapshot/snapshot.ts';
 import { viewOf } from '../../../task/git/git-view.ts';

@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { noticeLines } from '../../../../src/engine/end-report.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
-import { noticesOf, recordNotice } from '../../../../src/state/notices.ts';
+import { noticesOf } from '../../../../src/state/notices.ts';
+import { recordNotice } from '../../../../src/state/record-notice.ts';
 import { localTime } from '../../../../src/text/time.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 

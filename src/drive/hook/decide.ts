@@ -1,0 +1,39 @@
+import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
+import { outOfTime } from '../../engine/policy/iteration-time.ts';
+import type { StoredContract } from '../../engine/schema/contract.ts';
+import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
+import type { GuardRules, Verdict } from '../../guard/guard.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
+import type { Guarded } from './guarded-loop.ts';
+
+/** Tool call, the loop whose rules apply to it, and its contract. */
+export interface CallOfLoop {
+  readonly call: HookToolCall;
+  readonly cwd: string;
+  readonly loop: Guarded;
+  readonly stored: StoredContract | null;
+}
+
+/** Decides a call by the time of its iteration and the rules. Throws if it cannot decide. */
+export async function decide(
+  { call, cwd, loop, stored }: CallOfLoop,
+  rules: GuardRules,
+  now: string,
+): Promise<Verdict> {
+  const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
+  // The turn ends if its calls are denied, and Stop decides.
+  if (typeof loop !== 'string' && outOfTime(loop, limit, now)) {
+    return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
+  }
+  const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
+  return evaluateToolCall({ tool: call.name, input: call.input, cwd }, held);
+}
+
+/** Returns whether the call is exactly a check that the user agreed to; the client's rules cannot name a compound command. */
+export function isCheck({ call, loop, stored }: CallOfLoop): boolean {
+  if (call.name !== 'Bash' || typeof loop === 'string' || loop.status === 'awaiting-consent') return false;
+  if (stored === null || !stored.contract.consented || stored.hash !== loop.contractHash) return false;
+  const { validation, task } = stored.contract;
+  const command = typeof call.input['command'] === 'string' ? call.input['command'].trim() : '';
+  return [...validation, ...(task?.commands ?? [])].some(({ run }) => run.trim() === command);
+}
