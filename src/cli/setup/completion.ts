@@ -10,7 +10,7 @@ const USES: Readonly<Record<string, string>> = {
 /** Returns the command that completes these commands, itself among them. */
 export const completionCommand = (commands: Readonly<Record<string, () => Promise<Command>>>): Command => ({
   name: 'completion',
-  summary: 'Print a script that completes commands and options in your shell.',
+  summary: 'Print a script that completes commands in your shell.',
   usage: 'SHELL',
   help: `Prints the script for bash, zsh or fish. Put this line into its start file: ${Object.values(USES).join('; ')}.`,
   example: 'ralph-loop completion bash',

@@ -15,7 +15,7 @@ import { archivedLoop, shownLoop } from './shown-loop.ts';
 
 export const REPORT_COMMAND: Command = {
   name: 'report',
-  summary: 'Write a report of a loop or run: one HTML file to read or send.',
+  summary: 'Write a report of a loop or run into one HTML file.',
   usage: '[NAME | PATH] [--out FILE] [--open] [--archived FILE]',
   help: 'Writes a report of a loop, or of a run over several tasks with all of its loops, into one HTML file that needs no network: outcome and reason, proof, tasks, each iteration with its tool calls and checks, waits, limits. It works for running and ended ones; --archived takes a name from "ralph-loop archive". Secrets are masked.',
   example: 'ralph-loop report docs --open',
