@@ -231,6 +231,7 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   const { url, origin } = await dashboard(t, p);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 390 }, origin);
   await page.goto(url);
+  await shows(page, '.loops .row-buttons', /^Resume$/);
   await page.click('.loops a');
   await page.click('.panel summary:has-text("Keep dashes")');
   await page.waitForSelector('.panel .diff:has-text("+one")');
