@@ -1,7 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { HOOK_FILES } from '../../src/install/settings/registration.ts';
-import { PROGRAM_FILES } from '../../src/state/files/code-cache.ts';
+import { PROGRAM_FILES, PROGRAM_HEAD } from '../../src/state/files/code-cache.ts';
 import { digest } from '../../src/text/digest.ts';
 
 /** Compiled code of the program under test. */
@@ -28,18 +28,21 @@ const NODE_OPTIONS = [[], ['--v8-pool-size=0']];
  */
 export function shareCodeOfCopy(scripts: string, bundled: string): () => void {
   const { version, arch } = process;
-  const caches = PROGRAM_FILES.filter((file) => existsSync(join(scripts, file))).flatMap((file) => {
-    const [own, shared] = [scripts, bundled].map((folder) => {
-      const { size, mtimeMs } = statSync(join(folder, file));
-      return [join(folder, file), size, mtimeMs];
-    });
-    return NODE_OPTIONS.flatMap((options) =>
-      ENTRIES.map((entry) => {
-        const key = (file: typeof own = []): string => digest([...file, version, arch, ...options].join('\n'));
-        return [`${entry}-${file}-${key(own)}`, `copies-of-${entry}-${file}-${key(shared)}`] as const;
-      }),
-    );
-  });
+  const caches = PROGRAM_FILES.filter((file) => existsSync(join(scripts, file))).flatMap((file) =>
+    // A tool hook reads the beginning of the file, or all of it.
+    lengthsOf(join(scripts, file)).flatMap((length) =>
+      NODE_OPTIONS.flatMap((options) =>
+        ENTRIES.map((entry) => {
+          const [own, shared] = [scripts, bundled].map((folder) => {
+            const path = join(folder, file);
+            const stamp = `${length} ${statSync(path).mtimeMs}`;
+            return digest([path, stamp, version, arch, ...options].join('\n'));
+          });
+          return [`${entry}-${file}-${own}`, `copies-of-${entry}-${file}-${shared}`] as const;
+        }),
+      ),
+    ),
+  );
   const paths = caches.map((names) => names.map((name) => join(CODE_CACHE, name)) as [string, string]);
   for (const [own, shared] of paths) if (existsSync(shared)) symlinkSync(shared, own);
   return () => {
@@ -49,4 +52,10 @@ export function shareCodeOfCopy(scripts: string, bundled: string): () => void {
       else rmSync(own, { force: true });
     }
   };
+}
+
+/** Lengths of a program file: of its beginning, which its head names, and of the whole. */
+function lengthsOf(path: string): readonly number[] {
+  const [begin] = readFileSync(path, 'latin1').slice(2, PROGRAM_HEAD).split(' ');
+  return [Number(begin), statSync(path).size];
 }
