@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { LOOP_NAME, type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
 import { aProject } from './a-loop.ts';
 
-const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log', 'records', 'batch']);
+const SHARED = new Set(['projectDir', 'name', 'runtimeDir', 'outsideDir', 'log', 'records', 'batch', 'runsDir']);
 
 function paths(files: LoopFiles): string[] {
   return Object.entries(files).flatMap(([key, path]) => (SHARED.has(key) || path === null ? [] : [path]));
