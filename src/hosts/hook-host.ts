@@ -1,4 +1,4 @@
-import type { HookAnswer } from '../claude/hook-io/stdio.ts';
+import type { HookAnswer } from './claude/hook-io/stdio.ts';
 import { codexOutput, type HookOutput } from './codex/hook-output.ts';
 import type { HostName } from './host.ts';
 

@@ -1,5 +1,5 @@
-import type { AgentRun, ProgramOptions } from '../claude/agent/agent-run.ts';
-import type { FoundClient } from '../claude/find-client.ts';
+import type { AgentRun, ProgramOptions } from './claude/agent/agent-run.ts';
+import type { FoundClient } from './claude/find-client.ts';
 
 /** Clients whose hooks this program answers. */
 export const HOST_NAMES = ['claude-code', 'codex'] as const;

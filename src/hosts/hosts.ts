@@ -1,6 +1,6 @@
-import type { FoundClient } from '../claude/find-client.ts';
 import { RalphError } from '../text/message.ts';
-import { CLAUDE_CODE } from './claude-code.ts';
+import { CLAUDE_CODE } from './claude/claude-code.ts';
+import type { FoundClient } from './claude/find-client.ts';
 import { CODEX } from './codex/codex.ts';
 import type { Host, HostName, Wanted } from './host.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { readMessages } from '../../src/claude/agent/read-messages.ts';
-import { lastApiError } from '../../src/claude/transcript/api-failure.ts';
+import { readMessages } from '../../src/hosts/claude/agent/read-messages.ts';
+import { lastApiError } from '../../src/hosts/claude/transcript/api-failure.ts';
 import { type RunningClient, runClient, startClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';

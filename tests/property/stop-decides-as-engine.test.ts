@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { HookAnswer } from '../../src/claude/hook-io/stdio.ts';
 import { hookDriver } from '../../src/drive/hook/hook-driver.ts';
 import { stop } from '../../src/drive/hook/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
@@ -13,6 +12,7 @@ import { outOfTime } from '../../src/engine/policy/iteration-time.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
+import type { HookAnswer } from '../../src/hosts/claude/hook-io/stdio.ts';
 import { readLines } from '../../src/state/files/journal-lines.ts';
 import { loopFiles, readState } from '../../src/state/loop-files.ts';
 import { ownStart } from '../../src/state/process/identity.ts';

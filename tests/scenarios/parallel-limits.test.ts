@@ -125,7 +125,7 @@ test('in a pipe every line is plain and names its loop, and the table ends it', 
   for (const line of told.split('\n')) assert.match(line, /^\[[ab]\] /);
   assert.match(
     table,
-    /^task {3}outcome {10}proof {2}files {2}iterations +time {2}branch\na {6}complete {9}none +1 +1 +\S+ {2}ralph\/a\nb /,
+    /^task {3}title {2}state +proof {2}files {2}iterations +time {2}branch\na {6}Do a\. {2}complete +none +1 +1 +\S+ {2}ralph\/a\nb /,
   );
 });
 

@@ -11,7 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/engine'],
   ['src/state'],
   ['src/sandbox'],
-  ['src/task', 'src/guard', 'src/claude', 'src/term', 'src/telemetry'],
+  ['src/task', 'src/guard', 'src/term', 'src/telemetry'],
   ['src/hosts'],
   ['src/drive'],
   ['src/drive/hook', 'src/drive/runner', 'src/drive/router'],

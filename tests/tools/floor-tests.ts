@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { OLDEST_CLIENT } from '../../src/claude/find-client.ts';
+import { OLDEST_CLIENT } from '../../src/hosts/claude/find-client.ts';
 
 /**
  * Runs the client tests, or the test files that are named, with the oldest supported client: `npm run test:floor`.

@@ -1,7 +1,7 @@
-import type { StartAgent } from '../../claude/agent/agent-run.ts';
-import { startCommandAgent } from '../../claude/agent/start-command-agent.ts';
 import { allowedChecks, clientOptions, NO_WAKE_UPS } from '../../drive/start/launch/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
+import type { StartAgent } from '../../hosts/claude/agent/agent-run.ts';
+import { startCommandAgent } from '../../hosts/claude/agent/start-command-agent.ts';
 import { hookOptions, trustOptions } from '../../hosts/codex/hooks.ts';
 import { runOptions } from '../../hosts/codex/run-options.ts';
 import type { HostName } from '../../hosts/host.ts';

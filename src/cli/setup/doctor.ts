@@ -1,4 +1,4 @@
-import { findClient } from '../../claude/find-client.ts';
+import { findClient } from '../../hosts/claude/find-client.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';

@@ -1,9 +1,9 @@
-import { hostSession } from '../../claude/host-session.ts';
 import { routerCall } from '../../drive/router/call.ts';
 import { holdOf } from '../../drive/router/holder.ts';
 import { assignedSpawn, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
 import { over } from '../../drive/router/status-answers.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
+import { hostSession } from '../../hosts/claude/host-session.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';

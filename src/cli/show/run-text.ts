@@ -62,7 +62,7 @@ export function totals(run: Run): string {
 }
 
 /** Columns that a narrow table goes without, the first one first. */
-const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit'];
+const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit', 'branch'];
 /** Widths to which titles are cut in a narrow table. */
 const TITLE_WIDTHS = [60, 36, 24, 14];
 
@@ -100,7 +100,7 @@ export function taskTable(run: Run, width: number): string[] {
       ).map(toTheRight);
     }),
     ...column(
-      'commit',
+      tasks.some(({ commit }) => commit) ? 'commit' : 'branch',
       each(({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? ''),
     ),
   ];

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { clientSandboxProblem } from '../../claude/find-client.ts';
 import type { Approver } from '../../drive/start/approve.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
 import { readText } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';

@@ -1,9 +1,9 @@
-import { requireClientArgs } from '../../claude/client-args.ts';
-import { type FoundClient, requireClient } from '../../claude/find-client.ts';
 import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { requireClientArgs } from '../../hosts/claude/client-args.ts';
+import { type FoundClient, requireClient } from '../../hosts/claude/find-client.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { clientSandboxProblem, failOpenText } from '../../claude/find-client.ts';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
+import { clientSandboxProblem, failOpenText } from '../../hosts/claude/find-client.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { show } from '../../state/process/program.ts';

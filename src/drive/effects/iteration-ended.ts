@@ -1,8 +1,8 @@
-import { clientVersion, readUsage } from '../../claude/transcript/transcript.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { clientVersion, readUsage } from '../../hosts/claude/transcript/transcript.ts';
 import type { ReadState } from '../../state/loop-files.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import { atLeast } from '../../text/version.ts';

@@ -1,8 +1,8 @@
-import type { HookToolCall } from '../../claude/hook-io/hook-input.ts';
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../guard/guard.ts';
+import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Guarded } from './guarded-loop.ts';
 

@@ -1,5 +1,5 @@
-import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
-import { type HookAnswer, readStdin, writeAll } from '../../claude/hook-io/stdio.ts';
+import { parseHookInput } from '../../hosts/claude/hook-io/hook-input.ts';
+import { type HookAnswer, readStdin, writeAll } from '../../hosts/claude/hook-io/stdio.ts';
 import { type HookHost, hookHost } from '../../hosts/hook-host.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';

@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
-import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
-import { blockOverridden, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
+import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
 import { readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';

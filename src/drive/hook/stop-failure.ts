@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { ApiError } from '../../engine/events.ts';
+import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { withPrefix } from '../turn/messages.ts';

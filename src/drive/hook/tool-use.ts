@@ -1,6 +1,6 @@
-import { type HookToolCall, toolCall } from '../../claude/hook-io/hook-input.ts';
-import type { HookAnswer } from '../../claude/hook-io/stdio.ts';
 import { classOf } from '../../guard/client-tools.ts';
+import { type HookToolCall, toolCall } from '../../hosts/claude/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { loopFiles, loopNamesIn } from '../../state/loop-files.ts';
 import { isCancelled } from '../control/cancellation.ts';

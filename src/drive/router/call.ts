@@ -1,7 +1,7 @@
-import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../../claude/host-session.ts';
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../../hosts/claude/host-session.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';

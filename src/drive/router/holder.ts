@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { HostSession } from '../../claude/host-session.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { HostSession } from '../../hosts/claude/host-session.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { awaitHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -1,5 +1,5 @@
-import { hostSession } from '../../claude/host-session.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
+import { hostSession } from '../../hosts/claude/host-session.ts';
 import { type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';

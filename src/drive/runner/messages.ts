@@ -1,4 +1,4 @@
-import type { PermissionRule, refusingRules } from '../../claude/permission-rules.ts';
+import type { PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 import { shownPath } from '../control/messages.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentMessage } from '../../claude/agent/agent-message.ts';
-import type { FinishedRun } from '../../claude/agent/agent-run.ts';
-import { type PermissionRule, permissionRules } from '../../claude/permission-rules.ts';
 import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
+import type { AgentMessage } from '../../hosts/claude/agent/agent-message.ts';
+import type { FinishedRun } from '../../hosts/claude/agent/agent-run.ts';
+import { type PermissionRule, permissionRules } from '../../hosts/claude/permission-rules.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';

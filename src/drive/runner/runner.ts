@@ -1,11 +1,11 @@
-import { NO_FACTS } from '../../claude/agent/agent-message.ts';
-import type { AgentOptions, AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
 import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
 import { type Allowance, addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
+import { NO_FACTS } from '../../hosts/claude/agent/agent-message.ts';
+import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/claude/agent/agent-run.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
 import {
   amendArchived,

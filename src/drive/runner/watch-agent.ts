@@ -1,7 +1,7 @@
-import type { AgentMessage } from '../../claude/agent/agent-message.ts';
-import { type PermissionRule, refusingRules } from '../../claude/permission-rules.ts';
-import { MOST_SUBJECT, toolSubject } from '../../claude/tool-subject.ts';
 import type { Tell } from '../../engine/runner-event.ts';
+import type { AgentMessage } from '../../hosts/claude/agent/agent-message.ts';
+import { type PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
+import { MOST_SUBJECT, toolSubject } from '../../hosts/claude/tool-subject.ts';
 import { shellWord } from '../../text/quote.ts';
 import { allowRule } from '../start/launch/allowed-tools.ts';
 import { RUNNER_TEXTS } from './messages.ts';

@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { watchQueue } from '../../claude/transcript/queued-messages.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { watchQueue } from '../../hosts/claude/transcript/queued-messages.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { type ReadState, readState } from '../../state/loop-files.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';

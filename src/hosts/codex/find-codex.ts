@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import type { FoundClient } from '../../claude/find-client.ts';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
+import type { FoundClient } from '../claude/find-client.ts';
 
 /** Oldest supported Codex: the first one whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';

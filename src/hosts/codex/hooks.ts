@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fieldsOf, listOf, parseFields, textOf } from '../../claude/fields.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
+import { fieldsOf, listOf, parseFields, textOf } from '../claude/fields.ts';
 
 /**
  * Timeout in seconds. When it is exceeded, Codex runs the tool without an answer, so it is far beyond what the guard takes on a

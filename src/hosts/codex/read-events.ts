@@ -1,7 +1,7 @@
-import type { AgentMessage } from '../../claude/agent/agent-message.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../claude/fields.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
+import type { AgentMessage } from '../claude/agent/agent-message.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../claude/fields.ts';
 import { apiFailure } from './api-error.ts';
 
 /**

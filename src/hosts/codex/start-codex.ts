@@ -1,10 +1,10 @@
-import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from '../../claude/agent/agent-message.ts';
-import { type AgentRun, type ProgramOptions, startAgentProcess } from '../../claude/agent/agent-run.ts';
-import { classifyRun, type EndedBy, type RunExit, type RunOutcome } from '../../claude/agent/classify-run.ts';
-import { byteLines } from '../../claude/agent/start-claude.ts';
 import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import { shorten } from '../../text/excerpt.ts';
+import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from '../claude/agent/agent-message.ts';
+import { type AgentRun, type ProgramOptions, startAgentProcess } from '../claude/agent/agent-run.ts';
+import { classifyRun, type EndedBy, type RunExit, type RunOutcome } from '../claude/agent/classify-run.ts';
+import { byteLines } from '../claude/agent/start-claude.ts';
 import { eventReader } from './read-events.ts';
 import { rolloutReader } from './rollout.ts';
 

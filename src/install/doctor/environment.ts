@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { clientSandboxProblem, failOpenText, OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
+import {
+  clientSandboxProblem,
+  failOpenText,
+  OLDEST_CLIENT,
+  tooOld,
+  UPDATE_CLIENT,
+} from '../../hosts/claude/find-client.ts';
 import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';

@@ -1,4 +1,4 @@
-import { settingsFiles } from '../../claude/permission-rules.ts';
+import { settingsFiles } from '../../hosts/claude/permission-rules.ts';
 import { RalphError } from '../../text/message.ts';
 import { readText } from '../project-files.ts';
 import { readSettings } from './settings-json.ts';

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseHookInput, toolCall } from '../../../src/claude/hook-io/hook-input.ts';
-import { apiFailure, lastApiError } from '../../../src/claude/transcript/api-failure.ts';
-import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
+import { readSignals } from '../../../src/engine/signals/signals.ts';
+import { parseHookInput, toolCall } from '../../../src/hosts/claude/hook-io/hook-input.ts';
+import { apiFailure, lastApiError } from '../../../src/hosts/claude/transcript/api-failure.ts';
+import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
 import {
   begunBy,
   blockOverridden,
@@ -11,8 +12,7 @@ import {
   lastAssistantText,
   readUsage,
   transcriptSize,
-} from '../../../src/claude/transcript/transcript.ts';
-import { readSignals } from '../../../src/engine/signals/signals.ts';
+} from '../../../src/hosts/claude/transcript/transcript.ts';
 import { readLines, readTail } from '../../../src/state/files/journal-lines.ts';
 import { parseState } from '../../../src/state/loop-files.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addFact, NO_FACTS, type RunFacts } from '../../../src/claude/agent/agent-message.ts';
-import { readMessages } from '../../../src/claude/agent/read-messages.ts';
-import { byteLines, startAgent } from '../../../src/claude/agent/start-claude.ts';
+import { addFact, NO_FACTS, type RunFacts } from '../../../src/hosts/claude/agent/agent-message.ts';
+import { readMessages } from '../../../src/hosts/claude/agent/read-messages.ts';
+import { byteLines, startAgent } from '../../../src/hosts/claude/agent/start-claude.ts';
 import { isAlive } from '../../../src/state/process/identity.ts';
 import { emptyFolder } from '../../support/folder.ts';
 import { plainProgram } from '../../support/plain-program.ts';
@@ -169,7 +169,7 @@ test('reads a stream of 100 MB within 40 MB of memory', async (t) => {
   await withProgram(talker, async (program) => {
     const read = async (keep: boolean): Promise<{ status: number | null; stdout: string }> => {
       const script = `
-        import { startAgent } from '../../src/claude/agent/start-claude.ts';
+        import { startAgent } from '../../src/hosts/claude/agent/start-claude.ts';
         const kept = [];
         let bytes = 0;
         const options = ${JSON.stringify({ ...defaults, program })};

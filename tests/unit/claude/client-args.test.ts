@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
-import { type RunExit, refusedOptions } from '../../../src/claude/agent/classify-run.ts';
-import { requireClientArgs } from '../../../src/claude/client-args.ts';
+import { NO_FACTS } from '../../../src/hosts/claude/agent/agent-message.ts';
+import { type RunExit, refusedOptions } from '../../../src/hosts/claude/agent/classify-run.ts';
+import { requireClientArgs } from '../../../src/hosts/claude/client-args.ts';
 import { RalphError } from '../../../src/text/message.ts';
 
 /** Returns the refusal of a command line, or '' if it is passed on. */

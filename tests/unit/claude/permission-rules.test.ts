@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type PermissionRule, permissionRules, refusingRules } from '../../../src/claude/permission-rules.ts';
+import { type PermissionRule, permissionRules, refusingRules } from '../../../src/hosts/claude/permission-rules.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 test('Rules of all settings files are read, with the file of each; a broken file has none.', (t) => {

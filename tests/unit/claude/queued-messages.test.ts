@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
+import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
 
 const NOTIFICATION = '<task-notification>\n<task-id>b1</task-id>\n</task-notification>';
 let clock = 0;

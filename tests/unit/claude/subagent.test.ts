@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readEndedSubagent, readSubagent } from '../../../src/claude/transcript/subagent.ts';
+import { readEndedSubagent, readSubagent } from '../../../src/hosts/claude/transcript/subagent.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };

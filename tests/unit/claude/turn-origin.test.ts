@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { begunByCommand } from '../../../src/claude/transcript/transcript.ts';
+import { begunByCommand } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { folderWith } from '../../support/folder.ts';
 
 const said = (content: unknown, more: object = {}): object => ({

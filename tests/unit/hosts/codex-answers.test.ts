@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HookAnswer } from '../../../src/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../../src/hosts/claude/hook-io/stdio.ts';
 import { codexOutput } from '../../../src/hosts/codex/hook-output.ts';
 import { hookHost } from '../../../src/hosts/hook-host.ts';
 

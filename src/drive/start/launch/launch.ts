@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { apiFailure, lastApiError } from '../../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../../engine/events.ts';
 import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
+import { apiFailure, lastApiError } from '../../../hosts/claude/transcript/api-failure.ts';
 import { readLines } from '../../../state/files/journal-lines.ts';
 import { REPEATED, readLoop } from '../../../state/loop-files.ts';
 import { onSignals } from '../../../state/process/signals.ts';

@@ -1,4 +1,4 @@
-import { clientSandboxProblem } from '../../../claude/find-client.ts';
+import { clientSandboxProblem } from '../../../hosts/claude/find-client.ts';
 import { sandboxProblem } from '../../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';
 import { sandboxTerms } from '../../../sandbox/terms.ts';

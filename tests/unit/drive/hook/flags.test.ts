@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
+import type { HookAnswer } from '../../../../src/hosts/claude/hook-io/stdio.ts';
 import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { HookAnswer } from '../../../../src/claude/hook-io/stdio.ts';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import type { HookAnswer } from '../../../../src/hosts/claude/hook-io/stdio.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';

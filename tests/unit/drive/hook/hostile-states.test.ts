@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { type DriverContext, driverContext } from '../../../../src/drive/control/ownership.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
+import { parseHookInput } from '../../../../src/hosts/claude/hook-io/hook-input.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { parseState } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';

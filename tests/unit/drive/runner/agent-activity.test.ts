@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AgentMessage } from '../../../../src/claude/agent/agent-message.ts';
-import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
-import type { PermissionRule } from '../../../../src/claude/permission-rules.ts';
 import { watchAgent } from '../../../../src/drive/runner/watch-agent.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
+import type { AgentMessage } from '../../../../src/hosts/claude/agent/agent-message.ts';
+import { readMessages } from '../../../../src/hosts/claude/agent/read-messages.ts';
+import type { PermissionRule } from '../../../../src/hosts/claude/permission-rules.ts';
 
 const told = (
   messages: readonly AgentMessage[],

@@ -1,6 +1,6 @@
-import type { UsageDelta } from '../../engine/events.ts';
-import { exactCost } from '../../engine/policy/budget.ts';
-import type { UsageWindow } from '../../engine/schema/state.ts';
+import type { UsageDelta } from '../../../engine/events.ts';
+import { exactCost } from '../../../engine/policy/budget.ts';
+import type { UsageWindow } from '../../../engine/schema/state.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
 import { messageUsage } from '../transcript/transcript.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { billedTokens } from '../../engine/policy/budget.ts';
+import { tokens, type UsageDelta } from '../../../engine/events.ts';
+import { billedTokens } from '../../../engine/policy/budget.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../engine/events.ts';
+import type { ApiError } from '../../../engine/events.ts';
 import { fieldsOf, listOf, textOf } from '../fields.ts';
 import { scan } from './transcript.ts';
 

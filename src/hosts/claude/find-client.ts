@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { isAbsolute, join } from 'node:path';
-import { sandboxProblem } from '../sandbox/bubblewrap.ts';
-import { SANDBOX_PROBLEMS, type SandboxProblem } from '../sandbox/messages.ts';
-import { isExecutable, onPath } from '../state/process/find-program.ts';
-import { nullIfRefused, RalphError } from '../text/message.ts';
-import { atLeast } from '../text/version.ts';
+import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
+import { SANDBOX_PROBLEMS, type SandboxProblem } from '../../sandbox/messages.ts';
+import { isExecutable, onPath } from '../../state/process/find-program.ts';
+import { nullIfRefused, RalphError } from '../../text/message.ts';
+import { atLeast } from '../../text/version.ts';
 
 /** Oldest supported client. Hooks of older ones do not know their client's process. */
 export const OLDEST_CLIENT = '2.1.213';

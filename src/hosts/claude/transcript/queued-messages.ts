@@ -1,4 +1,4 @@
-import { readLines } from '../../state/files/journal-lines.ts';
+import { readLines } from '../../../state/files/journal-lines.ts';
 import { textOf } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 

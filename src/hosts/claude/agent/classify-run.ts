@@ -1,5 +1,5 @@
-import type { ApiError } from '../../engine/events.ts';
-import { shorten } from '../../text/excerpt.ts';
+import type { ApiError } from '../../../engine/events.ts';
+import { shorten } from '../../../text/excerpt.ts';
 import { apiErrorKind } from '../transcript/api-failure.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { readTail } from '../../state/files/journal-lines.ts';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
-import { clientConfigDir } from '../../state/home-folder.ts';
+import { tokens, type UsageDelta } from '../../../engine/events.ts';
+import { readTail } from '../../../state/files/journal-lines.ts';
+import { ifOutOfReach } from '../../../state/files/regular-file.ts';
+import { clientConfigDir } from '../../../state/home-folder.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { addTokens, readUsage, type Totals } from './transcript.ts';
 

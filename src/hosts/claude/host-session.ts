@@ -1,6 +1,6 @@
-import type { ClientIdentity } from '../engine/initial-state.ts';
-import { ancestors, environmentOf, sessionLeader } from '../state/process/ancestors.ts';
-import { identityOf, isAlive } from '../state/process/identity.ts';
+import type { ClientIdentity } from '../../engine/initial-state.ts';
+import { ancestors, environmentOf, sessionLeader } from '../../state/process/ancestors.ts';
+import { identityOf, isAlive } from '../../state/process/identity.ts';
 
 /** Prefix of the ids of sessions outside every client; a client's are UUIDs. */
 export const OUTSIDE = 'terminal-';

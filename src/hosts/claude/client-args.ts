@@ -1,4 +1,4 @@
-import { advise, type Message, RalphError } from '../text/message.ts';
+import { advise, type Message, RalphError } from '../../text/message.ts';
 
 /** What an option of the client would do to a loop. */
 type Harm = 'place' | 'session' | 'print' | 'output' | 'hooks' | 'settings' | 'sources' | 'ends';

@@ -1,9 +1,9 @@
-import { startAgent } from '../claude/agent/start-claude.ts';
-import { requireClientArgs } from '../claude/client-args.ts';
-import { OLDEST_CLIENT, requireClient } from '../claude/find-client.ts';
-import type { Host } from './host.ts';
+import type { Host } from '../host.ts';
+import { startAgent } from './agent/start-claude.ts';
+import { requireClientArgs } from './client-args.ts';
+import { OLDEST_CLIENT, requireClient } from './find-client.ts';
 
-/** The reference host, whose protocols are in src/claude. */
+/** The reference host. */
 export const CLAUDE_CODE: Host = {
   name: 'claude-code',
   title: 'Claude Code',

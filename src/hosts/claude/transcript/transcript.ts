@@ -1,9 +1,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { tokens, type UsageDelta } from '../../engine/events.ts';
-import type { ReadMarks } from '../../engine/schema/state.ts';
-import { readLines, readTail } from '../../state/files/journal-lines.ts';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
+import { tokens, type UsageDelta } from '../../../engine/events.ts';
+import type { ReadMarks } from '../../../engine/schema/state.ts';
+import { readLines, readTail } from '../../../state/files/journal-lines.ts';
+import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
