@@ -66,30 +66,32 @@ const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit',
 /** Widths to which titles are cut in a narrow table. */
 const TITLE_WIDTHS = [60, 36, 24, 14];
 
-/** Returns a row for each task, with the reason below it if it is not done, and the sums. What is unknown has no column. */
-export function taskTable(run: Run, width: number): string[] {
+const each = (tasks: readonly RunTask[], of: (task: RunTask) => string): string[] =>
+  tasks.map((task) => printable(of(task)));
+
+/** Returns the columns of a table of tasks, each with its name and its sum. What is unknown has none. */
+function taskColumns(run: Run, titleWidth: number): string[][] {
   const { tasks } = run;
   const column = (name: string, values: readonly string[], last = ''): string[][] =>
     values.every((value) => value === '') ? [] : [[name, ...values, last]];
-  const each = (of: (task: RunTask) => string): string[] => tasks.map((task) => printable(of(task)));
-  const titles = each(({ id, title }) => (title === id ? '' : title));
-  const columnsWith = (titleWidth: number): string[][] => [
+  const titles = each(tasks, ({ id, title }) => (title === id ? '' : title));
+  return [
     ...column(
       'title',
       titles.map((title) => cut(title, titleWidth)),
     ),
-    ['state', ...each(({ status }) => statusText(status)), `${run.done} of ${run.total} done`],
+    ['state', ...each(tasks, ({ status }) => statusText(status)), `${run.done} of ${run.total} done`],
     ...column(
       'needs',
-      each(({ needs }) => needs.join(', ')),
+      each(tasks, ({ needs }) => needs.join(', ')),
     ),
     ...column(
       'proof',
-      each(({ proof }) => proof ?? ''),
+      each(tasks, ({ proof }) => proof ?? ''),
     ),
     ...column(
       'files',
-      each(({ files }) => String(files ?? '')),
+      each(tasks, ({ files }) => String(files ?? '')),
     ).map(toTheRight),
     ...FIGURES.flatMap(([name, of, text]) => {
       const shown = (value: number | null): string => (value === null ? '' : text(value));
@@ -101,12 +103,19 @@ export function taskTable(run: Run, width: number): string[] {
     }),
     ...column(
       tasks.some(({ commit }) => commit) ? 'commit' : 'branch',
-      each(({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? ''),
+      each(tasks, ({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? ''),
     ),
   ];
-  const named = ['task', ...each(({ id }) => id), 'total'];
+}
+
+/** Returns a row for each task, with the reason below it if it is not done, and the sums. */
+export function taskTable(run: Run, width: number): string[] {
+  const { tasks } = run;
+  const named = ['task', ...each(tasks, ({ id }) => id), 'total'];
   const drawn = (isStacked: boolean, left: number, titleWidth: number): string[] => {
-    const shown = columnsWith(titleWidth).filter(([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()));
+    const shown = taskColumns(run, titleWidth).filter(
+      ([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()),
+    );
     const rows = named.map((name, at) => [isStacked ? '' : name, ...shown.map((cells) => cells[at] ?? '')]);
     const lines = table(rows).split('\n');
     return isStacked ? lines.map((line, at) => `${named[at]}\n${line}`) : lines;

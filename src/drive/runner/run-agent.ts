@@ -35,13 +35,7 @@ export async function runAgent(
   const startedAt = turn.context.now();
   const bound = bind(turn, sessionId);
   const count = countUsage(runner, bound);
-  const checks = stored === null ? [] : checkCommands(files, stored.contract);
-  const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
-  const tell: Tell = (event) => {
-    if (event.type === 'tool.ended' && event.rule !== undefined) runner.offers.set(event.id, event.rule);
-    options.tell(event);
-  };
-  const activity = watchAgent(tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
+  const activity = activityOf(runner, stored);
   const { loopId, iteration, idleIterations } = bound.loaded.state;
   const trace = await traceEnvironment(loopId, iteration + idleIterations + 1, options.env);
   const agent = options.startAgent(sessionId, {
@@ -87,6 +81,18 @@ export async function runAgent(
   if (failed !== null) throw failed;
   record(runner, bound, run);
   return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
+}
+
+/** Tells what the agent does, and keeps the rules that the user may add for calls that it was denied. */
+function activityOf(runner: Runner, stored: Turn['loaded']['stored']): ReturnType<typeof watchAgent> {
+  const { options, files } = runner;
+  const checks = stored === null ? [] : checkCommands(files, stored.contract);
+  const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
+  const tell: Tell = (event) => {
+    if (event.type === 'tool.ended' && event.rule !== undefined) runner.offers.set(event.id, event.rule);
+    options.tell(event);
+  };
+  return watchAgent(tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
 }
 
 /** Returns whether the guard was asked about a call of this loop since this instant: it records each call before it runs. */
