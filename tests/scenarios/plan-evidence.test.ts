@@ -125,13 +125,13 @@ test('tasks beside each other are not done by agents that do nothing, and are by
   assert.equal(code, 3, stdout);
   assert.equal(lazy.git('log --format=%s'), 'Begin');
   assert.match(lazy.read('PLAN.progress.md'), /no file in the scope of Task [12] changed/);
-  assert.doesNotMatch(stdout, /^task +outcome +proof/m);
+  assert.doesNotMatch(stdout, /^Task 1 .* complete /m);
   const honest = planProject(t, plan);
   const done = honest.run(words);
   assert.equal(done.code, 0);
   assert.match(
     done.stdout,
-    /^task +outcome +proof +files .*\nTask 1 +complete +still-green +1 .*\nTask 2 +complete +still-green +1 /m,
+    /^task +title +state +proof +files .*\nTask 1 +Make 1 +complete +still-green +1 .*\nTask 2 +Make 2 +complete +still-green +1 /m,
   );
   assert.deepEqual(honest.git('log --format=%s').split('\n'), [...BOTH].reverse().concat('Begin'));
 });
