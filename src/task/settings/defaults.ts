@@ -105,7 +105,8 @@ export interface FileDefaults {
 const OF_PROMPT: FileDefaults = {
   values: {
     max_iterations: 25,
-    timeout: null,
+    // A turn that lasts longer hangs, or does work that belongs into several.
+    timeout: 7200,
     stop_on_error: false,
     completion_signal: COMPLETION_SIGNAL,
     open_questions: 'optional',

@@ -287,9 +287,9 @@ test('only what depends on the name of the task file differs by default', () => 
   const [prompt, ralph, checklist] = [row('prompt'), row('ralph-md'), row('checklist')];
   assert.deepEqual(ralph.shared, prompt.shared);
   assert.deepEqual(checklist.shared, prompt.shared);
-  const pace = { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: false };
+  const pace = { delayMs: 0, iterationTimeoutMs: 7_200_000, stopOnError: false, tracksProgress: false };
   const ofFolder = { delayMs: 0, iterationTimeoutMs: 300_000, stopOnError: true, tracksProgress: true };
-  assert.deepEqual(prompt.own, [25, pace, 'signal', null, 'optional']);
+  assert.deepEqual(prompt.own, [25, pace, 'signal', 7200, 'optional']);
   assert.deepEqual(ralph.own, [50, ofFolder, 'none', 300, 'required']);
   assert.deepEqual(checklist.own, [50, ofFolder, 'none', 300, 'required']);
 });

@@ -116,7 +116,7 @@ test('a PROMPT.md has pace and guardrails, and no default time limit for an iter
   const plain = start(aProject(t), null);
   assert.equal(plain.task, null);
   assert.deepEqual(plain.policy.pace, DEFAULT_POLICY.pace);
-  assert.equal(plain.policy.pace.iterationTimeoutMs, null);
+  assert.equal(plain.policy.pace.iterationTimeoutMs, 7_200_000);
   const header = '---\ntimeout: 9\ninter_iteration_delay: 2\nstop_on_error: false\nguardrails: { strict: true }\n---\n';
   const { policy, guardrails } = start(aProject(t, `${header}Work.\n`), null);
   assert.deepEqual(policy.pace, { delayMs: 2000, iterationTimeoutMs: 9000, stopOnError: false, tracksProgress: false });
