@@ -186,7 +186,7 @@ test('remove loses nothing without a yes at the terminal and keeps the journals'
   assert.equal(code, 0);
   assert.equal(existsSync(tree(p)), false);
   assert.equal(git(p, 'branch --list ralph/*'), '');
-  assert.ok(existsSync(join(String(json['kept']), 'runtime/ralph-archive.fix')));
+  assert.ok(existsSync(join(String(json['kept']), '.claude/context/runtime/ralph-archive.fix')));
   assert.equal(p.ralph(['worktree', 'list', '--json']).json['worktrees']?.toString(), '');
   assert.equal(run(p).code, 0, 'and the way is free');
   assert.doesNotMatch(refused.stderr, /--force/);
