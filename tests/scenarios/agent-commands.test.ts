@@ -16,6 +16,7 @@ const REFUSED = {
   wake: [],
   steer: ['go faster'],
   undo: [],
+  verify: [],
   accept: [],
   reset: [],
   config: [],
@@ -41,6 +42,7 @@ const SERVED = {
   scaffold: ['other'],
   doctor: [],
   report: [],
+  completion: ['bash'],
 } as const;
 
 /** Helpers of the client's display and of worktrees, which no ruling names. */

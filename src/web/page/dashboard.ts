@@ -163,7 +163,7 @@ function Row({ row, now, access = null }: RowProps) {
   const { key, name, title, status, tasks, costUsd, isCostPartial, endedAt, waitingUntil, about } = row;
   const [count, most] = tasks ? [tasks.done, tasks.total] : [row.iteration, row.maxIterations];
   const where = [row.project, row.task, name].filter((part, at, all) => part !== title && all.indexOf(part) === at);
-  const seconds = Math.floor(spentMs(row, now) / 1_000);
+  const seconds = Math.floor((spentMs(row, now) ?? 0) / 1_000);
   const time = endedAt === null ? `for ${duration(seconds * 1_000)}` : html`<${When} at=${endedAt} now=${now} />`;
   const isFull = !tasks && count >= most && status !== 'complete';
   return html`<li><a href=${`#${key}`}>

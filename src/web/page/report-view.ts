@@ -65,7 +65,7 @@ function Head({
   const took = spentMs(row, Date.parse(row.endedAt ?? generatedAt));
   const facts = [
     row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
-    Number.isFinite(took) ? duration(took) : '',
+    took === null ? '' : duration(took),
     costText(row.costUsd, row.isCostPartial),
     commits > 0 ? plural(commits, 'commit') : '',
     total > 0 ? `${plural(total, 'call')} denied` : '',

@@ -26,13 +26,14 @@ export function duration(milliseconds: number | null): string {
   return milliseconds === 0 ? '0s' : timeText(milliseconds);
 }
 
-/** Returns the milliseconds that `max_time` counts of a loop until `now`: not those in which it was stopped. */
+/** Returns the milliseconds that `max_time` counts of a loop until `now`, not those in which it was stopped; null if the clock was set back. */
 export function spentMs(
   { startedAt, stoppedMs = 0, stoppedSince }: Pick<LoopRow, 'startedAt' | 'stoppedMs' | 'stoppedSince'>,
   now: number,
-): number {
+): number | null {
   const until = stoppedSince === undefined ? now : Math.min(now, Date.parse(stoppedSince));
-  return Math.max(0, until - Date.parse(startedAt) - stoppedMs);
+  const began = Date.parse(startedAt);
+  return until < began ? null : Math.max(0, until - began - stoppedMs);
 }
 
 export function clock(instant: string): string {

@@ -271,7 +271,7 @@ test('a report lists the commits of all iterations, and names their number at th
 
 test('a report of a loop whose clock was set back claims neither a time nor a cost that it does not know', async (t) => {
   const p = project(t);
-  const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 3 });
+  const { files, state } = writeLongLoop(p.dir, p.env, { name: null, iterations: 6 });
   const [archived = ''] = readdirSync(files.archiveDir);
   const later = {
     ...state,
@@ -285,7 +285,7 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
-  await shows(page, '.head .facts', /^3 of 100 iterations · cost unknown · hook mode/);
+  await shows(page, '.head .facts', /^6 of 100 iterations · cost unknown · hook mode/);
   await shows(page, 'section[aria-labelledby=plots] > p', /late: those of an iteration's last answer can count/);
   await counts(page, 'figure:has-text("Time so far")', (count) => count === 1);
   assert.equal(await page.locator('figure:has-text("Cost")').count(), 0, 'no plot of an unknown cost');

@@ -74,7 +74,7 @@ test('the time of a loop is what max_time counts: neither a night before its res
   const minute = 60_000;
   const at = (minutes: number): string => new Date(Date.parse(AT) + minutes * minute).toISOString();
   const minutesOf = (state: LoopState, now: number): number =>
-    spentMs(rowOf({ ...SHOWN, state, status: state.status, live: true }), Date.parse(at(now))) / minute;
+    (spentMs(rowOf({ ...SHOWN, state, status: state.status, live: true }), Date.parse(at(now))) ?? 0) / minute;
   assert.equal(minutesOf(STATE, 30), 30, 'control');
   const resumed: LoopState = { ...STATE, stoppedMs: 480 * minute, stoppedUntil: at(500) };
   assert.equal(minutesOf(resumed, 510), 30);
