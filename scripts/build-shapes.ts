@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { completion } from '../src/engine/schema/completion.ts';
+import { proofRecord } from '../src/engine/schema/proof-record.ts';
 import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
@@ -30,7 +30,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   policy,
   contract: storedContract,
   event: streamEvent,
-  proof: completion,
+  proof: proofRecord,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
   'loop-iteration': loopIteration,

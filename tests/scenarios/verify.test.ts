@@ -4,8 +4,8 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
-import { whole } from '../../src/drive/status/completion.ts';
-import type { Completion } from '../../src/engine/schema/completion.ts';
+import { whole } from '../../src/drive/status/proof-record.ts';
+import type { ProofRecord } from '../../src/engine/schema/proof-record.ts';
 import { commitFolder, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';
@@ -41,7 +41,7 @@ function complete(t: TestContext): Ran {
   return { p, git };
 }
 
-const record = (p: Project): Completion => JSON.parse(p.read(PROOF)) as Completion;
+const record = (p: Project): ProofRecord => JSON.parse(p.read(PROOF)) as ProofRecord;
 
 /** What `verify` finds to differ, by subject. */
 function differences(p: Project, ...words: string[]): Record<string, string> {
@@ -55,7 +55,7 @@ function differences(p: Project, ...words: string[]): Record<string, string> {
 }
 
 /** Writes the record with a change, and with a digest that fits. */
-function forge(p: Project, change: Partial<Completion>): void {
+function forge(p: Project, change: Partial<ProofRecord>): void {
   const { digest: _, ...rest } = record(p);
   p.write(PROOF, JSON.stringify(whole({ ...rest, ...change })));
 }
@@ -105,8 +105,8 @@ test('another machine compares a proof with the task and the files of its clone'
   const there: Project = { ...clone, ralph: (words) => clone.ralph([...words, '--project', 'clone']) };
   const at = `clone/${PROOF}`;
   assert.deepEqual(differences(there, '--proof', at), {});
-  const forged = (change: Partial<Completion>): Record<string, string> => {
-    const { digest: _, ...rest } = JSON.parse(readFileSync(join(p.dir, PROOF), 'utf8')) as Completion;
+  const forged = (change: Partial<ProofRecord>): Record<string, string> => {
+    const { digest: _, ...rest } = JSON.parse(readFileSync(join(p.dir, PROOF), 'utf8')) as ProofRecord;
     clone.write(at, JSON.stringify(whole({ ...rest, ...change })));
     return differences(there, '--proof', at);
   };
@@ -127,9 +127,63 @@ test('another machine compares a proof with the task and the files of its clone'
   );
 });
 
+test('a script beside the task is a file of the project, and a clone shows that it was changed', (t) => {
+  const p = project(t);
+  p.write('.ralph/fix/RALPH.md', TASK.replace('grep -q done made.txt', 'sh .ralph/fix/check.sh'));
+  p.write('.ralph/fix/check.sh', 'grep -q done made.txt\n');
+  p.write('.gitignore', 'runs.txt\nagent.sh\n');
+  const command = agent(
+    p,
+    'echo done > made.txt; git add made.txt; git commit -qm Make\necho "<promise>DONE</promise>"',
+  );
+  commitFolder(p.dir);
+  assert.equal(p.ralph(['run', 'fix', '--plain', '--agent', command]).code, 0);
+  const clone = project(t);
+  spawnSync('git', ['clone', '-q', p.dir, join(clone.dir, 'clone')]);
+  clone.write(`clone/${PROOF}`, p.read(PROOF));
+  const there: Project = { ...clone, ralph: (words) => clone.ralph([...words, '--project', 'clone']) };
+  assert.deepEqual(differences(there, '--proof', `clone/${PROOF}`), {}, 'control');
+  clone.write('clone/.ralph/fix/check.sh', 'true\n');
+  assert.deepEqual(differences(there, '--proof', `clone/${PROOF}`), {
+    files: 'differ since the verdict: .ralph/fix/check.sh',
+  });
+});
+
+test('a proof leads to no folder but those of its loop and its task, and a loop without a task file is told', (t) => {
+  const { p } = complete(t);
+  const refused = (change: Partial<ProofRecord>): string => {
+    const text = p.read(PROOF);
+    forge(p, { loopId: 'loop-of-another-machine', ...change });
+    const { code, stderr } = p.ralph(['verify', '--proof', PROOF]);
+    p.write(PROOF, text);
+    assert.equal(code, 1);
+    return stderr;
+  };
+  assert.match(refused({ name: 'fix/../../../home' }), /proof\.json is no proof of a loop: name: Invalid loop name\./);
+  assert.match(refused({ task: { path: '../task/RALPH.md', sha256: '0'.repeat(64) } }), /outside the project/);
+  assert.equal(
+    refused({ task: { path: '.ralph/fix/RALPH.md', sha256: '0'.repeat(64) } }),
+    '',
+    'control: a proof to check',
+  );
+  p.sh('rm .ralph/fix/RALPH.md');
+  assert.equal(differences(p)['task'], '.ralph/fix/RALPH.md is missing');
+});
+
+test('the scenarios of a test-first loop do not run again, which its proof does not hide', (t) => {
+  const { p } = complete(t);
+  forge(p, {
+    checks: [
+      { name: 'made', run: 'grep -q done made.txt', before: 'failed' },
+      { name: 'scenarios', run: null, before: 'failed' },
+    ],
+  });
+  assert.equal(differences(p)['checks'], 'not run again: scenarios');
+});
+
 test('a missing or unreadable proof is an error that names the file, and verify runs nothing in the shell of an agent', (t) => {
   const { p } = complete(t);
-  p.write('none.json', '{"completionVersion": 1}');
+  p.write('none.json', '{"proofVersion": 1}');
   assert.match(p.ralph(['verify', '--proof', 'none.json']).stderr, /none\.json is no proof of a loop: loopId: /);
   assert.match(p.ralph(['verify', '--proof', 'gone.json']).stderr, /gone\.json does not exist/);
   assert.match(p.ralph(['verify', '--tree', 'nope']).stderr, /--tree nope: git knows no such commit here/);

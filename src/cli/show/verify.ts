@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { runChecksNow } from '../../drive/start/baseline.ts';
-import { commandOf, isConsistent, isWhole, proofPath, taskText } from '../../drive/status/completion.ts';
-import { completionOfLoop } from '../../drive/status/end-report.ts';
+import { proofOfLoop } from '../../drive/status/end-report.ts';
+import { commandOf, isConsistent, isWhole, proofPath, provingChecks } from '../../drive/status/proof-record.ts';
 import type { CheckResult } from '../../engine/events.ts';
-import { type Completion, completion } from '../../engine/schema/completion.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { type ProofRecord, proofRecord } from '../../engine/schema/proof-record.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { hashContract, sha256 } from '../../state/hash-contract.ts';
-import { findEndedContract, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { filesBetween, projectTree } from '../../task/git/project-tree.ts';
 import { type Around, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
-import { loopsFiles } from '../../task/progress/loops-files.ts';
+import { loopsBooks } from '../../task/progress/loops-files.ts';
+import { projectPath } from '../../task/project-file.ts';
 import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
 import { jsonOrNull } from '../../text/json-or-null.ts';
@@ -49,7 +51,7 @@ export const VERIFY_COMMAND: Command = {
     if (ran === null) return LEFT;
     const findings = [
       ...recordFindings(subject),
-      ...(await taskFindings(context, record, commit)),
+      ...(await taskFindings(context, subject, commit)),
       ...(await treeFindings(context, around, subject, commit)),
       ...checkFindings(record, ran.results),
     ];
@@ -62,11 +64,11 @@ export const VERIFY_COMMAND: Command = {
 
 /** A record, and the contract by which it is checked. */
 interface Subject {
-  readonly record: Completion;
+  readonly record: ProofRecord;
   readonly contract: Contract;
   readonly files: LoopFiles;
   /** What the loop left on this machine: the SHA-256 of its contract, and its record; null on another one. */
-  readonly own: { readonly hash: string; readonly record: Completion | null } | null;
+  readonly own: { readonly hash: string; readonly record: ProofRecord | null } | null;
 }
 
 interface Finding {
@@ -86,7 +88,7 @@ function subjectOf(context: CommandContext): Subject {
   const stored = findEndedContract(files, record.loopId);
   if (stored === null) return { record, contract: contractHere(context, record), files, own: null };
   const state = endedState(files, record.loopId);
-  const own = { hash: hashContract(stored.contract), record: state && completionOfLoop(files, state) };
+  const own = { hash: hashContract(stored.contract), record: state && proofOfLoop(files, state) };
   return { record, contract: stored.contract, files, own };
 }
 
@@ -101,7 +103,7 @@ function ownSubject(context: CommandContext): Subject {
   }
   const stored = findEndedContract(files, state.loopId);
   if (stored === null) throw new RalphError('refused', `${files.contract}.ended is missing or unreadable.`);
-  const record = completionOfLoop(files, state);
+  const record = proofOfLoop(files, state);
   if (record === null) throw new RalphError('refused', `The loop has no proof: ${files.log} says why.`);
   const path = proofPath(files, record.task.path);
   // What others get has to be what the loop recorded.
@@ -122,20 +124,22 @@ function proofBeside({ positionals: [named], projectDir, env }: CommandContext):
 }
 
 /** Reads a record. Throws `usage` for a file that is none. */
-function readProof(path: string): Completion {
-  const read = completion.safeParse(jsonOrNull(readTaskText(path, path)));
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const where = issue?.path.join('.') || 'the whole file';
-  throw new RalphError('usage', `${path} is no proof of a loop: ${where}: ${issue?.message ?? 'unreadable'}.`);
+function readProof(path: string): ProofRecord {
+  const read = proofRecord.safeParse(jsonOrNull(readTaskText(path, path)));
+  const [issue] = read.error?.issues ?? [];
+  const isNamed = read.data?.name == null || LOOP_NAME.test(read.data.name);
+  if (read.success && isNamed) return read.data;
+  const where = isNamed ? issue?.path.join('.') || 'the whole file' : 'name';
+  throw new RalphError('usage', `${path} is no proof of a loop: ${where}: ${issue?.message ?? 'Invalid loop name'}.`);
 }
 
 /** Builds the contract of the record's task as it is in this project. Throws RalphError as a start would. */
-function contractHere(context: CommandContext, { task }: Completion): Contract {
-  const path = resolve(context.projectDir, task.path);
-  if (relative(context.projectDir, path).startsWith('..')) {
-    throw new RalphError('usage', `The task ${task.path} of the proof is outside the project.`);
+function contractHere(context: CommandContext, { task }: ProofRecord): Contract {
+  const { projectDir } = context;
+  if (projectPath(projectDir, projectDir, task.path) === null) {
+    throw new RalphError('usage', `The task ${JSON.stringify(task.path)} of the proof is outside the project.`);
   }
+  const path = resolve(projectDir, task.path);
   readTaskText(path, task.path);
   const { contract, refusal } = examineFile(context, path);
   if (contract !== null) return contract;
@@ -171,7 +175,7 @@ function recordFindings({ record, contract, own }: Subject): Finding[] {
 }
 
 /** Compares a record with its own digest, and with that of the loop where it ran on this machine. */
-function recordFinding(record: Completion, own: Completion | null): Finding {
+function recordFinding(record: ProofRecord, own: ProofRecord | null): Finding {
   const text = !isWhole(record)
     ? 'edited after it was written'
     : own !== null && own.digest !== record.digest
@@ -180,7 +184,7 @@ function recordFinding(record: Completion, own: Completion | null): Finding {
   return { what: 'record', ok: text === null, text: text ?? 'as it was written' };
 }
 
-function proofFinding(record: Completion): Finding {
+function proofFinding(record: ProofRecord): Finding {
   const { proof, verified } = record;
   if (proof === null || !verified || proof === 'none') {
     return { what: 'proof', ok: false, text: 'the loop itself completed unverified' };
@@ -191,14 +195,15 @@ function proofFinding(record: Completion): Finding {
 
 async function taskFindings(
   { projectDir, env }: CommandContext,
-  { task }: Completion,
+  { record, contract: { taskPath } }: Subject,
   commit: string | null,
 ): Promise<Finding[]> {
-  const given = commit === null ? null : await runGit(projectDir, ['show', `${commit}:./${task.path}`], { env });
-  const text = given === null ? taskText(projectDir, task.path) : given.kind === 'answer' ? given.text : null;
-  const ok = text !== null && sha256(text) === task.sha256;
-  const differs = text === null ? `${task.path} is not in the commit` : `${task.path} changed since the verdict`;
-  return [{ what: 'task', ok, text: ok ? task.path : differs }];
+  const given = commit === null ? null : await runGit(projectDir, ['show', `${commit}:./${taskPath}`], { env });
+  const read = (): string | null => readRegularFile(join(projectDir, taskPath));
+  const text = given === null ? read() : given.kind === 'answer' ? given.text : null;
+  const ok = text !== null && sha256(text) === record.task.sha256;
+  const differs = `${taskPath} ${text === null ? 'is missing' : 'changed since the verdict'}`;
+  return [{ what: 'task', ok, text: ok ? taskPath : differs }];
 }
 
 async function treeFindings(
@@ -209,7 +214,7 @@ async function treeFindings(
 ): Promise<Finding[]> {
   if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
   if (around === null) return [{ what: 'files', ok: false, text: 'unknown: the project is in no git repository' }];
-  const now = await projectTree(around, commit, loopsFiles(contract));
+  const now = await projectTree(around, commit, loopsBooks(contract));
   if (now === record.tree) return [{ what: 'files', ok: true, text: 'as they were at the verdict' }];
   const paths = await filesBetween(around, record.tree, now);
   const listed = paths === null ? 'other files than at the verdict' : `differ since the verdict: ${listOf(paths)}`;
@@ -228,7 +233,7 @@ function listOf(paths: readonly string[]): string {
   return [...paths.slice(0, MOST), ...more].join(', ');
 }
 
-function checkFindings(record: Completion, results: readonly CheckResult[]): Finding[] {
+function checkFindings(record: ProofRecord, results: readonly CheckResult[]): Finding[] {
   const failed = results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length > 0) {
     return failed.map(({ name, detail }) => ({
@@ -237,13 +242,19 @@ function checkFindings(record: Completion, results: readonly CheckResult[]): Fin
       text: `${name} does not pass: ${detail.split('\n', 1)[0]}`,
     }));
   }
-  const ran = results.map(({ name }) => name).join(', ');
-  return [{ what: 'checks', ok: record.checks.length > 0, text: ran === '' ? 'none ran' : `passed: ${ran}` }];
+  const ran = results.map(({ name }) => name);
+  // A pass of what ran says nothing about what did not run again, such as the scenarios of a test-first loop.
+  const missing = provingChecks(record).filter(({ name }) => !ran.includes(name));
+  if (missing.length > 0) {
+    const text = `not run again: ${missing.map(({ name }) => name).join(', ')}`;
+    return [{ what: 'checks', ok: false, text }];
+  }
+  return [{ what: 'checks', ok: ran.length > 0, text: ran.length === 0 ? 'none ran' : `passed: ${ran.join(', ')}` }];
 }
 
 function shown(
   { paint }: CommandContext,
-  { task, endedAt }: Completion,
+  { task, endedAt }: ProofRecord,
   findings: readonly Finding[],
   verified: boolean,
 ): string {

@@ -1,8 +1,8 @@
 import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-report.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { timeSpent, timeStopped } from '../../engine/policy/loop-time.ts';
-import type { Completion } from '../../engine/schema/completion.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { ProofRecord } from '../../engine/schema/proof-record.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -36,8 +36,8 @@ export async function reportAtEnd(
     if (before !== null) return before.report;
     const end = await endTree(files, state.loopId, env);
     const report = await gathered(files, state, env, end);
-    const completion = state.ended.as === 'complete' ? await completionAtEnd(files, state, end, env) : null;
-    const kept: StoredReport = { of: keyOf(state), report, end, ...(completion && { completion }) };
+    const proof = state.ended.as === 'complete' ? await proofAtEnd(files, state, end, env) : null;
+    const kept: StoredReport = { of: keyOf(state), report, end, ...(proof && { proof }) };
     writeRecord(files.report, kept);
     return report;
   } catch (error) {
@@ -47,20 +47,20 @@ export async function reportAtEnd(
 }
 
 /** Records what a complete loop rests on, for others; null if that failed, which the log explains. */
-async function completionAtEnd(
+async function proofAtEnd(
   files: LoopFiles,
   state: StateOf<'ended'>,
   end: RecordedTree | null,
   env: NodeJS.ProcessEnv,
-): Promise<Completion | null> {
+): Promise<ProofRecord | null> {
   try {
     const stored = findEndedContract(files, state.loopId);
     if (stored === null) return null;
-    const { completionOf, writeProof } = await import('./completion.ts');
+    const { proofRecordOf, writeProof } = await import('./proof-record.ts');
     const { point: start } = startIn(files, stored.contract);
-    const completion = await completionOf({ files, state, stored, start, end }, env);
-    writeProof(files, completion);
-    return completion;
+    const record = await proofRecordOf({ files, state, stored, start, end }, env);
+    writeProof(files, record);
+    return record;
   } catch (error) {
     log(files, state.ended.at, 'proof', (error as Error).message);
     return null;
@@ -84,7 +84,7 @@ interface StoredReport {
   /** Files at the end of the loop; null if they are unknown. */
   readonly end: RecordedTree | null;
   /** Proof of a complete loop; absent in a report of an older version, and if it could not be written. */
-  readonly completion?: Completion;
+  readonly proof?: ProofRecord;
 }
 
 /** Records the files at the end of a loop, so that later changes of the user can be told from the loop's. */
@@ -97,8 +97,8 @@ async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv)
 }
 
 /** Returns what an ended loop recorded for others; null if there is none. */
-export function completionOfLoop(files: LoopFiles, state: StateOf<'ended'>): Completion | null {
-  return stored(files, state)?.completion ?? null;
+export function proofOfLoop(files: LoopFiles, state: StateOf<'ended'>): ProofRecord | null {
+  return stored(files, state)?.proof ?? null;
 }
 
 /** Returns the files at the end of the loop; null if they are unknown. */

@@ -5,7 +5,7 @@ export const SCHEMA_VERSION = 2;
 export const TDD_VERSION = 1;
 
 /** Version of `proof.json`. */
-export const COMPLETION_VERSION = 1;
+export const PROOF_VERSION = 1;
 
 /** Timeout with which the Stop hook is registered: idle waits and the gate run inside it. The client allows a day. */
 export const STOP_TIMEOUT_SECONDS = 86_400;

@@ -5,8 +5,14 @@ import { DECISIONS, LEARNINGS, PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { OPEN_QUESTIONS } from '../outputs/open-questions.ts';
 import { LOOP_DIRECTORIES, progressPath, relativeTaskFolder } from '../task-file.ts';
 
-/** Returns a test for files, relative to the project, in which a loop keeps its own books: a change of one is no work. */
-export function loopsFiles({ taskPath, findingsLog, policy }: Contract): (path: string) => boolean {
+/** Returns a test for files, relative to the project, whose change is no work: the loop's books, and folders for loops. */
+export function loopsFiles(contract: Contract): (path: string) => boolean {
+  const isBook = loopsBooks(contract);
+  return (path) => isBook(path) || path.startsWith(`${LOOP_DIRECTORIES}/`) || path.startsWith('.claude/ralph/');
+}
+
+/** Returns a test for the files, relative to the project, in which a loop keeps its own books. Scripts beside them are none. */
+export function loopsBooks({ taskPath, findingsLog, policy }: Contract): (path: string) => boolean {
   const folder = relativeTaskFolder(taskPath);
   const kept = new Set([
     taskPath,
@@ -18,6 +24,5 @@ export function loopsFiles({ taskPath, findingsLog, policy }: Contract): (path: 
     ...[PROGRESS_FILE, OPEN_QUESTIONS].map((name) => posix.join(folder, name)),
     ...(policy.plan ? [progressPath(taskPath)] : []),
   ]);
-  return (path) =>
-    kept.has(path) || isLoopsOwn(path) || path.startsWith(`${LOOP_DIRECTORIES}/`) || path.startsWith('.claude/ralph/');
+  return (path) => kept.has(path) || isLoopsOwn(path);
 }

@@ -1,11 +1,11 @@
-import { join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { proofOf } from '../../engine/policy/proof.ts';
-import type { Completion } from '../../engine/schema/completion.ts';
-import { COMPLETION_VERSION } from '../../engine/schema/constants.ts';
+import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
+import type { ProofRecord } from '../../engine/schema/proof-record.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
-import { readRegularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRegularFile, realPathOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { pathKind } from '../../state/task-folder/run-files.ts';
@@ -13,8 +13,10 @@ import { projectTree } from '../../task/git/project-tree.ts';
 import { type RecordedTree, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
-import { loopsFiles } from '../../task/progress/loops-files.ts';
-import { LOOP_DIRECTORIES, relativeTaskFolder } from '../../task/task-file.ts';
+import { isLoopsOwn } from '../../task/left-out.ts';
+import { loopsBooks } from '../../task/progress/loops-files.ts';
+import { isWithin } from '../../task/project-file.ts';
+import { relativeTaskFolder } from '../../task/task-file.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
 import { jsonOrNull } from '../../text/json-or-null.ts';
 import { RalphError } from '../../text/message.ts';
@@ -30,19 +32,22 @@ interface Ended {
 }
 
 /** Returns the record of a complete loop. Throws RalphError `state-io` if its task file is gone. */
-export async function completionOf(ended: Ended, env: NodeJS.ProcessEnv): Promise<Completion> {
+export async function proofRecordOf(ended: Ended, env: NodeJS.ProcessEnv): Promise<ProofRecord> {
   const { files, state, stored, start, end } = ended;
   const { contract } = stored;
+  const { taskPath } = contract;
   const { usage, checks = [] } = state;
+  const text = readRegularFile(join(files.projectDir, taskPath));
+  if (text === null) throw new RalphError('state-io', `${taskPath} is missing or no regular file.`);
   const around = await repositoryAround(files.projectDir, env, contract.sandbox);
-  const tree = around && end && (await projectTree(around, end.commit, loopsFiles(contract)));
+  const tree = around && end && (await projectTree(around, end.commit, loopsBooks(contract)));
   const commits = start && end ? await commitsBetween(files.projectDir, start, end, env) : [];
   const tokens = billedTokens(usage);
   return whole({
-    completionVersion: COMPLETION_VERSION,
+    proofVersion: PROOF_VERSION,
     loopId: state.loopId,
     name: state.name,
-    task: { path: contract.taskPath, sha256: sha256(taskText(files.projectDir, contract.taskPath)) },
+    task: { path: taskPath, sha256: sha256(text) },
     contract: stored.hash,
     checks: checks.map(({ name }) => ({ name, run: commandOf(contract, name), ...resultBefore(contract, name) })),
     proof: state.ended.proof ?? null,
@@ -60,22 +65,28 @@ export async function completionOf(ended: Ended, env: NodeJS.ProcessEnv): Promis
 }
 
 /** Returns the record with its digest. */
-export function whole(record: Omit<Completion, 'digest'>): Completion {
+export function whole(record: Omit<ProofRecord, 'digest'>): ProofRecord {
   return { ...record, digest: sha256(canonicalJson(record)) };
 }
 
 /** Returns whether the record is as it was written. */
-export function isWhole({ digest, ...record }: Completion): boolean {
+export function isWhole({ digest, ...record }: ProofRecord): boolean {
   return whole(record).digest === digest;
 }
 
 /** Returns whether the results that the record names allow its proof. */
-export function isConsistent({ checks, proof }: Completion): boolean {
-  const proving = checks.filter(({ run, before }) => run !== null || before !== null);
+export function isConsistent(record: ProofRecord): boolean {
+  const { proof } = record;
+  const proving = provingChecks(record);
   const results = proving.map(({ name }) => ({ name, outcome: 'ok' as const }));
   const known = proving.flatMap(({ name, before }) => (before === null ? [] : [{ name, outcome: before }]));
   const baseline = known.length === 0 ? undefined : { checks: known };
   return (['yes', 'no'] as const).some((changed) => proofOf({ baseline, results, changed }) === proof);
+}
+
+/** Returns the checks that prove the work: others, such as the findings log, only refute a claim. */
+export function provingChecks({ checks }: ProofRecord): ProofRecord['checks'] {
+  return checks.filter(({ run, before }) => run !== null || before !== null);
 }
 
 /** Returns the shell text of a check, with secrets masked; null for one without a command. */
@@ -88,7 +99,7 @@ export function commandOf({ validation, task }: Contract, name: string): string 
 function resultBefore(
   { baseline }: Contract,
   name: string,
-): Pick<Completion['checks'][number], 'before' | 'testsBefore'> {
+): Pick<ProofRecord['checks'][number], 'before' | 'testsBefore'> {
   const found = baseline?.checks.find((check) => check.name === name);
   if (found === undefined) return { before: null };
   const { outcome, tests } = found;
@@ -108,23 +119,19 @@ async function commitsBetween(
   return list.kind === 'answer' ? list.text.split('\n').filter((line) => line !== '') : [];
 }
 
-/** Returns the text of a task file. Throws RalphError `state-io` without one. */
-export function taskText(projectDir: string, taskPath: string): string {
-  const path = join(projectDir, taskPath);
-  const text = readRegularFile(path, TASK_FILE_BYTES);
-  if (text === null) throw new RalphError('state-io', `${path} is missing or no regular file.`);
-  return text;
-}
-
 /** Returns the path of a loop's `proof.json`: in `.ralph/NAME`, or among the runtime files, which git ignores. */
 export function proofPath(files: LoopFiles, taskPath: string): string {
-  const folder = relativeTaskFolder(taskPath);
-  return folder.startsWith(`${LOOP_DIRECTORIES}/`) ? join(files.projectDir, folder, 'proof.json') : files.proof;
+  const path = posix.join(relativeTaskFolder(taskPath), 'proof.json');
+  return isLoopsOwn(path) ? join(files.projectDir, path) : files.proof;
 }
 
-/** Writes `proof.json`. A file of the user's at its place stays. Throws `refused` for a link. */
-export function writeProof(files: LoopFiles, record: Completion): void {
+/** Writes `proof.json`. A file of the user's at its place stays. Throws `refused` for a link, also on the way there. */
+export function writeProof(files: LoopFiles, record: ProofRecord): void {
   const path = proofPath(files, record.task.path);
+  const folder = realPathOf(dirname(path));
+  if (folder !== null && !isWithin(realPathOf(files.projectDir) ?? '', folder)) {
+    throw new RalphError('refused', `${path} leads out of the project, and nothing is written through it.`);
+  }
   const there = pathKind(path);
   const isOurs = there === 'file' && isRecord(jsonOrNull(readRegularFile(path) ?? ''));
   if (there !== 'nothing' && !isOurs) throw new RalphError('refused', `${path} is not of a loop, and stays as it is.`);
@@ -132,5 +139,5 @@ export function writeProof(files: LoopFiles, record: Completion): void {
 }
 
 function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'completionVersion' in value;
+  return typeof value === 'object' && value !== null && 'proofVersion' in value;
 }

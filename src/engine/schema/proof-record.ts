@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { COMPLETION_VERSION } from './constants.ts';
+import { PROOF_VERSION } from './constants.ts';
 import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
@@ -17,8 +17,8 @@ const check = z.strictObject({
 });
 
 /** What a complete loop rests on, for others to check (`proof.json`): without output, and without paths of the machine. */
-export const completion = z.strictObject({
-  completionVersion: z.literal(COMPLETION_VERSION),
+export const proofRecord = z.strictObject({
+  proofVersion: z.literal(PROOF_VERSION),
   loopId: z.string().min(1),
   name: z.string().nullable(),
   /** Task file, relative to the project, and the SHA-256 of its text at the end. */
@@ -45,4 +45,4 @@ export const completion = z.strictObject({
   digest: sha256,
 });
 
-export type Completion = z.infer<typeof completion>;
+export type ProofRecord = z.infer<typeof proofRecord>;
