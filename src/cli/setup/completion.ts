@@ -1,18 +1,12 @@
 import { RalphError } from '../../text/message.ts';
 import { COMMON_OPTIONS, type Command } from '../command.ts';
 
-const USES: Readonly<Record<string, string>> = {
-  bash: 'source <(ralph-loop completion bash)',
-  zsh: 'source <(ralph-loop completion zsh)',
-  fish: 'ralph-loop completion fish | source',
-};
-
 /** Returns the command that completes these commands, itself among them. */
 export const completionCommand = (commands: Readonly<Record<string, () => Promise<Command>>>): Command => ({
   name: 'completion',
   summary: 'Print a script that completes commands in your shell.',
   usage: 'SHELL',
-  help: `Prints the script for bash, zsh or fish. Put this line into its start file: ${Object.values(USES).join('; ')}.`,
+  help: 'Prints the script for bash, zsh or fish. Put a line into the start file of your shell that loads it: "source <(ralph-loop completion bash)", in zsh the same with zsh, in fish "ralph-loop completion fish | source".',
   example: 'ralph-loop completion bash',
   async run({ positionals: [shell = '', ...more], out }) {
     const write = SCRIPTS[shell];

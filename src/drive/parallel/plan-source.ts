@@ -22,7 +22,7 @@ export class PlanSource {
 
   /**
    * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked: one at work may record
-   * a commit that a killed process made. Returns what the user is told. Not called while a loop writes the plan in its turn.
+   * a commit that a killed process made. Returns messages for the user. Not called while a loop writes the plan in its turn.
    */
   hold(atWork: readonly string[]): string[] {
     try {

@@ -98,7 +98,7 @@ export const PLAN_TEXTS = {
 
 const wasOf = (ids: readonly string[]): string => (ids.length === 1 ? 'was' : 'were');
 
-/** Returns what the user is told about tasks and boxes that were brought back between two tasks. */
+/** Returns the message about tasks and boxes that were brought back between two tasks. */
 export function heldTexts({ gone, ticked }: Pick<HeldPlan, 'gone' | 'ticked'>, path: string): string[] {
   return [
     ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, path)]),

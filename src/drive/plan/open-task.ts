@@ -118,7 +118,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
 }
 
 /**
- * Returns the plan with which a task is opened, and what the user is told. A start or resume takes it as it is, and names the
+ * Returns the plan with which a task is opened, and messages for the user. A start or resume takes it as it is, and names the
  * tasks that are removed or ticked since. Later a program has done that, such as one that the agent left running: they are put
  * back.
  */

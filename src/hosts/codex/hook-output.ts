@@ -11,7 +11,7 @@ const SILENT: HookOutput = { stdout: '', stderr: '', code: 0 };
 
 /** Events whose answer may have context for the model. */
 const TAKES_CONTEXT = new Set(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SubagentStart']);
-/** Events at which the turn goes on with a reason. */
+/** Events whose reason continues the turn. */
 const GOES_ON = new Set(['Stop', 'SubagentStop']);
 
 /**
