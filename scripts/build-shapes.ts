@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { proofRecord } from '../src/engine/schema/proof-record.ts';
 import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
+import { proofRecord } from '../src/engine/schema/proof-record.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
 import { run } from '../src/engine/schema/run.ts';
 import { seen } from '../src/engine/schema/seen.ts';
