@@ -81,7 +81,8 @@ export function aProtectedLoop(
   put(join(directory, 'deps.lock'), 'locked\n');
   put(join(directory, 'src', 'work.ts'), 'work\n');
   for (const [path, text] of Object.entries(more)) put(join(directory, path), text);
-  start(project, true);
+  // Its hooks go by the real clock: a turn that began long ago would be out of time.
+  start(project, true, 'refuse', new Date().toISOString());
   rewrite(project, { sessionId: 'session-1' });
   return project;
 }
