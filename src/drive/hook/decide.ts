@@ -1,10 +1,11 @@
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
-import type { StoredContract } from '../../engine/schema/contract.ts';
+import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../guard/guard.ts';
 import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Guarded } from './guarded-loop.ts';
+import type { Live } from './own-loop.ts';
 
 /** Tool call, the loop whose rules apply to it, and its contract. */
 export interface CallOfLoop {
@@ -20,13 +21,21 @@ export async function decide(
   rules: GuardRules,
   now: string,
 ): Promise<Verdict> {
-  const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
-  // The turn ends if its calls are denied, and Stop decides.
-  if (typeof loop !== 'string' && outOfTime(loop, limit, now)) {
-    return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
-  }
+  // The turn ends if its calls are denied, and Stop or the router's host decides.
+  const late = typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, now);
+  if (late !== null) return { decision: 'deny', rule: 'timeout', message: late };
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   return evaluateToolCall({ tool: call.name, input: call.input, cwd }, held);
+}
+
+/** Returns what a call is told whose iteration, or whose router's loop, has used its time; null while there is time left. */
+async function lateness(loop: Live, { pace, budget }: Policy, now: string): Promise<string | null> {
+  if (outOfTime(loop, pace.iterationTimeoutMs, now)) return HOOK_TEXTS.timeIsUp;
+  // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
+  if (loop.mode !== 'router' || budget.maxTimeMs === null) return null;
+  const { timeReading } = await import('../../engine/policy/loop-time.ts');
+  const spent = timeReading(loop, budget, now);
+  return spent === null ? null : HOOK_TEXTS.loopTimeIsUp(spent.text);
 }
 
 /** Returns whether the call is exactly a check that the user agreed to; the client's rules cannot name a compound command. */

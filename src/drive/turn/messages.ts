@@ -70,6 +70,8 @@ export const HOOK_TEXTS = {
   budgetUsed: (message: string): string => `${message} End your turn.`,
   cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
   timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
+  loopTimeIsUp: (reading: string): string =>
+    `The loop has used its max_time (${reading}): end your message with what is done and what is next.`,
 } as const;
 
 export const START_TEXTS = {

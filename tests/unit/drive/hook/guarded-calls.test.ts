@@ -7,7 +7,16 @@ import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
-import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
+import {
+  AT,
+  aHook,
+  aProject,
+  type Project,
+  put,
+  rewrite,
+  start,
+  stateOf,
+} from '../../../support/drive/drive-project.ts';
 import { callsOf } from '../../../support/journal.ts';
 
 const GUARDED = `---
@@ -229,6 +238,22 @@ test("A subagent of the router's host receives the user's messages and learns wh
   assert.equal(await ask(project, { ...TEST, env }), null, 'once');
   const late = await ask(project, { ...TEST, env, now: '2026-02-28T10:01:01Z' });
   assert.match(reasonOf(late) ?? '', /Time is up/);
+});
+
+test("A subagent of the router's host gets no further call once the loop has used its max_time; a runner's agent does.", async (t) => {
+  const project = aGuardedLoop(t, '---\nbudget:\n  max_time: 4s\n---\n\nDo the work.\n');
+  const now = (seconds: number): string => new Date(Date.parse(AT) + seconds * 1000).toISOString();
+  rewrite(project, { mode: 'router', turn: 'agent', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
+  const env = { RALPH_DRIVER: 'router' };
+  assert.equal(await ask(project, { ...TEST, env, now: now(3) }), null, 'there is time left');
+  const late = reasonOf(await ask(project, { ...TEST, env, now: now(5) }));
+  assert.match(late ?? '', /timeout\] The loop has used its max_time \(5s of 4s\): end your message/);
+  rewrite(project, { stoppedMs: 2000, stoppedUntil: AT });
+  assert.equal(await ask(project, { ...TEST, env, now: now(5) }), null, 'a pause does not count');
+  rewrite(project, { mode: 'runner', stoppedMs: 0 });
+  const { loopId } = stateOf(project);
+  const runner = { env: { RALPH_DRIVER: 'runner', RALPH_LOOP_ID: loopId }, now: now(5) };
+  assert.equal(await ask(project, { ...TEST, ...runner }), null, 'control: its runner ends it');
 });
 
 test("A subagent of the router's host may look, but may not call what is reserved for the host.", async (t) => {
