@@ -74,7 +74,7 @@ export function reportLines(report: EndReport): string[] {
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
     ...(failed.length === 0 ? [] : [`  Failed: ${failed.map(failedText).join('; ')}`]),
-    ...(checks.length === 0 ? ['  No check was run.'] : []),
+    ...(checks.length > 0 ? [] : [before === null ? '  No check was run.' : '  No check has run since the start.']),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     ...(report.verifiedIn === undefined ? [] : [VERIFIED_IN_PROJECT]),
     `  ${figures(report)}`,

@@ -74,7 +74,7 @@ export function struggleText(failed: number): string {
 export function tripText(trip: Trip): Message {
   return advise(
     `Stopped by the circuit breaker (${signalName(trip.signal)}): ${trip.evidence}.`,
-    'Close the breaker and resume',
+    'Change the task, or try again',
     'resume',
   );
 }

@@ -137,7 +137,7 @@ describe('an iteration shows the breaker', () => {
     assert.equal(end?.as, 'circuit-open');
     assert.match(
       end?.message ?? '',
-      /^Stopped by the circuit breaker \(findings\): 2 findings remained for 4 iterations\. Close the breaker and resume: ralph-loop resume\./,
+      /^Stopped by the circuit breaker \(findings\): 2 findings remained for 4 iterations\. Change the task, or try again: ralph-loop resume\./,
     );
   });
 
