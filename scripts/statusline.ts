@@ -1,5 +1,5 @@
 import { printStatusLine } from '../src/drive/status/status-line.ts';
-import { readStdin } from '../src/hosts/claude/hook-io/stdio.ts';
+import { readStdin } from '../src/hosts/hook-io/stdio.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
 import { jsonOrNull } from '../src/text/json-or-null.ts';

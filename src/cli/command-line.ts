@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
-import { textOrNull } from '../hosts/claude/fields.ts';
+import { textOrNull } from '../hosts/fields.ts';
 import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/places.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { MARK } from '../sandbox/without-git-excludes.ts';

@@ -1,5 +1,5 @@
-import type { HookAnswer } from './claude/hook-io/stdio.ts';
 import { codexOutput, type HookOutput } from './codex/hook-output.ts';
+import type { HookAnswer } from './hook-io/stdio.ts';
 import type { HostName } from './host.ts';
 
 /** How the hooks of a client are answered. */

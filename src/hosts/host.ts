@@ -1,9 +1,43 @@
-import type { AgentRun, ProgramOptions } from './claude/agent/agent-run.ts';
-import type { FoundClient } from './claude/find-client.ts';
+import type { AgentRun, ProgramOptions } from './agent/agent-run.ts';
 
 /** Clients whose hooks this program answers. */
 export const HOST_NAMES = ['claude-code', 'codex'] as const;
 export type HostName = (typeof HOST_NAMES)[number];
+
+export interface FoundClient {
+  readonly path: string;
+  readonly version: string | null;
+}
+
+/** What a client is started with for a loop's agent. */
+export interface AgentTerms {
+  readonly projectDir: string;
+  readonly permissionMode: string | null;
+  readonly model: string | null;
+  readonly effort: string | null;
+  readonly isolation: string;
+  /** Our settings, in the form of Claude Code: environment, hooks, permission rules. */
+  readonly settings: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly permissions?: { readonly allow?: readonly string[] };
+  };
+  /** Checks that the user has agreed to run. */
+  readonly checks: readonly string[];
+  /** Options of `hookArgs`. */
+  readonly hooks: readonly string[];
+  /** Options of the user. */
+  readonly own: readonly string[];
+}
+
+/** Where the hooks of a loop's agent are, and what runs them. */
+export interface HookPlace {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Node that runs the hooks. */
+  readonly node: string;
+  /** Returns the path of a hook by its file name. */
+  readonly hookPath: (file: string) => string;
+}
 
 /** What a loop asks of its host. */
 export interface Wanted {
@@ -39,6 +73,11 @@ export const TOPICS = [
 ] as const;
 export type Topic = (typeof TOPICS)[number];
 
+export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permissions'> {
+  /** Variables added to the environment of the client. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** What drivers and commands need to know about a client. */
 export interface Host {
   readonly name: HostName;
@@ -50,10 +89,21 @@ export interface Host {
   readonly requireClient: (env: NodeJS.ProcessEnv) => FoundClient;
   /** Throws RalphError `usage` for options of the client that a loop's client must not get. */
   readonly requireArgs: (words: readonly string[], command: 'run' | 'start') => void;
-  /** Starts the client for one iteration and reads its stream. */
-  readonly start: (options: ProgramOptions) => AgentRun;
-  /** What the user has to know at the start about this permission mode; null if nothing. */
-  readonly startText: (permissionMode: string | null) => string | null;
+  /**
+   * Returns the options with which the client runs our hooks, if it does not take them from its settings. Throws RalphError
+   * `refused` if it would not run them, and what `program` throws.
+   */
+  readonly hookArgs: (program: () => string, place: HookPlace) => Promise<readonly string[]>;
+  /** Returns what the client is started with, whatever the iteration. */
+  readonly prepare: (terms: AgentTerms) => PreparedAgent;
+  /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */
+  readonly start: (sessionId: string, options: ProgramOptions) => AgentRun;
+  /** What the user has to know at the start about a client of this version with this permission mode. */
+  readonly startTexts: (version: string | null, permissionMode: string | null) => readonly string[];
+  /** The client reads Claude Code's settings files, and so runs hooks of others that they register. */
+  readonly readsClaudeSettings: boolean;
+  /** The client confines its commands itself, by the permission mode. */
+  readonly confines: boolean;
   readonly cannot: readonly Cannot[];
   readonly topics: Readonly<Record<Topic, string>>;
 }

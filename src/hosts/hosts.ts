@@ -1,8 +1,7 @@
 import { RalphError } from '../text/message.ts';
 import { CLAUDE_CODE } from './claude/claude-code.ts';
-import type { FoundClient } from './claude/find-client.ts';
 import { CODEX } from './codex/codex.ts';
-import type { Host, HostName, Wanted } from './host.ts';
+import type { FoundClient, Host, HostName, Wanted } from './host.ts';
 
 export const HOSTS: Readonly<Record<HostName, Host>> = { 'claude-code': CLAUDE_CODE, codex: CODEX };
 

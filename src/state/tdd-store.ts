@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:
 import { join } from 'node:path';
 import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { TDD_VERSION } from '../engine/schema/constants.ts';
+import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
 import { advise, type Message, nullIfRefused, RalphError } from '../text/message.ts';
@@ -222,4 +223,10 @@ export function keepOldRecord(files: LoopFiles, at: string, record: TddRecord): 
 function asidePath({ asideDir }: TddFiles, at: string, label: string): string {
   mkdirSync(asideDir, { recursive: true });
   return freePath(join(asideDir, `${at.replaceAll(':', '-')}-${label}`), '.json');
+}
+
+/** Returns the commands that the user named as checks of this loop: validation, evidence and scenarios. */
+export function checkCommands(files: LoopFiles, { validation, task, tdd }: Contract): string[] {
+  const scenarios = tdd === undefined ? [] : (peekTdd(files)?.scenarios ?? []);
+  return [...new Set([...validation, ...(task?.commands ?? []), ...scenarios].map(({ run }) => run.trim()))];
 }

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { DriverContext } from '../../src/drive/control/ownership.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
-import { type HookInput, parseHookInput } from '../../src/hosts/claude/hook-io/hook-input.ts';
+import { type HookInput, parseHookInput } from '../../src/hosts/hook-io/hook-input.ts';
 import { pauseThread } from '../../src/state/files/regular-file.ts';
 import { readState } from '../../src/state/loop-files.ts';
 import { withState } from '../../src/state/with-state.ts';

@@ -12,7 +12,7 @@ import { outOfTime } from '../../src/engine/policy/iteration-time.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
-import type { HookAnswer } from '../../src/hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../src/hosts/hook-io/stdio.ts';
 import { readLines } from '../../src/state/files/journal-lines.ts';
 import { loopFiles, readState } from '../../src/state/loop-files.ts';
 import { ownStart } from '../../src/state/process/identity.ts';

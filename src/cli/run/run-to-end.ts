@@ -3,7 +3,7 @@ import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import { clientFinder } from '../../hosts/hosts.ts';
+import { clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { ringBell } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
@@ -39,7 +39,7 @@ export async function runToEnd(
   const report = await reportAtEnd(context);
   const find = clientFinder(env);
   const client: typeof find = (host) => {
-    if (host === undefined) refuseOtherLoops(context.projectDir, env);
+    if (hostOf(host).readsClaudeSettings) refuseOtherLoops(context.projectDir, env);
     return find(host);
   };
   const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client });

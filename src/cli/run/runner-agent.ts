@@ -1,15 +1,13 @@
-import { allowedChecks, clientOptions, NO_WAKE_UPS } from '../../drive/start/launch/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
-import type { StartAgent } from '../../hosts/claude/agent/agent-run.ts';
-import { startCommandAgent } from '../../hosts/claude/agent/start-command-agent.ts';
-import { hookOptions, trustOptions } from '../../hosts/codex/hooks.ts';
-import { runOptions } from '../../hosts/codex/run-options.ts';
+import type { StartAgent } from '../../hosts/agent/agent-run.ts';
+import { startCommandAgent } from '../../hosts/agent/start-command-agent.ts';
 import type { HostName } from '../../hosts/host.ts';
 import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { hookPath } from '../../install/settings/registration.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
+import { checkCommands } from '../../state/tdd-store.ts';
 import { findShell } from '../../task/commands/shell.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
@@ -24,26 +22,22 @@ interface RunnerAgent {
 
 type Client = ReturnType<typeof clientFinder>;
 
-/**
- * Returns the client's options with which a host that trusts hooks one by one runs ours; none for any other. Throws RalphError
- * `refused` if it would not run them.
- */
+/** Returns the options with which the client of this host runs our hooks. Throws RalphError `refused` if it would not. */
 export async function hostHooks(
   { env, projectDir }: Pick<CommandContext, 'env' | 'projectDir'>,
   host: HostName | undefined,
   client: Client,
 ): Promise<readonly string[]> {
-  if (host !== 'codex') return [];
-  const hooks = hookOptions({ node: process.execPath, hookPath: (file) => hookPath(bundleDir(), file) });
-  return [...hooks, ...(await trustOptions(client(host).path, hooks, { cwd: projectDir, env }))];
+  const place = { cwd: projectDir, env, node: process.execPath };
+  return hostOf(host).hookArgs(() => client(host).path, { ...place, hookPath: (file) => hookPath(bundleDir(), file) });
 }
 
-/** Returns the agent for the iterations of a started loop: its command, or the client with the `passed` options. */
+/** Returns the agent for the iterations of a started loop: its command, or the client with the options of its hooks. */
 export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
   started: StartedLoop,
   client: Client,
-  passed: readonly string[],
+  hooks: readonly string[],
 ): RunnerAgent {
   const { loopId, files, stored, settings } = started;
   const own = agentSettings({
@@ -53,27 +47,20 @@ export function runnerAgent(
     outsideRoot: outsideRoot(env),
     bundleDir: bundleDir(),
   });
-  const command = stored.contract.agent;
+  const { agent: command, host } = stored.contract;
   if (command !== undefined) return commandAgent(command, own, env);
-  const { host } = stored.contract;
+  const { start, prepare } = hostOf(host);
+  const { env: agentEnv, ...prepared } = prepare({
+    ...settings,
+    permissionMode: modeIn(rest) === null ? settings.permissionMode : null,
+    projectDir: files.projectDir,
+    settings: withSandbox(withUserRules(own, settings, env), started, env),
+    checks: checkCommands(files, stored.contract),
+    hooks,
+    own: rest,
+  });
   const { path: program } = client(host);
-  const { start } = hostOf(host);
-  if (host === 'codex') {
-    const args = runOptions(settings, passed, rest);
-    return {
-      startAgent: (_, options) => start({ ...options, program, args }),
-      // Its hooks find the project by it: their working directory is that of the call.
-      agentEnv: { ...own.env, CLAUDE_PROJECT_DIR: files.projectDir },
-    };
-  }
-  const given = withSandbox(withUserRules(own, settings, env), started, env);
-  const { permissions } = given;
-  const args = [...allowedChecks(files, stored.contract), ...clientArgs(given, settings, rest)];
-  return {
-    startAgent: (sessionId, options) =>
-      start({ ...options, program, permissions, args: [...args, '--session-id', sessionId] }),
-    agentEnv: own.env,
-  };
+  return { startAgent: (sessionId, options) => start(sessionId, { ...options, ...prepared, program }), agentEnv };
 }
 
 /** Runs the user's command in a shell and passes the prompt on standard input. */
@@ -97,19 +84,4 @@ function withUserRules(
 ): AgentSettings {
   const permissions = isolation === 'project' ? userRestrictions(env) : undefined;
   return permissions === undefined ? own : { ...own, permissions };
-}
-
-function clientArgs(
-  own: AgentSettings,
-  { isolation, permissionMode, ...settings }: StartedLoop['settings'],
-  rest: readonly string[],
-): string[] {
-  return [
-    ...NO_WAKE_UPS,
-    ...['--settings', JSON.stringify(own)],
-    // Leaves out the user's hooks and servers; those of the project are part of the loop.
-    ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
-    ...clientOptions({ ...settings, permissionMode: modeIn(rest) === null ? permissionMode : null }),
-    ...rest,
-  ];
 }

@@ -1,7 +1,7 @@
 import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
-import { readEnd } from '../../hosts/claude/hook-io/stdio.ts';
 import { readEndedSubagent } from '../../hosts/claude/transcript/subagent.ts';
+import { readEnd } from '../../hosts/hook-io/stdio.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../hosts/claude/fields.ts';
+import { fieldsOf } from '../../hosts/fields.ts';
 import { tokensOf } from '../../term/facts-text.ts';
 import { bar, type Paint, printable, table } from '../../term/format.ts';
 import { costText, timeText } from '../../text/figures.ts';

@@ -1,5 +1,5 @@
 import { printStatusLine } from '../../drive/status/status-line.ts';
-import { readStdin } from '../../hosts/claude/hook-io/stdio.ts';
+import { readStdin } from '../../hosts/hook-io/stdio.ts';
 import type { Command } from '../command.ts';
 
 /** Size limit, beyond any status line input of the client. */

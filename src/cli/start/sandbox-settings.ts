@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { guardRules } from '../../drive/hook/guard-context.ts';
 import { tddCommand } from '../../drive/prompt/extra-sections.ts';
-import { checkCommands } from '../../drive/start/launch/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { AgentSettings } from '../../install/settings/session-settings.ts';
 import { clientSandbox } from '../../sandbox/client-settings.ts';
 import { gitExcludes } from '../../sandbox/git-excludes.ts';
 import { tddCalls } from '../../sandbox/messages.ts';
 import { secretNames } from '../../sandbox/terms.ts';
+import { checkCommands } from '../../state/tdd-store.ts';
 
 /** Adds the sandbox of a started loop to the settings of its client; without one they stay unchanged. */
 export function withSandbox<T extends AgentSettings>(

@@ -3,7 +3,7 @@ import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { requireClientArgs } from '../../hosts/claude/client-args.ts';
-import { type FoundClient, requireClient } from '../../hosts/claude/find-client.ts';
+import { requireClient } from '../../hosts/claude/find-client.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';
@@ -68,7 +68,7 @@ export const START_COMMAND: Command = {
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     // A client that is too old is refused, even for a later start by hand; a missing one only if it is needed.
-    const find = (): FoundClient => requireClient(context.env);
+    const find = () => requireClient(context.env);
     refuseOtherLoops(context.projectDir, context.env);
     const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
     const clientVersion = launched ? (client?.version ?? null) : null;

@@ -5,7 +5,7 @@ import type { StartedLoop } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
-import { clientSandboxProblem, failOpenText } from '../../hosts/claude/find-client.ts';
+import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { show } from '../../state/process/program.ts';
@@ -43,11 +43,8 @@ export function warningTexts(
   contract: WarnedOf,
   client: string | null = null,
 ): readonly string[] {
-  const { host } = contract;
-  const failsOpen = host === undefined ? failOpenText(contract.clientVersion ?? client) : null;
-  const texts = failsOpen === null ? [] : [`${failsOpen} Update it: claude update.`];
-  const aboutHost = hostOf(host).startText(contract.client?.permissionMode ?? null);
-  if (aboutHost !== null) texts.push(aboutHost);
+  const { host, clientVersion } = contract;
+  const texts = [...hostOf(host).startTexts(clientVersion ?? client, contract.client?.permissionMode ?? null)];
   texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
   if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
   if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));

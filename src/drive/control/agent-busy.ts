@@ -2,8 +2,8 @@ import { isAbsolute, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { classOf } from '../../guard/client-tools.ts';
 import { realPath } from '../../guard/comparable-path.ts';
-import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
-import { MOST_SUBJECT, toolSubject } from '../../hosts/claude/tool-subject.ts';
+import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
+import { MOST_SUBJECT, toolSubject } from '../../hosts/tool-subject.ts';
 import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 

@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
+import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';

@@ -1,5 +1,5 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { clearCancellation } from '../control/cancellation.ts';

@@ -2,7 +2,7 @@ import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../guard/guard.ts';
-import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
+import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Guarded } from './guarded-loop.ts';
 import type { Live } from './own-loop.ts';

@@ -1,5 +1,5 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';

@@ -1,6 +1,6 @@
 import type { Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { launchedHeadless } from '../control/ownership.ts';
 import { deliveryOf } from '../effects/make-prompt.ts';

@@ -1,7 +1,7 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { HookToolCall } from '../../hosts/claude/hook-io/hook-input.ts';
-import { toolSubject } from '../../hosts/claude/tool-subject.ts';
+import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
+import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { orLogged, readContract } from '../../state/loop-files.ts';

@@ -1,6 +1,6 @@
-import { parseHookInput } from '../../hosts/claude/hook-io/hook-input.ts';
-import { type HookAnswer, readStdin, writeAll } from '../../hosts/claude/hook-io/stdio.ts';
 import { type HookHost, hookHost } from '../../hosts/hook-host.ts';
+import { parseHookInput } from '../../hosts/hook-io/hook-input.ts';
+import { type HookAnswer, readStdin, writeAll } from '../../hosts/hook-io/stdio.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { instantOf } from '../../text/time.ts';

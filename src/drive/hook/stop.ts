@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adoptFourKeys, bindSession } from '../../engine/initial-state.ts';
 import { untilTimeUp } from '../../engine/policy/loop-time.ts';
-import type { HookInput } from '../../hosts/claude/hook-io/hook-input.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
 import {
   begunBy,
   begunByCommand,
   lastAssistantText,
   transcriptSize,
 } from '../../hosts/claude/transcript/transcript.ts';
+import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';

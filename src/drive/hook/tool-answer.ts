@@ -1,4 +1,4 @@
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 

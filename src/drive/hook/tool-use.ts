@@ -1,6 +1,6 @@
 import { classOf } from '../../guard/client-tools.ts';
-import { type HookToolCall, toolCall } from '../../hosts/claude/hook-io/hook-input.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
+import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { loopFiles, loopNamesIn } from '../../state/loop-files.ts';
 import { isCancelled } from '../control/cancellation.ts';

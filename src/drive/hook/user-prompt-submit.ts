@@ -1,9 +1,9 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { transition } from '../../engine/transition.ts';
-import type { HookAnswer } from '../../hosts/claude/hook-io/stdio.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
+import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';

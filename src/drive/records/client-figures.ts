@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { addUsage } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { fieldsOf, parseFields } from '../../hosts/claude/fields.ts';
+import { fieldsOf, parseFields } from '../../hosts/fields.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { quietly, readRecord, writeAtomically } from '../../state/files/regular-file.ts';

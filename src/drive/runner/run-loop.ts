@@ -3,7 +3,7 @@ import { spentOf, totalCost } from '../../engine/policy/budget.ts';
 import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { FinishedRun } from '../../hosts/claude/agent/agent-run.ts';
+import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { holdEvidence } from '../../state/evidence/held-digests.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';

@@ -4,8 +4,8 @@ import { type Allowance, addRunUsage, exactCost, type RunUsage } from '../../eng
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
-import { NO_FACTS } from '../../hosts/claude/agent/agent-message.ts';
-import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/claude/agent/agent-run.ts';
+import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
+import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/agent/agent-run.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
 import {
   amendArchived,

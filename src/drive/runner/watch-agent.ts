@@ -1,9 +1,9 @@
 import type { Tell } from '../../engine/runner-event.ts';
-import type { AgentMessage } from '../../hosts/claude/agent/agent-message.ts';
+import type { AgentMessage } from '../../hosts/agent/agent-message.ts';
+import { allowRule } from '../../hosts/claude/client-options.ts';
 import { type PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
-import { MOST_SUBJECT, toolSubject } from '../../hosts/claude/tool-subject.ts';
+import { MOST_SUBJECT, toolSubject } from '../../hosts/tool-subject.ts';
 import { shellWord } from '../../text/quote.ts';
-import { allowRule } from '../start/launch/allowed-tools.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
 type MessageOf<K extends AgentMessage['kind']> = Extract<AgentMessage, { readonly kind: K }>;

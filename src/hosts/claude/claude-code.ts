@@ -1,7 +1,8 @@
 import type { Host } from '../host.ts';
 import { startAgent } from './agent/start-claude.ts';
 import { requireClientArgs } from './client-args.ts';
-import { OLDEST_CLIENT, requireClient } from './find-client.ts';
+import { prepareClaude } from './client-options.ts';
+import { failOpenText, OLDEST_CLIENT, requireClient } from './find-client.ts';
 
 /** The reference host. */
 export const CLAUDE_CODE: Host = {
@@ -10,8 +11,15 @@ export const CLAUDE_CODE: Host = {
   oldest: OLDEST_CLIENT,
   requireClient,
   requireArgs: requireClientArgs,
-  start: startAgent,
-  startText: () => null,
+  hookArgs: async () => [],
+  prepare: prepareClaude,
+  start: (sessionId, options) => startAgent({ ...options, args: [...options.args, '--session-id', sessionId] }),
+  startTexts: (version) => {
+    const text = failOpenText(version);
+    return text === null ? [] : [`${text} Update it: claude update.`];
+  },
+  readsClaudeSettings: true,
+  confines: false,
   cannot: [],
   topics: {
     'loop with a new client for each iteration': '`run TASK`',

@@ -5,14 +5,10 @@ import { SANDBOX_PROBLEMS, type SandboxProblem } from '../../sandbox/messages.ts
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
+import type { FoundClient } from '../host.ts';
 
 /** Oldest supported client. Hooks of older ones do not know their client's process. */
 export const OLDEST_CLIENT = '2.1.213';
-
-export interface FoundClient {
-  readonly path: string;
-  readonly version: string | null;
-}
 
 /** Returns the client for a loop. Throws RalphError `client-missing`, `client-too-old`; accepts unknown versions. */
 export function requireClient(env: NodeJS.ProcessEnv): FoundClient {

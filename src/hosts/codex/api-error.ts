@@ -1,4 +1,4 @@
-import type { AgentMessage } from '../claude/agent/agent-message.ts';
+import type { AgentMessage } from '../agent/agent-message.ts';
 
 type ApiFailure = Omit<Extract<AgentMessage, { kind: 'api-error' }>, 'kind'>;
 

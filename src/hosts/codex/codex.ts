@@ -1,7 +1,8 @@
 import { advise, RalphError } from '../../text/message.ts';
 import type { Host } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
-import { sandboxText } from './run-options.ts';
+import { trustedHooks } from './hooks.ts';
+import { runOptions, sandboxText } from './run-options.ts';
 import { startCodex } from './start-codex.ts';
 
 /** OpenAI's Codex, which has taken over the hook protocol of Claude Code. Measured with 0.171.0. */
@@ -11,8 +12,16 @@ export const CODEX: Host = {
   oldest: OLDEST_CODEX,
   requireClient: requireCodex,
   requireArgs,
-  start: startCodex,
-  startText: sandboxText,
+  hookArgs: trustedHooks,
+  prepare: (terms) => ({
+    args: runOptions(terms),
+    // Its hooks find the project by it: their working directory is that of the call.
+    env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
+  }),
+  start: (_, options) => startCodex(options),
+  startTexts: (_, permissionMode) => [sandboxText(permissionMode)],
+  readsClaudeSettings: false,
+  confines: true,
   cannot: [
     {
       setting: 'budget.max_cost',

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
-import type { FoundClient } from '../claude/find-client.ts';
+import type { FoundClient } from '../host.ts';
 
 /** Oldest supported Codex: the first one whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';

@@ -1,4 +1,4 @@
-import type { HookAnswer } from '../claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../hook-io/stdio.ts';
 
 /** Output of a hook's process. */
 export interface HookOutput {

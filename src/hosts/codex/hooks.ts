@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
-import { fieldsOf, listOf, parseFields, textOf } from '../claude/fields.ts';
+import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import type { HookPlace } from '../host.ts';
 
 /**
  * Timeout in seconds. When it is exceeded, Codex runs the tool without an answer, so it is far beyond what the guard takes on a
@@ -12,15 +13,8 @@ const TIMEOUT_SECONDS = 600;
 
 const HOOKS = { PreToolUse: 'pre-tool-use.cjs', PostToolUse: 'post-tool-use.cjs' } as const;
 
-interface Passed {
-  /** Node that runs the hooks. */
-  readonly node: string;
-  /** Returns the path of a hook by its file name. */
-  readonly hookPath: (file: string) => string;
-}
-
 /** Returns Codex's options that register the hooks of a loop's agent for one run. */
-export function hookOptions({ node, hookPath }: Passed): string[] {
+export function hookOptions({ node, hookPath }: Pick<HookPlace, 'node' | 'hookPath'>): string[] {
   return Object.entries(HOOKS).flatMap(([event, file]) => {
     const call = `${shellWord(node)} --v8-pool-size=0 ${shellWord(hookPath(file))} --host codex`;
     const command = event === 'PreToolUse' ? refusing(call) : call;
@@ -43,27 +37,24 @@ export function toml(text: string): string {
 const START_MS = 60_000;
 
 /**
- * Returns Codex's options that make it trust exactly these hooks for one run: it skips any other hook of its command line
- * without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one of them.
+ * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its
+ * command line without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one.
  */
-export async function trustOptions(
-  program: string,
-  options: readonly string[],
-  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
-): Promise<string[]> {
-  const listed = await listHooks(program, options, cwd, env);
+export async function trustedHooks(program: () => string, place: HookPlace): Promise<string[]> {
+  const options = hookOptions(place);
+  const listed = await listHooks(program(), options, place);
   const ours = listed.filter(({ source }) => source === 'sessionFlags');
   const isEnabled = ours.length === Object.keys(HOOKS).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
   const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
-  return ['-c', `hooks.state={${state.join(',')}}`];
+  return [...options, '-c', `hooks.state={${state.join(',')}}`];
 }
 
 const NOT_RUN =
   "Codex would not run ralph-loop's hooks, so the guard could not hold. Allow hooks: remove features.hooks = false and managed rules about hooks from its configuration.";
 
 /** Asks Codex's app server for the hooks that a run with these options would have. Throws RalphError `refused`. */
-async function listHooks(program: string, options: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
+async function listHooks(program: string, options: readonly string[], { cwd, env }: Pick<HookPlace, 'cwd' | 'env'>) {
   const child = spawn(program, ['app-server', '-c', 'features.plugins=false', ...options], {
     cwd,
     env,

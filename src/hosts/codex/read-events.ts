@@ -1,7 +1,7 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
-import type { AgentMessage } from '../claude/agent/agent-message.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../claude/fields.ts';
+import type { AgentMessage } from '../agent/agent-message.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { apiFailure } from './api-error.ts';
 
 /**

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
-import type { AgentMessage } from '../claude/agent/agent-message.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../claude/fields.ts';
+import type { AgentMessage } from '../agent/agent-message.ts';
+import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
 import { usageOf } from './read-events.ts';
 
 /**

@@ -1,3 +1,4 @@
+import type { AgentTerms } from '../host.ts';
 import { toml } from './hooks.ts';
 
 type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
@@ -14,18 +15,8 @@ export function sandboxFor(permissionMode: string | null): SandboxMode {
   return SANDBOXES[permissionMode ?? ''] ?? 'read-only';
 }
 
-interface RunSettings {
-  readonly permissionMode: string | null;
-  readonly model: string | null;
-  readonly effort: string | null;
-}
-
-/** Returns the words of one run of Codex, which reads its prompt from standard input. `own`: the user's options. */
-export function runOptions(
-  { permissionMode, model, effort }: RunSettings,
-  hooks: readonly string[],
-  own: readonly string[],
-): string[] {
+/** Returns the words of one run of Codex, which reads its prompt from standard input. */
+export function runOptions({ permissionMode, model, effort, hooks, own }: AgentTerms): string[] {
   return [
     'exec',
     '--json',

@@ -1,5 +1,5 @@
 import type { Policy } from '../../engine/schema/contract.ts';
-import type { FoundClient } from '../../hosts/claude/find-client.ts';
+import type { FoundClient } from '../../hosts/host.ts';
 import { show } from '../../state/process/program.ts';
 import type { Message } from '../../text/message.ts';
 import { readManifest } from '../project-files.ts';

@@ -1,5 +1,5 @@
 import { pausedText } from '../../engine/messages.ts';
-import { fieldsOf, textOrNull } from '../../hosts/claude/fields.ts';
+import { fieldsOf, textOrNull } from '../../hosts/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { failedTestText } from '../../text/test-results/failed-tests-text.ts';
 import type { FailedTest } from '../../text/test-results/test-summary.ts';

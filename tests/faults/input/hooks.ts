@@ -4,7 +4,7 @@ import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
-import { parseHookInput } from '../../../src/hosts/claude/hook-io/hook-input.ts';
+import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import type { HookName } from './case.ts';
 

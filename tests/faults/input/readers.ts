@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSignals } from '../../../src/engine/signals/signals.ts';
-import { parseHookInput, toolCall } from '../../../src/hosts/claude/hook-io/hook-input.ts';
 import { apiFailure, lastApiError } from '../../../src/hosts/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
 import {
@@ -13,6 +12,7 @@ import {
   readUsage,
   transcriptSize,
 } from '../../../src/hosts/claude/transcript/transcript.ts';
+import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';
 import { readLines, readTail } from '../../../src/state/files/journal-lines.ts';
 import { parseState } from '../../../src/state/loop-files.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';

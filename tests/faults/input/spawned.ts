@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
-import { parseHookInput } from '../../../src/hosts/claude/hook-io/hook-input.ts';
+import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';
 import fc from '../../support/property.ts';
 import { aCase, type Case, type Laid, lay } from './case.ts';
 import { lookAt } from './oracle.ts';

@@ -6,8 +6,8 @@ import { type DriverContext, driverContext } from '../../../src/drive/control/ow
 import { stop } from '../../../src/drive/hook/stop.ts';
 import type { StartedLoop } from '../../../src/drive/start/stages.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { parseHookInput } from '../../../src/hosts/claude/hook-io/hook-input.ts';
-import type { HookAnswer } from '../../../src/hosts/claude/hook-io/stdio.ts';
+import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../../src/hosts/hook-io/stdio.ts';
 import { type LoopFiles, loopFiles, parseState } from '../../../src/state/loop-files.ts';
 import { emptyFolder } from '../folder.ts';
 import { startNow } from './start-now.ts';

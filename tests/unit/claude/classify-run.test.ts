@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { addFact, NO_FACTS, type RunFacts } from '../../../src/hosts/claude/agent/agent-message.ts';
-import { classifyRun, type RunExit, type RunOutcome } from '../../../src/hosts/claude/agent/classify-run.ts';
+import { addFact, NO_FACTS, type RunFacts } from '../../../src/hosts/agent/agent-message.ts';
+import { classifyRun, type RunExit, type RunOutcome } from '../../../src/hosts/agent/classify-run.ts';
 import { readMessages } from '../../../src/hosts/claude/agent/read-messages.ts';
 
 /** What Claude Code 2.1.330 printed, line for line, without its lists of tools and commands. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_FACTS } from '../../../src/hosts/claude/agent/agent-message.ts';
-import { type RunExit, refusedOptions } from '../../../src/hosts/claude/agent/classify-run.ts';
+import { NO_FACTS } from '../../../src/hosts/agent/agent-message.ts';
+import type { RunExit } from '../../../src/hosts/agent/classify-run.ts';
+import { refusedOptions } from '../../../src/hosts/claude/agent/start-claude.ts';
 import { requireClientArgs } from '../../../src/hosts/claude/client-args.ts';
 import { RalphError } from '../../../src/text/message.ts';
 

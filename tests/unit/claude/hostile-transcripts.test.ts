@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { parseHookInput } from '../../../src/hosts/claude/hook-io/hook-input.ts';
 import { apiFailure, lastApiError } from '../../../src/hosts/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
 import { readUsage } from '../../../src/hosts/claude/transcript/transcript.ts';
+import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 /** JSON that has no way to become a string: String() throws on it. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HookAnswer } from '../../../src/hosts/claude/hook-io/stdio.ts';
 import { codexOutput } from '../../../src/hosts/codex/hook-output.ts';
 import { hookHost } from '../../../src/hosts/hook-host.ts';
+import type { HookAnswer } from '../../../src/hosts/hook-io/stdio.ts';
 
 /** Fields that Codex 0.171 accepts for each event, at the top and in hookSpecificOutput; any other makes an answer void. */
 const ACCEPTED: Readonly<Record<string, readonly [top: readonly string[], inside: readonly string[]]>> = {

@@ -1,14 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import {
+  allowedChecks,
+  type ClientSettings,
+  clientOptions,
+  NO_WAKE_UPS,
+} from '../../../hosts/claude/client-options.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
+import { checkCommands } from '../../../state/tdd-store.ts';
 import { endedState } from '../../../state/with-state.ts';
 import { endOverBudget } from '../../control/end-over-budget.ts';
 import { launcherVariable } from '../../control/ownership.ts';
 import { noteSleep } from '../../turn/note-sleep.ts';
 import type { Turn } from '../../turn/turn.ts';
-import { allowedChecks, type ClientSettings, clientOptions, NO_WAKE_UPS } from './allowed-tools.ts';
 import { firstPrompt } from './first-prompt.ts';
 
 /** How the client runs. */
@@ -38,11 +44,12 @@ export async function runClient(
   if (prompt === null) return;
   const { client, headless, settings, rest, env } = options;
   const { files } = turn.context;
+  const contract = turn.loaded.stored?.contract;
   const args = [
     ...(headless ? ['-p'] : []),
     // Command output can contain a NUL, an argument cannot.
     prompt.replaceAll('\0', '\uFFFD'),
-    ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
+    ...(contract === undefined ? [] : allowedChecks(checkCommands(files, contract))),
     ...(headless ? NO_WAKE_UPS : []),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),

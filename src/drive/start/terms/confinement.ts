@@ -1,4 +1,5 @@
 import { clientSandboxProblem } from '../../../hosts/claude/find-client.ts';
+import { hostOf } from '../../../hosts/hosts.ts';
 import { sandboxProblem } from '../../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';
 import { sandboxTerms } from '../../../sandbox/terms.ts';
@@ -14,8 +15,8 @@ export function confinementOf(
   host: ContractTerms['host'],
 ): Pick<ContractTerms, 'sandbox' | 'unsandboxed'> {
   const { mode } = settings.sandbox;
-  // A host of its own confines its commands by the permission mode, and says so at the start.
-  if (host !== undefined) return {};
+  // Such a host says so at the start.
+  if (hostOf(host).confines) return {};
   const startsClient = agent === null && (launched || driver === 'runner');
   if (mode === 'off') {
     const isUnset = sources['sandbox.mode'] === 'default' && settings.permissionMode === 'bypassPermissions';

@@ -1,5 +1,5 @@
-import type { AgentMessage, BackgroundTask } from './agent-message.ts';
-import type { AgentOptions } from './agent-run.ts';
+import type { AgentMessage, BackgroundTask } from '../../agent/agent-message.ts';
+import type { AgentOptions } from '../../agent/agent-run.ts';
 
 /** Silence after a turn from which the client waits for something. */
 const SETTLE_MS = 2_000;

@@ -1,5 +1,6 @@
 import type { ApiError } from '../../../engine/events.ts';
-import { fieldsOf, listOf, textOf } from '../fields.ts';
+import { apiErrorKind } from '../../agent/api-error-kind.ts';
+import { fieldsOf, listOf, textOf } from '../../fields.ts';
 import { scan } from './transcript.ts';
 
 /** Reads an API failure from StopFailure's payload; only the transcript has the reset time of a usage limit. */
@@ -37,24 +38,6 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   });
   return found;
 }
-
-export function apiErrorKind(error: unknown): ApiError['kind'] {
-  return (typeof error === 'string' ? KINDS.get(error) : undefined) ?? 'other';
-}
-
-const KINDS: ReadonlyMap<string, ApiError['kind']> = new Map([
-  ['rate_limit', 'rate-limited'],
-  ['authentication_failed', 'authentication'],
-  ['oauth_org_not_allowed', 'authentication'],
-  ['verification_required', 'authentication'],
-  ['cloud_credential_error', 'authentication'],
-  ['billing_error', 'billing'],
-  ['account_on_hold', 'billing'],
-  ['invalid_request', 'invalid-request'],
-  ['model_not_found', 'invalid-request'],
-  ['overloaded', 'overloaded'],
-  ['server_error', 'overloaded'],
-]);
 
 /** Last second that the four-digit year of a state file can represent. */
 const LAST_SECOND = 253_402_300_799;

@@ -1,5 +1,5 @@
 import { readLines } from '../../../state/files/journal-lines.ts';
-import { textOf } from '../fields.ts';
+import { textOf } from '../../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
 type Queued = 'message' | 'notification' | null;

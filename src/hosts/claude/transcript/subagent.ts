@@ -5,7 +5,7 @@ import { tokens, type UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../../state/home-folder.ts';
-import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
 import { addTokens, readUsage, type Totals } from './transcript.ts';
 
 interface SubagentWork {

@@ -4,7 +4,7 @@ import { tokens, type UsageDelta } from '../../../engine/events.ts';
 import type { ReadMarks } from '../../../engine/schema/state.ts';
 import { readLines, readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;

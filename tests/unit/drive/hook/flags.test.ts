@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
-import type { HookAnswer } from '../../../../src/hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
 import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
 

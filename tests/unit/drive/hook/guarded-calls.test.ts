@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import type { HookAnswer } from '../../../../src/hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';

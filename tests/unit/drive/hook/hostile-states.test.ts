@@ -9,7 +9,7 @@ import { stop } from '../../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
-import { parseHookInput } from '../../../../src/hosts/claude/hook-io/hook-input.ts';
+import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { parseState } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';

@@ -9,7 +9,7 @@ import { newTurn } from '../../../../src/drive/turn/turn.ts';
 import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
-import { parseHookInput } from '../../../../src/hosts/claude/hook-io/hook-input.ts';
+import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
 import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
 import { instantOf } from '../../../../src/text/time.ts';

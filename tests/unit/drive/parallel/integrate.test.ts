@@ -9,7 +9,7 @@ import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
 import { type Integration, integrate } from '../../../../src/drive/parallel/delivery/integrate.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';
 import { readWorktreeRecord, writeWorktreeRecord } from '../../../../src/drive/worktree/worktree-place.ts';
-import { parseHookInput } from '../../../../src/hosts/claude/hook-io/hook-input.ts';
+import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { put } from '../../../support/drive/drive-project.ts';
 import { startNow } from '../../../support/drive/start-now.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { postToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import type { HookAnswer } from '../../../../src/hosts/claude/hook-io/stdio.ts';
+import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
 import { DEAD_MS, liveBeats, runFiles } from '../../../../src/state/task-folder/run-files.ts';
 import { AT, aHook, aProject, type Project, rewrite, start } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder } from '../../../support/drive/folder-project.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watchAgent } from '../../../../src/drive/runner/watch-agent.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
-import type { AgentMessage } from '../../../../src/hosts/claude/agent/agent-message.ts';
+import type { AgentMessage } from '../../../../src/hosts/agent/agent-message.ts';
 import { readMessages } from '../../../../src/hosts/claude/agent/read-messages.ts';
 import type { PermissionRule } from '../../../../src/hosts/claude/permission-rules.ts';
 

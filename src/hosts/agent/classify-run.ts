@@ -1,7 +1,7 @@
-import type { ApiError } from '../../../engine/events.ts';
-import { shorten } from '../../../text/excerpt.ts';
-import { apiErrorKind } from '../transcript/api-failure.ts';
+import type { ApiError } from '../../engine/events.ts';
+import { shorten } from '../../text/excerpt.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
+import { apiErrorKind } from './api-error-kind.ts';
 
 export interface RunExit {
   readonly code: number | null;
@@ -74,21 +74,6 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
     default:
       return exit.endedBy satisfies never;
   }
-}
-
-/**
- * Classifies a run of the client by what it says on standard error about its options, settings or files, which a retry
- * would not change; null if it has begun to work or ended for another reason. Measured with 2.1.213 and 2.1.330: exit
- * code 1, and the error is the first line after warnings.
- */
-export function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, complaint: string): RunOutcome | null {
-  if (code !== 1 || endedBy !== null || facts.sessionId !== null) return null;
-  const lines = complaint.split('\n').filter((line) => line.trim() !== '' && !/^warning\b/i.test(line));
-  const [first = ''] = lines;
-  // A system call that failed, such as EMFILE, may succeed later.
-  if (!/^error: (?!E[A-Z]{3,}\b)|^--[a-z]/i.test(first)) return null;
-  const said = shorten(lines.join(' ').replace(/^error: /i, ''), QUOTE);
-  return { kind: 'options', message: `Claude Code refused to start: ${said}` };
 }
 
 const OVER_BUDGET = "the rest of the loop's budget was used, and the agent was ended.";

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Allowance } from '../../../engine/policy/budget.ts';
-import { endGroup, forgetGroup, spawnGroup } from '../../../state/process/group.ts';
-import { SLEPT_MS } from '../../../state/process/sleep-watch.ts';
+import type { Allowance } from '../../engine/policy/budget.ts';
+import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
+import { SLEPT_MS } from '../../state/process/sleep-watch.ts';
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
@@ -65,7 +65,7 @@ export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'prog
 }
 
 /** Process of an agent, leader of its own group, which ends when our process ends. */
-interface AgentProcess {
+export interface AgentProcess {
   readonly pid: number | null;
   readonly done: Promise<ProcessEnd>;
   readonly write: (text: string) => boolean;

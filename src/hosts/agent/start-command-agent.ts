@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
-import { lastWordsText, shorten } from '../../../text/excerpt.ts';
-import { shownText } from '../../../text/terminal-screen.ts';
+import { lastWordsText, shorten } from '../../text/excerpt.ts';
+import { shownText } from '../../text/terminal-screen.ts';
 import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';

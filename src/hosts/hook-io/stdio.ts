@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { regularFile } from '../../../state/files/regular-file.ts';
+import { regularFile } from '../../state/files/regular-file.ts';
 
 const CHUNK = 64 * 1024;
 

@@ -1,5 +1,5 @@
-import type { UsageDelta } from '../../../engine/events.ts';
-import type { UsageWindow } from '../../../engine/schema/state.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import type { UsageWindow } from '../../engine/schema/state.ts';
 
 /** Message of an agent, reduced to what this program uses. One line of its stream can hold several. */
 export type AgentMessage =
