@@ -67,6 +67,8 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
     contract: outside(`contract${own}.json`),
+    /** Mark beside a contract without private files: the shell of a runner's hooks then starts no guard for READERS. */
+    freeReads: outside(`free-reads${own}`),
     /** Counts that only rise. */
     counters: outside(`counters${own}.json`),
     /** Digests of the loop's evidence: of everything outside the project on which a verdict, a limit or a protection rests. */
@@ -267,6 +269,7 @@ const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
 /** Moves contract and manifest of an ended loop aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
+  removeIfThere(files.freeReads);
   for (const path of [files.contract, files.evidence]) setAside(path);
   // If the contract reappeared after a power failure, the next loop's state would look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sessionRegistration } from '../../src/install/settings/registration.ts';
+import { agentRegistration, sessionRegistration } from '../../src/install/settings/registration.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import {
   type BenchLoop,
   benchLoop,
@@ -105,6 +106,8 @@ const STOP_LIMIT = 2.0;
 const TOOL_LIMIT = 1.5;
 const TRANSCRIPT_LIMIT = 1.15;
 const INACTIVE_LIMIT_MS = 3;
+/** What both hooks of a runner's agent may add to a call that can change nothing. */
+const READ_LIMIT_MS = 5;
 
 interface Subject {
   readonly name: string;
@@ -209,6 +212,17 @@ function prepare(loopOf: (name: string) => BenchLoop): { subjects: Subject[]; bu
     const note = `, ${PROTECTED_FILES} files`;
     budgets.push({ name: `${event}, protected`, over, limit: LOOK_LIMIT_MS, unit: 'ms', note });
   }
+  const bundleOf = join(plain.dir, '.claude', 'skills', 'ralph-loop');
+  const reads = agentRegistration(bundleOf, loopFiles(plain.dir, null, plain.env));
+  const commands = [reads.PreToolUse, reads.PostToolUse].map((groups) => groups?.at(-1)?.hooks[0]?.command ?? 'false');
+  subjects.push({
+    name: 'Read, Pre and Post',
+    command: ['sh', '-c', '/bin/sh -c "$0" && exec /bin/sh -c "$1"', ...commands],
+    input: () => ({ hook_event_name: 'PreToolUse', tool_name: 'Read', tool_input: { file_path: 'src/a.ts' } }),
+    loop: plain,
+    answers: /^$/,
+  });
+  budgets.push({ name: 'Read, Pre and Post', over: '/bin/true', limit: READ_LIMIT_MS, unit: 'ms' });
   const inactive = sessionRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
   const none = { input: () => null, loop: plain, answers: /^$/, active: false } as const;
   subjects.push({ name: 'inactive', command: ['sh', '-c', inactive], ...none });

@@ -46,6 +46,7 @@ export function runnerAgent(
     node: process.execPath,
     outsideRoot: outsideRoot(env),
     bundleDir: bundleDir(),
+    marks: files,
   });
   const { agent: command, host } = stored.contract;
   if (command !== undefined) return commandAgent(command, own, env);

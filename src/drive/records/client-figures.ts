@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { addUsage } from '../../engine/policy/budget.ts';
+import { READERS } from '../../engine/schema/constants.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { fieldsOf, parseFields } from '../../hosts/fields.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
@@ -43,9 +44,15 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   const unanswered = new Set<unknown>();
   const denied = new Set<unknown>();
   let failedShellCalls = 0;
-  for (const { loopId: owner, callId, type, tool } of lines.entries) {
-    // A runner's own events about calls use another key.
-    if (owner !== loopId || callId === undefined) continue;
+  for (const { loopId: owner, callId, id, type, tool, outcome } of lines.entries) {
+    if (owner !== loopId) continue;
+    // A runner's own events about calls use another key. They alone report calls that need no guard.
+    if (callId === undefined) {
+      if (!isReader(tool)) continue;
+      asked.add(id);
+      if (outcome === 'denied') denied.add(id);
+      continue;
+    }
     const phase = String(type).slice('tool.'.length);
     asked.add(callId);
     if (phase === 'denied') denied.add(callId);
@@ -55,6 +62,10 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   }
   const deniedCalls = new Set([...denied, ...unanswered]).size;
   return { toolCalls: asked.size, deniedCalls, failedShellCalls, next: lines.next };
+}
+
+function isReader(tool: unknown): boolean {
+  return (READERS as readonly unknown[]).includes(tool);
 }
 
 interface RecordedCall {

@@ -16,5 +16,8 @@ export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] 
 /** Version of the event stream; its readers ignore types and keys that they do not know. */
 export const EVENT_VERSION = 1;
 
+/** The client's tools that can change nothing. A loop without private files has no rule for them. */
+export const READERS = ['Read', 'Grep', 'Glob'] as const;
+
 /** The client's permission modes. */
 export const MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
+import { READERS, STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 
 /** Hook as stored in the client's settings. With `args` the client starts the command itself, without a shell. */
@@ -106,11 +107,32 @@ export function fullRegistration(bundle: string, platform: NodeJS.Platform = pro
   return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, placeIn(bundle));
 }
 
-/** Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. */
-export function agentRegistration(bundle: string, platform: NodeJS.Platform = process.platform): Registration {
+/**
+ * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. The runner hears of every call
+ * from its agent, so a call of READERS starts node only if the loop has private files or was cancelled.
+ */
+export function agentRegistration(
+  bundle: string,
+  marks: ReadMarks,
+  platform: NodeJS.Platform = process.platform,
+): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
-  return registration(definitions, platform, placeIn(bundle));
+  const all = registration(definitions, platform, placeIn(bundle));
+  if (platform === 'win32') return all;
+  const isFree = `[ -e ${shellWord(marks.freeReads)} ] && [ ! -e ${shellWord(marks.cancellation)} ] && exit 0`;
+  const split = ({ matcher, hooks }: HookGroup): HookGroup[] => {
+    if (matcher === undefined) return [{ hooks }];
+    const readers = hooks.map((hook) => ({ ...hook, command: `${isFree}; ${hook.command}` }));
+    return [
+      { matcher: `^(?!(?:${READERS.join('|')})$)`, hooks },
+      { matcher: READERS.join('|'), hooks: readers },
+    ];
+  };
+  return Object.fromEntries(Object.entries(all).map(([event, groups]) => [event, groups.flatMap(split)]));
 }
+
+/** Files by which a shell sees that a call of READERS needs no guard. */
+export type ReadMarks = Pick<LoopFiles, 'freeReads' | 'cancellation'>;
 
 /**
  * Returns the plugin's hooks. They run `sh` if the plugin was built on Unix, and node if it was built on Windows, where each

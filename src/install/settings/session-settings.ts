@@ -2,7 +2,13 @@ import { dirname, join } from 'node:path';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { readObject } from '../project-files.ts';
-import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } from './registration.ts';
+import {
+  agentRegistration,
+  fullRegistration,
+  PASSED_HOOKS,
+  type ReadMarks,
+  type Registration,
+} from './registration.ts';
 
 interface StartedLoop {
   readonly loopId: string;
@@ -68,7 +74,9 @@ function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Pl
 }
 
 /** Builds the runner's `--settings` for its agent: tool hooks of the bundle, and variables that name the driver. */
-export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }): AgentSettings {
+export function agentSettings(
+  loop: StartedLoop & { readonly bundleDir: string; readonly marks: ReadMarks },
+): AgentSettings {
   return {
     disableAllHooks: false,
     env: {
@@ -80,7 +88,7 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
       RALPH_NODE: loop.node,
       RALPH_STATE_HOME: dirname(loop.outsideRoot),
     },
-    hooks: agentRegistration(loop.bundleDir, process.platform),
+    hooks: agentRegistration(loop.bundleDir, loop.marks),
   };
 }
 

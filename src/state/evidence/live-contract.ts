@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { hashContract } from '../hash-contract.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
@@ -57,7 +58,10 @@ function presentContract(files: LoopFiles, found: ReturnType<typeof findContract
   throw evidenceLost(files.contract, 'torn');
 }
 
+/** Stores a contract, and the mark that it has no private files. While it is replaced, the mark is absent: reads are guarded. */
 export function writeContract(files: LoopFiles, stored: StoredContract): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  removeIfThere(files.freeReads);
   storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
+  if (stored.contract.guardrails.privateFiles.length === 0) writeAtomically(files.freeReads, '', 0o600);
 }

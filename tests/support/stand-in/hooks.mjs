@@ -25,7 +25,8 @@ export async function runHooks(registered, payload, subject, session, show) {
 }
 
 function matches(matcher, subject) {
-  return matcher === '' || matcher === '*' || matcher.split('|').includes(subject);
+  if (matcher === '' || matcher === '*') return true;
+  return /^[\w|]+$/.test(matcher) ? matcher.split('|').includes(subject) : new RegExp(matcher).test(subject);
 }
 
 function run({ command, args }, input, starts, { cwd, envFile }, show) {

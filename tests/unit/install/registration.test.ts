@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isOurHook } from '../../../src/install/settings/our-hooks.ts';
 import {
+  agentRegistration,
   type CommandHook,
   fullRegistration,
   PASSED_HOOKS,
@@ -91,6 +92,31 @@ for (const [event, hook] of hooks()) {
     assert.equal(hook.onFailure, event === 'PreToolUse' ? 'block' : undefined);
   });
 }
+
+test('in a runner a read starts node only without the mark of free reads, or with one of a cancel', () => {
+  const at = (name: string): string => join(project, `it's ${name}`);
+  const marks = { freeReads: at('free'), cancellation: at('cancelled') };
+  for (const event of ['PreToolUse', 'PostToolUse', 'PostToolUseFailure'] as const) {
+    const [others, readers] = agentRegistration(bundle, marks, 'linux')[event] ?? [];
+    assert.equal(readers?.matcher, 'Read|Grep|Glob');
+    const groups = ['Read', 'Reader', 'Grep', 'Bash', 'mcp__x__Read'].map((tool) =>
+      [others, readers].findIndex((group) => new RegExp(`^(?:${group?.matcher ?? ''}).*$`).test(tool)),
+    );
+    assert.deepEqual(groups, [1, 0, 1, 0, 0]);
+    const runs = (): boolean => sh(readers?.hooks[0]?.command ?? '', { RALPH_ACTIVE: '1' }).stdout.includes('"file"');
+    assert.equal(runs(), true);
+    writeFileSync(marks.freeReads, '');
+    assert.equal(runs(), false);
+    assert.equal(sh(others?.hooks[0]?.command ?? '', { RALPH_ACTIVE: '1' }).stdout.includes('"file"'), true);
+    writeFileSync(marks.cancellation, '{}');
+    assert.equal(runs(), true);
+    for (const mark of Object.values(marks)) rmSync(mark);
+  }
+  assert.deepEqual(
+    agentRegistration(bundle, marks, 'win32').PreToolUse?.map(({ matcher }) => matcher),
+    ['*'],
+  );
+});
 
 test('a registered hook is silent if the launcher has passed its own, and those run', () => {
   const env = { RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS };

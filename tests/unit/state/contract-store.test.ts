@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
 import { writeContract } from '../../../src/state/evidence/live-contract.ts';
@@ -39,6 +39,33 @@ test('Ending a contract affects its own loop only, and ending it twice or withou
   assert.equal(findEndedContract(files, contract.loopId)?.hash, '');
   assert.equal(findEndedContract(files, 'another'), null);
   assert.equal(readdirSync(files.outsideDir).length, 1);
+});
+
+test('Only a contract without private files that has not ended frees reads from the guard.', (t) => {
+  const files = aProject(t);
+  const withPrivate = { ...contract, guardrails: { ...contract.guardrails, privateFiles: ['secret.txt'] } };
+  const frees = (change: () => void): boolean => {
+    change();
+    return existsSync(files.freeReads);
+  };
+  assert.equal(
+    frees(() => writeContract(files, { hash: '', contract: withPrivate })),
+    false,
+  );
+  assert.equal(
+    frees(() => writeContract(files, { hash: '', contract })),
+    true,
+  );
+  // As `accept` does while an agent works.
+  assert.equal(
+    frees(() => writeContract(files, { hash: '', contract: withPrivate })),
+    false,
+  );
+  writeContract(files, { hash: '', contract });
+  assert.equal(
+    frees(() => dropContract(files)),
+    false,
+  );
 });
 
 test('An unusable contract is an error with a fix, and never counts as missing.', (t) => {
