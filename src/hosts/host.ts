@@ -39,6 +39,25 @@ export interface HookPlace {
   readonly hookPath: (file: string) => string;
 }
 
+/** Hooks of one event as a client's file has them. */
+export interface HookGroup {
+  readonly matcher?: string;
+  readonly hooks: readonly { readonly type: 'command'; readonly command: string; readonly timeout: number }[];
+}
+
+/** Hooks of sessions that a client keeps in a file of the user, and runs only if the user trusts them. */
+export interface UserHooks {
+  readonly file: (env: NodeJS.ProcessEnv) => string;
+  /** Returns the hooks by event. They are the same in every version, because a changed one loses its trust. */
+  readonly groups: (place: Pick<HookPlace, 'node' | 'hookPath'>) => Readonly<Record<string, readonly HookGroup[]>>;
+  /** Returns whether any version of this program wrote a hook. */
+  readonly isOurs: (entry: unknown) => boolean;
+  /** Asks the client why it would not run them; null if it would. Throws RalphError if it cannot be asked. */
+  readonly problem: (program: () => string, place: HookPlace) => Promise<string | null>;
+  /** What the user does to trust them. */
+  readonly repair: string;
+}
+
 /** What a loop asks of its host. */
 export interface Wanted {
   readonly maxCostUsd: number | null;
@@ -104,6 +123,8 @@ export interface Host {
   readonly readsClaudeSettings: boolean;
   /** The client confines its commands itself, by the permission mode. */
   readonly confines: boolean;
+  /** Absent if the hooks of sessions stand in the settings of the project. */
+  readonly userHooks?: UserHooks;
   readonly cannot: readonly Cannot[];
   readonly topics: Readonly<Record<Topic, string>>;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
+import type { HookGroup } from '../hosts/host.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import { moveAside, type OldInstallation } from './old-installation.ts';
@@ -18,7 +19,7 @@ import {
   withoutMark,
 } from './project-files.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
-import { type CommandHook, type HookGroup, type Registration, sessionRegistration } from './settings/registration.ts';
+import { type CommandHook, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
@@ -182,7 +183,11 @@ function missingDirectories(projectDir: string, plan: readonly JudgedFile[]): st
 }
 
 /** Adds the hooks without changing any other byte; skips registered commands. Throws `refused` if the file is broken. */
-export function addRegistration(settings: string, registration: Registration, path: string) {
+export function addRegistration(
+  settings: string,
+  registration: Readonly<Record<string, readonly HookGroup[] | undefined>>,
+  path: string,
+) {
   const { mark, body } = withoutMark(settings);
   if (body.trim() === '') {
     const text = `${JSON.stringify({ hooks: registration }, null, 2)}\n`;
@@ -203,7 +208,7 @@ export function addRegistration(settings: string, registration: Registration, pa
     insert(root, 'hooks', registration);
     return { text: mark + text, inserted, created: ['hooks'] };
   }
-  for (const [event, groups] of Object.entries(registration)) {
+  for (const [event, groups = []] of Object.entries(registration)) {
     for (const group of groups) {
       const hooks = expectType(memberOf(rootOf(text, path), 'hooks'), 'object', 'hooks', path);
       const list = memberOf(hooks, event);
@@ -237,6 +242,6 @@ function holds(list: Node, group: HookGroup): boolean {
   return wanted.every((one) => there.includes(one));
 }
 
-function identity(hook: CommandHook | null): string {
+function identity(hook: Pick<CommandHook, 'command' | 'args'> | null): string {
   return JSON.stringify([hook?.command, hook?.args ?? []]);
 }

@@ -1,8 +1,10 @@
 import { findClient } from '../../hosts/claude/find-client.ts';
+import { HOSTS } from '../../hosts/hosts.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
+import { hasUserHooks, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -16,12 +18,13 @@ export const DOCTOR_COMMAND: Command = {
   help: 'Checks node, the client, the settings, the hooks, the task file and the remains of earlier loops, and fires the installed Stop hook on a sample loop. The exit code is 1 if an error remains.',
   example: 'ralph-loop doctor --fix',
   options: options({ fix: 'Repair what can be repaired without losing your changes.' }),
-  run(context) {
+  async run(context) {
     const fix = context.values['fix'] === true;
     if (fix && context.env['CLAUDECODE'] === '1') {
       throw new RalphError('refused', '"doctor --fix" is for the user at a terminal; agents may run "doctor" alone.');
     }
-    let findings = examine(examined(context));
+    const hostHooks = await examineHosts(context);
+    let findings = examine({ ...examined(context), hostHooks });
     const fixed: string[] = [];
     if (fix) {
       const repairs = new Set(
@@ -29,7 +32,7 @@ export const DOCTOR_COMMAND: Command = {
       );
       for (const finding of findings) if (finding.repair && finding.level !== 'ok') fixed.push(finding.message);
       for (const repair of repairs) repair();
-      findings = examine(examined(context));
+      findings = examine({ ...examined(context), hostHooks });
     }
     const ok = !findings.some(({ level }) => level === 'error');
     const shown = findings.map(({ repair, ...finding }) => ({ ...finding, fixable: repair !== undefined }));
@@ -55,6 +58,17 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
       ? { policy: null, gateSeconds: 0, settingsProblem: settings.message }
       : { policy: settings.policy, gateSeconds: settings.gateSeconds, settingsProblem: null }),
   };
+}
+
+/** Asks each client that has hooks of ours in a file of the user whether it would run them. */
+async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
+  const asked = Object.values(HOSTS).map(async (host) => {
+    const { userHooks } = host;
+    if (userHooks === undefined || !hasUserHooks(userHooks, env)) return [];
+    const problem = await userHooksProblem(host, projectDir, env);
+    return [{ file: userHooks.file(env), problem, repair: userHooks.repair }];
+  });
+  return (await Promise.all(asked)).flat();
 }
 
 function orError<T>(find: () => T): T | RalphError {

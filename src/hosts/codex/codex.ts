@@ -1,7 +1,7 @@
 import { advise, RalphError } from '../../text/message.ts';
 import type { Host } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
-import { trustedHooks } from './hooks.ts';
+import { trustedHooks, USER_HOOKS } from './hooks.ts';
 import { runOptions, sandboxText } from './run-options.ts';
 import { startCodex } from './start-codex.ts';
 
@@ -22,6 +22,7 @@ export const CODEX: Host = {
   startTexts: (_, permissionMode) => [sandboxText(permissionMode)],
   readsClaudeSettings: false,
   confines: true,
+  userHooks: USER_HOOKS,
   cannot: [
     {
       setting: 'budget.max_cost',

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { homeFolder } from '../../state/home-folder.ts';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
@@ -10,6 +11,11 @@ import type { FoundClient } from '../host.ts';
 export const OLDEST_CODEX = '0.171.0';
 
 const INSTALL = 'npm install -g @openai/codex';
+
+/** Returns the folder of Codex's configuration and sessions. */
+export function codexHome(env: NodeJS.ProcessEnv): string {
+  return env['CODEX_HOME'] || join(homeFolder(env), '.codex');
+}
 
 /** Returns Codex: RALPH_CODEX, or `codex` on the PATH. Throws RalphError `client-missing`, `client-too-old`. */
 export function requireCodex(env: NodeJS.ProcessEnv): FoundClient {

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import type { HookPlace } from '../host.ts';
+import type { HookPlace, UserHooks } from '../host.ts';
+import { codexHome } from './find-codex.ts';
 
 /**
  * Timeout in seconds. When it is exceeded, Codex runs the tool without an answer, so it is far beyond what the guard takes on a
@@ -11,17 +14,63 @@ import type { HookPlace } from '../host.ts';
  */
 const TIMEOUT_SECONDS = 600;
 
-const HOOKS = { PreToolUse: 'pre-tool-use.cjs', PostToolUse: 'post-tool-use.cjs' } as const;
+const TOOL_HOOKS = { PreToolUse: 'pre-tool-use.cjs', PostToolUse: 'post-tool-use.cjs' } as const;
+const SESSION_HOOKS = {
+  SessionStart: 'session-start.cjs',
+  UserPromptSubmit: 'user-prompt-submit.cjs',
+  Stop: 'ralph-stop-hook.cjs',
+  ...TOOL_HOOKS,
+} as const;
+
+type Place = Pick<HookPlace, 'node' | 'hookPath'>;
 
 /** Returns Codex's options that register the hooks of a loop's agent for one run. */
-export function hookOptions({ node, hookPath }: Pick<HookPlace, 'node' | 'hookPath'>): string[] {
-  return Object.entries(HOOKS).flatMap(([event, file]) => {
-    const call = `${shellWord(node)} --v8-pool-size=0 ${shellWord(hookPath(file))} --host codex`;
-    const command = event === 'PreToolUse' ? refusing(call) : call;
-    const handler = `{type="command",command=${toml(command)},timeout=${TIMEOUT_SECONDS},additionalContextLimit=0}`;
-    return ['-c', `hooks.${event}=[{matcher="*",hooks=[${handler}]}]`];
+export function hookOptions({ node, hookPath }: Place): string[] {
+  return Object.entries(TOOL_HOOKS).flatMap(([event, file]) => {
+    const { command, timeout } = handler(event, `${shellWord(node)} --v8-pool-size=0 ${shellWord(hookPath(file))}`);
+    const hook = `{type="command",command=${toml(command)},timeout=${timeout},additionalContextLimit=0}`;
+    return ['-c', `hooks.${event}=[{matcher="*",hooks=[${hook}]}]`];
   });
 }
+
+/** Begins the commands of registered hooks, which do nothing in a session without a loop, nor beside hooks that a run passes. */
+const REGISTERED = '[ "$RALPH_ACTIVE$RALPH_HOOKS" = 1 ] || exit 0; ';
+
+function handler(event: string, program: string) {
+  const isStop = event === 'Stop';
+  const call = `${program} --host codex${isStop ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : ''}`;
+  const command = event === 'PreToolUse' ? refusing(call) : call;
+  return {
+    type: 'command',
+    command,
+    timeout: isStop ? STOP_TIMEOUT_SECONDS : TIMEOUT_SECONDS,
+    additionalContextLimit: 0,
+  } as const;
+}
+
+/** Hooks in the user's `hooks.json`, whose hash covers their definition alone: a new version of this program keeps their trust. */
+export const USER_HOOKS: UserHooks = {
+  file: (env) => join(codexHome(env), 'hooks.json'),
+  groups: ({ node, hookPath }) =>
+    Object.fromEntries(
+      Object.entries(SESSION_HOOKS).map(([event, file]) => {
+        const program = `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${shellWord(hookPath(file))}`;
+        const { command, ...rest } = handler(event, program);
+        const hooks = [{ ...rest, command: `${REGISTERED}${command}` }];
+        return [event, [event in TOOL_HOOKS ? { matcher: '*', hooks } : { hooks }]];
+      }),
+    ),
+  isOurs: (entry) => textOf(fieldsOf(entry)['command']).startsWith(REGISTERED),
+  problem: async (program, place) => {
+    const listed = await listHooks(program(), [], place);
+    const ours = listed.filter(({ command, source }) => source === 'user' && textOf(command).startsWith(REGISTERED));
+    if (ours.length < Object.keys(SESSION_HOOKS).length) return `Codex reads ${ours.length} of them`;
+    if (ours.some(({ enabled }) => enabled !== true)) return 'they are switched off in Codex';
+    const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
+    return lost.length === 0 ? null : `Codex does not trust ${lost.length} of them and skips those without a word`;
+  },
+  repair: 'start codex in the project, type /hooks and press t.',
+};
 
 /** Returns a command that denies the call however the guard ends: for Codex, every exit code but 0 and 2 allows it. */
 function refusing(call: string): string {
@@ -44,7 +93,7 @@ export async function trustedHooks(program: () => string, place: HookPlace): Pro
   const options = hookOptions(place);
   const listed = await listHooks(program(), options, place);
   const ours = listed.filter(({ source }) => source === 'sessionFlags');
-  const isEnabled = ours.length === Object.keys(HOOKS).length && ours.every(({ enabled }) => enabled === true);
+  const isEnabled = ours.length === Object.keys(TOOL_HOOKS).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
   const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
   return [...options, '-c', `hooks.state={${state.join(',')}}`];

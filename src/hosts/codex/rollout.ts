@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
-import { homeFolder } from '../../state/home-folder.ts';
 import type { AgentMessage } from '../agent/agent-message.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
+import { codexHome } from './find-codex.ts';
 import { usageOf } from './read-events.ts';
 
 /**
@@ -79,7 +79,7 @@ function commandIn(text: string): string {
 
 /** Returns the rollout of a thread: sessions/YEAR/MONTH/DAY/rollout-TIME-THREAD.jsonl, of today or the day before. */
 function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
-  const sessions = join(env['CODEX_HOME'] || join(homeFolder(env), '.codex'), 'sessions');
+  const sessions = join(codexHome(env), 'sessions');
   if (!existsSync(sessions)) return null;
   const last = (folder: string, count: number): string[] =>
     namesIn(folder)

@@ -119,6 +119,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'stop-timeout': hooks.stopTimeout,
   'hook-files': hooks.hookFiles,
   launcher: hooks.launcher,
+  'host-hooks': hooks.hostHooks,
   'other-stop-hooks': hooks.otherHooks,
   'block-cap': environment.blockCap,
   'workspace-trust': environment.workspaceTrust,

@@ -25,6 +25,12 @@ export const settingsReadable: Check = ({ sources }) => {
   return orFine(broken, 'every settings file is valid.');
 };
 
+/** Checks that another client trusts the hooks that `init` wrote for it. */
+export const hostHooks: Check = ({ hostHooks = [] }) =>
+  hostHooks.map(({ file, problem, repair }) =>
+    problem === null ? ok(`the hooks in ${file} are trusted.`) : error(`the hooks in ${file}: ${problem}.`, repair),
+  );
+
 export const hooksEnabled: Check = ({ sources }) => {
   const disabled = sources.filter(({ value }) => value['disableAllHooks'] === true);
   const fix = 'remove it, or start loops only with the launcher, which passes its own hooks.';

@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Host, UserHooks } from '../../hosts/host.ts';
+import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
+import { RalphError } from '../../text/message.ts';
+import { addRegistration } from '../init-project.ts';
+import { bundleDir } from '../places.ts';
+import { readText } from '../project-files.ts';
+import { hookPath } from './registration.ts';
+import { withoutHooks } from './withdraw-registration.ts';
+
+/** End of the name of a copy that is made before the first change of the user's file. */
+const COPY = '.before-ralph-loop';
+
+export interface UserHooksChange {
+  readonly path: string;
+  /** null if the file does not exist. */
+  readonly before: string | null;
+  /** null to remove the file, which has nothing of the user's. */
+  readonly after: string | null;
+}
+
+/** Returns the user's file with our hooks; those that are in it as they should be keep their place, by which they are trusted. */
+export function withUserHooks({ file, groups, isOurs }: UserHooks, env: NodeJS.ProcessEnv) {
+  const path = file(env);
+  const before = readText(path);
+  const hooks = groups({ node: process.execPath, hookPath: (each) => hookPath(bundleDir(), each) });
+  const same = addRegistration(before ?? '', hooks, path);
+  if (same.inserted.length === 0) return { path, before, after: before, hooks };
+  const clean = before === null ? '' : withoutHooks(before, path, isOurs);
+  return { path, before, after: addRegistration(clean, hooks, path).text, hooks };
+}
+
+/** Returns the user's file without our hooks. */
+export function withoutUserHooks({ file, isOurs }: UserHooks, env: NodeJS.ProcessEnv): UserHooksChange {
+  const path = file(env);
+  const before = readText(path);
+  if (before === null) return { path, before, after: null };
+  const after = withoutHooks(before, path, isOurs);
+  const isOurFile = !existsSync(`${path}${COPY}`) && after !== before && /^\s*(?:\{\s*\})?\s*$/.test(after);
+  return { path, before, after: isOurFile ? null : after };
+}
+
+/** Returns why the client of this host would not run our hooks in the user's file; null if it would. */
+export async function userHooksProblem(
+  { userHooks, requireClient }: Host,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | null> {
+  const place = { cwd, env, node: process.execPath, hookPath: (file: string) => hookPath(bundleDir(), file) };
+  try {
+    return (await userHooks?.problem(() => requireClient(env).path, place)) ?? null;
+  } catch (error) {
+    if (error instanceof RalphError) return error.message.replace(/\.$/, '');
+    throw error;
+  }
+}
+
+/** Returns whether our hooks stand in the user's file. */
+export function hasUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): boolean {
+  const { before, after } = withoutUserHooks(hooks, env);
+  return before !== after;
+}
+
+/** Writes the user's file. Before its first change, copies it. Returns the path of the copy, if there is one. */
+export function writeUserHooks({ path, before, after }: UserHooksChange): string | null {
+  const copy = `${path}${COPY}`;
+  if (after === null) removeIfThere(path);
+  if (after === null || after === before) return existsSync(copy) ? copy : null;
+  mkdirSync(dirname(path), { recursive: true });
+  // The user may keep the file elsewhere, behind a link.
+  const real = realPathOf(path) ?? path;
+  if (before !== null && !existsSync(copy)) writeAtomically(copy, before, modeOf(real));
+  writeAtomically(real, after, modeOf(real));
+  return existsSync(copy) ? copy : null;
+}
