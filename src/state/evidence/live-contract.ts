@@ -58,10 +58,10 @@ function presentContract(files: LoopFiles, found: ReturnType<typeof findContract
   throw evidenceLost(files.contract, 'torn');
 }
 
-/** Stores a contract, and the mark that it has no private files. While it is replaced, the mark is absent: reads are guarded. */
+/** Stores a contract, and the mark that it has no private files. Without the mark, as while it is replaced, reads are guarded. */
 export function writeContract(files: LoopFiles, stored: StoredContract): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   removeIfThere(files.freeReads);
   storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
-  if (stored.contract.guardrails.privateFiles.length === 0) writeAtomically(files.freeReads, '', 0o600);
+  if (stored.contract.guardrails?.privateFiles.length === 0) writeAtomically(files.freeReads, '', 0o600);
 }
