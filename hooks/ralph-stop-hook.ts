@@ -1,6 +1,6 @@
-import { clientGone } from '../src/drive/hook/abort-stop.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { stop } from '../src/drive/hook/stop.ts';
+import { clientGone } from '../src/drive/hook/stop/abort-stop.ts';
+import { stop } from '../src/drive/hook/stop/stop.ts';
 import { failedText, withPrefix } from '../src/drive/turn/messages.ts';
 
 /** Timeout of a hook registered without one. */

@@ -1,31 +1,25 @@
-import { lstatSync, readFileSync } from 'node:fs';
-import { availableParallelism, hostname, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { controlLoop, type FleetControl } from '../../fleet/control.ts';
 import { plainUrl } from '../../fleet/git/place.ts';
 import { closeWorkspace, staleWorkspaces } from '../../fleet/git/workspace.ts';
-import { FleetKey, repositoryId, type Submission } from '../../fleet/job.ts';
+import { FleetKey, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS, WORKER_TEXTS } from '../../fleet/messages.ts';
 import { EventReader } from '../../fleet/queue/events.ts';
-import { addLoop, checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts';
-import { prepareSubmissions } from '../../fleet/submit.ts';
+import { checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { FleetWorker } from '../../fleet/worker/worker.ts';
 import { isActivity } from '../../state/event-stream.ts';
-import { sha256 } from '../../state/hash-contract.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
-import { readArguments } from '../../task/settings/task-settings.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
 import { journalLine } from '../show/journal-line.ts';
-import { startFlags } from '../start/start-request.ts';
 import type { FleetAction } from './actions.ts';
+import { addTasks } from './add-tasks.ts';
 import { fleetDoctor, requeue } from './doctor.ts';
-import type { FleetContext } from './fleet-options.ts';
-import { accountOf, connectFleet, idOf, placeOfFleet, wordsOfOption } from './fleet-options.ts';
+import { accountOf, connectFleet, type FleetContext, idOf, placeOfFleet, wordsOfOption } from './fleet-options.ts';
 import { showStatus } from './status.ts';
 
 const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<number>>> = {
@@ -143,54 +137,4 @@ function lockTime(): number {
   const time = parseDuration(text);
   if (time !== null && time >= 1_000) return time;
   throw new RalphError('usage', WORKER_TEXTS.lockTime(LOCK, text));
-}
-
-/** Consecutive take-overs after which a loop ends, because it may be killing its workers. */
-const TAKE_OVERS = 5;
-
-/** Queues tasks as of a commit of their repository, and prints one id for each. */
-async function addTasks(context: FleetContext): Promise<number> {
-  const { positionals, values, env, server, key, err, projectDir } = context;
-  const [url, ...others] = valuesOf(context, 'repo');
-  if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('add TASK'));
-  if (positionals.length === 0) throw new RalphError('usage', FLEET_TEXTS.noTask);
-  const read = readArguments(valuesOf(context, 'arg'));
-  if ('problem' in read) throw new RalphError('usage', read.problem);
-  const after = valuesOf(context, 'after');
-  for (const id of after) await loopNamed(server, id);
-  const place = placeOfFleet(context);
-  const submissions = await prepareSubmissions(place, env, {
-    url,
-    base: String(values['base'] ?? 'main'),
-    tasks: positionals,
-    flags: startFlags(context),
-    args: read.args,
-    after,
-    account: accountOf(context),
-    needs: { labels: wordsOfOption(context, 'label') },
-    publish: publishOf(values['integrate']),
-    maxTakeOvers: wholeOf(context, 'take-overs', TAKE_OVERS, 100),
-    submittedBy: `${userInfo().username}@${hostname()}`,
-    submittedAt: context.now(),
-    // Without --yes, no setting that starts a program is agreed to; the refusal lists them.
-    agrees: (risky) => values['yes'] === true || risky.length === 0,
-  });
-  const queued: { readonly id: string; readonly task: string; readonly branch: string }[] = [];
-  for (const submission of submissions) {
-    const id = await addLoop(server, key, submission);
-    const { loopId, task, base: from } = submission;
-    if (id !== loopId) err(withPrefix(FLEET_TEXTS.already(id)));
-    const own = join(projectDir, task.path);
-    const isHere = lstatSync(own, { throwIfNoEntry: false })?.isFile() === true;
-    if (isHere && sha256(readFileSync(own)) !== task.digest) err(withPrefix(FLEET_TEXTS.differs(task.path, from.ref)));
-    queued.push({ id, task: task.path, branch: `ralph/${id}` });
-  }
-  context.answer({ success: true, loops: queued }, () => queued.map(({ id }) => id).join('\n'));
-  return 0;
-}
-
-function publishOf(value: unknown = 'branch'): Submission['publish'] {
-  if (value === 'pr') return 'pull-request';
-  if (value === 'branch' || value === 'none') return value;
-  throw new RalphError('usage', FLEET_TEXTS.integrate(String(value)));
 }

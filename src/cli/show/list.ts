@@ -2,14 +2,12 @@ import { type ProjectRun, projectRuns } from '../../drive/parallel/project-runs.
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { show } from '../../state/process/program.ts';
-import type { TaskKind } from '../../task/task-file.ts';
-import { loopDirectoryTasks, taskKind } from '../../task/task-file.ts';
+import { loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { listTable } from './list-table.ts';
-import { runTable } from './run-text.ts';
+import { listTable, runTable } from './run-text.ts';
 import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {

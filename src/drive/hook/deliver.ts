@@ -3,9 +3,9 @@ import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { applyFlags } from './abort-stop.ts';
 import { hasCancelFlag } from './guarded-loop.ts';
 import type { Live } from './own-loop.ts';
+import { applyFlags } from './stop/abort-stop.ts';
 import { turnEnds } from './tool-answer.ts';
 
 export { deliverSteering } from './user-prompt-submit.ts';

@@ -1,8 +1,10 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
+import { pathKind } from '../../state/task-folder/run-files.ts';
 import { type SplitText, splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
-import { taskKind } from '../../task/task-file.ts';
+import { PROGRESS_FILE } from '../../task/memory/memory-paths.ts';
+import { loopDirectory, taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 
 export type TaskText = Pick<SplitText, 'body' | 'bodyLine' | 'frontmatter'>;
@@ -23,4 +25,23 @@ export function checklistNow(projectDir: string, taskPath: string): ChecklistCou
   if (found === undefined || found.size > MOST_BYTES) return null;
   const task = readTask(projectDir, taskPath);
   return task && countChecklist(checklistItems(task.body));
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function readMemory(folder: string): string | null {
+  return readPlain(join(folder, PROGRESS_FILE));
+}
+
+/** Returns the user's reflection prompt in a loop directory; null if it is empty or absent. */
+export function readReflection(projectDir: string, taskPath: string): string | null {
+  const path = loopDirectory(projectDir, taskPath)?.reflect;
+  const text = path === undefined ? null : readPlain(path);
+  return text === null || text.trim() === '' ? null : text;
+}
+
+/** Reads a plain file; null for a link, which could show a foreign file in every prompt. */
+function readPlain(path: string): string | null {
+  // The folder may be inaccessible: a prompt without it is better than none.
+  return ifOutOfReach(() => (pathKind(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null), null);
 }

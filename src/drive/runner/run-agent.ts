@@ -3,15 +3,12 @@ import { bindSession } from '../../engine/initial-state.ts';
 import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Tell } from '../../engine/runner-event.ts';
 import { hasRules } from '../../guard/guard.ts';
 import type { AgentMessage } from '../../hosts/agent/agent-message.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
-import { type PermissionRule, permissionRules } from '../../hosts/claude/permission-rules.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';
-import { checkCommands } from '../../state/tdd-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
@@ -20,8 +17,7 @@ import { backgroundWait } from '../turn/background-wait.ts';
 import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
-import { watchAgent } from './watch-agent.ts';
-import { acknowledge } from './watch-operator.ts';
+import { activityOf } from './watch-agent.ts';
 
 /** Runs the agent once, to its end, and journals its outcome and cost. */
 export async function runAgent(
@@ -81,18 +77,6 @@ export async function runAgent(
   if (failed !== null) throw failed;
   record(runner, bound, run);
   return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
-}
-
-/** Tells what the agent does, and keeps the rules that the user may add for calls that it was denied. */
-function activityOf(runner: Runner, stored: Turn['loaded']['stored']): ReturnType<typeof watchAgent> {
-  const { options, files } = runner;
-  const checks = stored === null ? [] : checkCommands(files, stored.contract);
-  const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
-  const tell: Tell = (event) => {
-    if (event.type === 'tool.ended' && event.rule !== undefined) runner.offers.set(event.id, event.rule);
-    options.tell(event);
-  };
-  return watchAgent(tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
 }
 
 /** Returns whether the guard was asked about a call of this loop since this instant: it records each call before it runs. */

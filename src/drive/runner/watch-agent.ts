@@ -1,10 +1,14 @@
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentMessage } from '../../hosts/agent/agent-message.ts';
 import { allowRule } from '../../hosts/claude/client-options.ts';
-import { type PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
+import { type PermissionRule, permissionRules, refusingRules } from '../../hosts/claude/permission-rules.ts';
 import { MOST_SUBJECT, toolSubject } from '../../hosts/tool-subject.ts';
+import { checkCommands } from '../../state/tdd-store.ts';
 import { shellWord } from '../../text/quote.ts';
+import type { Turn } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
+import type { Runner } from './runner.ts';
+import { acknowledge } from './watch-operator.ts';
 
 type MessageOf<K extends AgentMessage['kind']> = Extract<AgentMessage, { readonly kind: K }>;
 
@@ -204,4 +208,16 @@ const PART = /part requires approval: (.+)$/s;
 
 function exactRule(tool: string, command: string): string | null {
   return command.length > MOST_SUBJECT ? null : allowRule(tool, command);
+}
+
+/** Tells what the agent does, and keeps the rules that the user may add for calls that it was denied. */
+export function activityOf(runner: Runner, stored: Turn['loaded']['stored']): ReturnType<typeof watchAgent> {
+  const { options, files } = runner;
+  const checks = stored === null ? [] : checkCommands(files, stored.contract);
+  const rules = (): PermissionRule[] => permissionRules(files.projectDir, options.env);
+  const tell: Tell = (event) => {
+    if (event.type === 'tool.ended' && event.rule !== undefined) runner.offers.set(event.id, event.rule);
+    options.tell(event);
+  };
+  return watchAgent(tell, (id) => acknowledge(runner, id), checks, files.projectDir, rules);
 }

@@ -1,24 +1,17 @@
-import { windowText } from '../../engine/messages.ts';
-import { reachedWindow } from '../../engine/policy/budget.ts';
-import { untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lacksCounters } from '../../state/counters-file.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState, withState } from '../../state/with-state.ts';
-import { instantOf } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
-import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { noteSleep } from '../turn/note-sleep.ts';
-import { dispatch, lockOptions, type Turn } from '../turn/turn.ts';
-import { rateLimitWait, waitUntil } from '../turn/wait.ts';
+import { dispatch, lockOptions } from '../turn/turn.ts';
 import { answerAllowRequest } from './allow-call.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
@@ -141,43 +134,4 @@ function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }:
   const ids = arrived.map(({ id }) => id);
   applyEffects(files, at, dispatch(begun, { type: 'steering-delivered', at, ids }).effects);
   options.tell({ type: 'steering.sent', texts: arrived.map(({ text }) => text) });
-}
-
-/** Margin after the reset time of a rate limit. */
-const MARGIN_MS = 1_000;
-
-/** Waits while a rate limit or the user pauses the loop. Returns whether it was resumed. */
-export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean> {
-  const { leave, options, files, loopId } = runner;
-  const { state, policy } = turn.loaded;
-  const { budget } = policy;
-  if (state.status !== 'paused') return false;
-  const { reason, resumesAt } = state.paused;
-  if (reason !== 'rate-limited' && reason !== 'operator' && reason !== 'interrupted') return false;
-  const limited = reason === 'rate-limited';
-  const reset = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
-  const until = limited ? Date.parse(untilTimeUp(state, budget, now(), instantOf(reset))) : reset;
-  if (limited) {
-    const at = instantOf(reset);
-    const window = reachedWindow(state.limits, budget, now());
-    const why = window === null ? RUNNER_TEXTS.waitingForLimit(at) : show(windowText(window), state);
-    options.tell({ type: 'agent.notice', message: why });
-    options.tell({ type: 'wait.started', why: 'rate-limit', until: instantOf(until) });
-  } else {
-    const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
-    options.tell({ type: 'agent.notice', message: show(message, turn.loaded.state) });
-    options.tell({ type: 'loop.paused', reason });
-  }
-  const { deadline } = turn;
-  const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });
-  if (end === 'aborted') return false;
-  if (end === 'elapsed') operate(files, options.env, now(), () => ({ kind: 'resume', by: 'launcher' }));
-  return readLoop(files, loopId)?.status === 'running';
-}
-
-function untilOf(runner: Runner, resumesAt: string | null): number {
-  if (resumesAt !== null) return Math.max(Date.now(), Date.parse(resumesAt)) + MARGIN_MS;
-  const wait = rateLimitWait(runner.options.env, runner.limits);
-  runner.limits += 1;
-  return Date.now() + wait;
 }

@@ -1,6 +1,9 @@
+import manifest from '../../../package.json' with { type: 'json' };
+import type { Effect } from '../../engine/events.ts';
 import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { StoredContract } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
 import { about, RalphError } from '../../text/message.ts';
@@ -31,4 +34,35 @@ export function beginningState({ prepared, at }: Approved, before: LoopState | n
     throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(iteration, maxIterations), begun));
   }
   return begun;
+}
+
+/** Records what a report needs after the end, when the contract no longer exists: limits, checks, surroundings. */
+export function startedEvent(
+  state: LoopState,
+  { hash, contract }: StoredContract,
+  at: string,
+  isResumed: boolean,
+): Effect {
+  const { loopId, iteration, maxIterations, taskPath, mode } = state;
+  const { policy, validation, task, client, clientVersion, agent } = contract;
+  const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
+  const acceptance = (task?.commands ?? []).filter((command) => command.acceptance);
+  const before = (name: string) => {
+    const known = contract.baseline?.checks.find((check) => check.name === name);
+    return known && { before: known.outcome };
+  };
+  const facts = {
+    mode,
+    limits: { maxCostUsd, maxTokens, maxTimeMs, maxIdleMs: policy.idle?.maxMs ?? null },
+    breaker: policy.breaker,
+    checks: [...acceptance, ...validation].map(({ name, run }) => ({ name, run, ...before(name) })),
+    contract: hash.slice(0, 12),
+    client: agent === undefined ? clientVersion : null,
+    model: client?.model ?? null,
+    system: `${process.platform} ${process.arch}`,
+    node: process.version,
+    ralphLoop: manifest.version,
+  };
+  const type = isResumed ? 'loop.resumed' : 'loop.started';
+  return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath, ...facts } };
 }

@@ -11,14 +11,13 @@ import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { listUnder, tddTerms } from '../tdd/scenario-list.ts';
 import { formerBaseline } from './baseline.ts';
-import { beginningState } from './beginning-state.ts';
+import { beginningState, startedEvent } from './beginning-state.ts';
 import { recordApproval } from './live/consent.ts';
 import { prepareContract } from './prepare-contract.ts';
 import { adoptedChanges, noteAdopted } from './resume/adopted-changes.ts';
 import { type Continued, continueExistingLoop } from './resume/existing-loop.ts';
 import { formerEvidence, lossAtResume, takeNewStart } from './resume/former-evidence.ts';
 import type { Approved, Prepared, StartedLoop } from './stages.ts';
-import { startedEvent } from './started-event.ts';
 import { storeLoop, withConsentDigest } from './store-loop.ts';
 import { requireAgreed } from './terms/agreed-settings.ts';
 

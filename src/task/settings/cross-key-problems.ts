@@ -1,5 +1,5 @@
+import { commandWords } from '../../text/shell/command-words.ts';
 import { formatDuration, parseSeconds } from '../../text/time.ts';
-import { agentProblems } from '../frontmatter/agent-problems.ts';
 import { type KeyProblem, keyPath, shownValue } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import { completeIdle } from './defaults.ts';
@@ -95,4 +95,30 @@ export function idleProblems(block: NonNullable<Frontmatter['idle']>): KeyProble
   require('max_delay', max_delay);
   require('max', max);
   return problems;
+}
+
+const WRAPPERS = new Set(
+  'env timeout nice nohup time command exec setsid sudo stdbuf xargs npx pnpx bunx pnpm yarn'.split(' '),
+);
+
+/** Returns whether a shell command starts Claude Code itself: by its name or path, behind a wrapper, or from its package. */
+function startsClaude(command: string): boolean {
+  return commandWords(command).some((words) => {
+    if (words.some((word) => /@anthropic-ai\/claude-code(?:@|\/|$)/.test(word))) return true;
+    for (const word of words) {
+      const name = word.slice(word.lastIndexOf('/') + 1);
+      if (/^claude(?:\.exe|\.cmd)?$/.test(name)) return true;
+      const isBefore = WRAPPERS.has(name) || /^-|^[\d.]+[smh]?$|^\w+=/.test(word) || word === 'exec' || word === 'dlx';
+      if (!isBefore) return false;
+    }
+    return false;
+  });
+}
+
+/** Finds what `ralph-loop run` refuses beside an agent command. */
+export function agentProblems({ agent }: Readonly<Record<string, unknown>>): KeyProblem[] {
+  if (typeof agent !== 'string' || !startsClaude(agent)) return [];
+  const message =
+    'agent starts Claude Code itself. Leave the key out: ralph-loop starts Claude Code, with guard and cost.';
+  return [{ keys: ['agent'], value: agent, rule: 'agent-is-claude', message, severity: 'error' }];
 }

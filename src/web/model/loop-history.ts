@@ -3,9 +3,8 @@ import { fieldsOf, textOrNull } from '../../hosts/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { failedTestText } from '../../text/test-results/failed-tests-text.ts';
 import type { FailedTest } from '../../text/test-results/test-summary.ts';
-import { breakerLevel } from './breaker-level.ts';
 import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
-import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
+import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
 /** Maximum number of an iteration's calls that are kept individually; others are counted. */
@@ -335,4 +334,15 @@ const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
 
 function addAll(list: string[], more: readonly string[]): void {
   for (const each of more) if (!list.includes(each)) list.push(each);
+}
+
+/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
+function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
+  if (typeof repeats !== 'object' || repeats === null) return null;
+  const limits = (thresholds ?? {}) as Record<string, unknown>;
+  const known = Object.entries(repeats).flatMap(([signal, count]): Breaker[] => {
+    const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
+    return threshold > 0 && seen !== null ? [{ signal, repeats: seen, threshold }] : [];
+  });
+  return known.sort((a, b) => b.repeats / b.threshold - a.repeats / a.threshold)[0] ?? null;
 }

@@ -1,6 +1,6 @@
 import { type DriverContext, driverContext } from '../../../src/drive/control/ownership.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
-import { stop } from '../../../src/drive/hook/stop.ts';
+import { stop } from '../../../src/drive/hook/stop/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operate } from '../../../src/drive/control/operate.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
-import { stop } from '../../../src/drive/hook/stop.ts';
+import { stop } from '../../../src/drive/hook/stop/stop.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import type { OperatorCommand, UsageDelta } from '../../../src/engine/events.ts';
 import { untilTimeUp } from '../../../src/engine/policy/loop-time.ts';

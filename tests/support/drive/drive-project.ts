@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type DriverContext, driverContext } from '../../../src/drive/control/ownership.ts';
-import { stop } from '../../../src/drive/hook/stop.ts';
+import { stop } from '../../../src/drive/hook/stop/stop.ts';
 import type { StartedLoop } from '../../../src/drive/start/stages.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentProblems } from '../../../src/task/frontmatter/agent-problems.ts';
+import { agentProblems } from '../../../src/task/settings/cross-key-problems.ts';
 
 test('an agent command that starts Claude Code itself is refused with what to do, however it is started', () => {
   for (const agent of [

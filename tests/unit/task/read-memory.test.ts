@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readMemory } from '../../../src/drive/turn/file-task.ts';
+import { readMemory } from '../../../src/drive/prompt/read-task.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 test("reads the agent's memory from a plain file only", (context) => {

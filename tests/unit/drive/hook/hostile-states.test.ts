@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { type DriverContext, driverContext } from '../../../../src/drive/control/ownership.ts';
-import { stop } from '../../../../src/drive/hook/stop.ts';
+import { stop } from '../../../../src/drive/hook/stop/stop.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';

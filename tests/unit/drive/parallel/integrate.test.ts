@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { driverContext } from '../../../../src/drive/control/ownership.ts';
-import { stop } from '../../../../src/drive/hook/stop.ts';
+import { stop } from '../../../../src/drive/hook/stop/stop.ts';
 import type { Delivery } from '../../../../src/drive/parallel/batch.ts';
 import { type Integration, integrate } from '../../../../src/drive/parallel/delivery/integrate.ts';
 import { makeWorktree } from '../../../../src/drive/worktree/make-worktree.ts';

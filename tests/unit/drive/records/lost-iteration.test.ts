@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { stop } from '../../../../src/drive/hook/stop.ts';
+import { stop } from '../../../../src/drive/hook/stop/stop.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/records.ts';
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';

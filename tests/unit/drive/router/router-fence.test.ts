@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openRouter } from '../../../../src/drive/router/call.ts';
+import { openRouter } from '../../../../src/drive/router/open-router.ts';
 import { report } from '../../../../src/drive/router/report.ts';
 import type { RouterAnswer } from '../../../../src/drive/router/router.ts';
 import { RalphError } from '../../../../src/text/message.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openRouter } from '../../../../src/drive/router/call.ts';
+import { openRouter } from '../../../../src/drive/router/open-router.ts';
 import { billedTokens } from '../../../../src/engine/policy/budget.ts';
 import { appendLine } from '../../../../src/state/files/journal-lines.ts';
 import { noticesOf } from '../../../../src/state/notices.ts';

@@ -1,13 +1,13 @@
-import type { Tell } from '../../engine/runner-event.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
-import { launchedHeadless } from '../control/ownership.ts';
-import { deliveryOf } from '../effects/make-prompt.ts';
-import { recordLive } from '../records/live-events.ts';
-import { announcement, withPrefix } from '../turn/messages.ts';
-import type { Driver, Prompt, Turn } from '../turn/turn.ts';
-import { waitStep } from '../turn/wait.ts';
+import type { Tell } from '../../../engine/runner-event.ts';
+import type { LoopState } from '../../../engine/schema/state.ts';
+import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { type LoopFiles, readState } from '../../../state/loop-files.ts';
+import { launchedHeadless } from '../../control/ownership.ts';
+import { deliveryOf } from '../../effects/make-prompt.ts';
+import { recordLive } from '../../records/live-events.ts';
+import { announcement, withPrefix } from '../../turn/messages.ts';
+import type { Driver, Prompt, Turn } from '../../turn/turn.ts';
+import { waitStep } from '../../turn/wait.ts';
 
 /** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null means no output. */
 export function hookDriver(notes: string[], files: LoopFiles): Driver<HookAnswer | null> {
@@ -48,8 +48,8 @@ async function allow(turn: Turn, message: string | null, notes: readonly string[
 
 async function reportOf(state: LoopState, { files, env }: Turn['context']): Promise<string> {
   if (state.status !== 'ended') return '';
-  const { reportText } = await import('../status/end-report.ts');
-  const { leftRunningText } = await import('../status/left-running.ts');
+  const { reportText } = await import('../../status/end-report.ts');
+  const { leftRunningText } = await import('../../status/left-running.ts');
   // A headless launcher ends it, once its client has exited.
   const left = launchedHeadless(env) ? null : leftRunningText(state.loopId);
   return `${left === null ? '' : `\n${left}`}${await reportText(files, state, env)}`;

@@ -1,0 +1,82 @@
+import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
+import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
+import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { after } from '../../../text/time.ts';
+import { runEffects } from '../../effects/run-effects.ts';
+import { announceRestored } from '../../effects/turn-notices.ts';
+import { applyEffects } from '../../records/apply-effects.ts';
+import { recordJournal } from '../../records/journal.ts';
+import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
+import { type WaitEnd, waitUntil } from '../../turn/wait.ts';
+import type { OpenedTurn } from './open-turn.ts';
+
+/** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
+export async function waitForBackground(
+  { backgroundTasks: tasks, lastMessage }: Pick<HookInput, 'backgroundTasks' | 'lastMessage'>,
+  open: () => OpenedTurn,
+  driver: Driver<HookAnswer | null>,
+): Promise<{ readonly answer: HookAnswer | null } | 'decide'> {
+  const running = tasks.filter((task) => task.running);
+  if (running.length === 0) return 'decide';
+  const opened = open();
+  if ('answer' in opened) return { answer: opened.answer };
+  const { state, policy, lost } = opened.turn.loaded;
+  if (lost !== null) return 'decide';
+  const awaited = running.filter(({ id }) => !state.waitedOut.includes(id));
+  const taskIds = awaited.map(({ id }) => id);
+  if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
+  // The Stop decided after the wait finds a complete state, so a restored one is announced first.
+  const turn = applyAndNotify(announceRestored(opened.turn), driver);
+  const { deadline, signal, context } = turn;
+  const { backgroundWait } = await import('../../turn/background-wait.ts');
+  const next = backgroundWait({
+    projectDir: context.files.projectDir,
+    env: context.env,
+    policy,
+    message: lastMessage ?? '',
+    commands: awaited.map(({ command }) => command),
+    tell: (text, waitMs) => recordWait(turn, text, waitMs),
+  });
+  let end: WaitEnd = 'elapsed';
+  for (let ms = next(); ms !== null; ms = end === 'elapsed' ? next() : null) {
+    const limit = untilTimeUp(turn.loaded.state, policy.budget, context.now(), after(context.now(), ms));
+    const until = Date.parse(limit);
+    end = await waitUntil(turn, { until, deadline, signal, state: turn.loaded.state, taskPath: null, tasks: taskIds });
+  }
+  const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: HookAnswer | null }> => ({
+    answer: await runEffects(after, driver, effects),
+  });
+  const at = turn.context.now();
+  switch (end) {
+    case 'aborted':
+      return run(handleAbort(turn));
+    case 'message':
+      return run(dispatch(turn, { type: 'turn-released', at, why: 'message' }));
+    case 'notification':
+      return run(dispatch(turn, { type: 'turn-released', at, why: 'background' }));
+    case 'elapsed':
+    case 'deadline':
+      applyEffects(turn.context.files, at, dispatch(turn, { type: 'waited-out', at, taskIds }).effects);
+      return 'decide';
+    case 'state-changed':
+    case 'changed':
+      return 'decide';
+    default:
+      return end satisfies never;
+  }
+}
+
+/** Records for what the loop waits and how long, for those who follow it: a hook prints nothing while it waits. */
+function recordWait({ context, loaded }: Turn, message: string, waitMs: number): void {
+  const { files, now } = context;
+  const { loopId, iteration } = loaded.state;
+  const until = new Date(Date.now() + waitMs).toISOString();
+  const event = { type: 'background.awaited', at: now(), loopId, iteration, until, message };
+  recordJournal(files, now(), [{ type: 'record-event', event }]);
+}
+
+function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<HookAnswer | null>): Turn {
+  applyEffects(turn.context.files, turn.context.now(), effects);
+  for (const effect of effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
+  return turn;
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  begunBy,
+  begunByCommand,
+  lastAssistantText,
+  transcriptSize,
+} from '../../../hosts/claude/transcript/transcript.ts';
+import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { lastWhere } from '../../../state/event-stream.ts';
+import { findContract, type ReadState, type StoredContract } from '../../../state/loop-files.ts';
+import { watchSleep } from '../../../state/process/sleep-watch.ts';
+import { clearCancellation, isCancelled } from '../../control/cancellation.ts';
+import { type DriverContext, launcherGone } from '../../control/ownership.ts';
+import { endTurn } from '../../effects/end-turn.ts';
+import { runEffects } from '../../effects/run-effects.ts';
+import { lastRecord, recordJournal } from '../../records/journal.ts';
+import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
+import { noteSleep } from '../../turn/note-sleep.ts';
+import { type Dispatched, type Driver, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import { applyStopFlags } from './abort-stop.ts';
+import { waitForBackground } from './await-background.ts';
+import { hookDriver } from './hook-driver.ts';
+import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
+
+interface StopOptions {
+  /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const MISSING = 'state.missing';
+
+/** Margin before the client's own timeout would kill the hook. */
+const ANSWER_MARGIN_MS = 20_000;
+
+/** Decides one Stop. Throws disk errors; the caller then allows the stop. */
+export async function stop(context: DriverContext, options: StopOptions): Promise<HookAnswer | null> {
+  const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
+  if (isCancelled(context)) {
+    clearCancellation(context.files);
+    return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
+  }
+  const notes: string[] = [];
+  const driver = hookDriver(notes, context.files);
+  let endWatch = (): void => undefined;
+  const open = (): OpenedTurn => {
+    const opened = openTurn(context, options.signal, deadline);
+    endWatch();
+    if ('turn' in opened) endWatch = watchSleep((since) => void noteSleep(opened.turn, since));
+    return opened;
+  };
+  try {
+    return await decide(context, driver, open);
+  } finally {
+    endWatch();
+  }
+}
+
+async function decide(
+  context: DriverContext,
+  driver: Driver<HookAnswer | null>,
+  open: () => OpenedTurn,
+): Promise<HookAnswer | null> {
+  const waited = await waitForBackground(context.input, open, driver);
+  if (waited !== 'decide') return waited.answer;
+  // Ownership is decided under the lock; until then an unreadable contract is ignored.
+  const found = findContract(context.files);
+  const stored = typeof found === 'string' ? null : found;
+  const cancelled = applyStopFlags(context, stored);
+  if (cancelled !== null) return cancelled;
+  const opened = open();
+  if ('answer' in opened) return opened.answer ?? vanished(context, stored, opened.found);
+  const { turn, effects } = launcherGone(context.env)
+    ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
+    : await endOfTurn(opened.turn, context);
+  return runEffects(turn, driver, effects);
+}
+
+/** Reports once that the state file of this session's loop is missing. */
+function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): HookAnswer | null {
+  const { env, files, now } = context;
+  const loopId = env['RALPH_LOOP_ID'];
+  if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
+  if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
+  const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
+  recordJournal(files, now(), [{ type: 'record-event', event }]);
+  return { systemMessage: withPrefix(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
+}
+
+async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
+  const { lastMessage, transcriptPath, promptId, sessionId } = context.input;
+  if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
+  return endTurn(turn, {
+    text: lastMessage ?? lastAssistantText(transcriptPath),
+    origin: await originOf(context, turn.loaded.state.promptId, turn.signal),
+    promptId,
+    sessionId,
+    load: (current) => {
+      const loop = loadLoop(current, context);
+      return loop.kind === 'loop' ? loop.loaded : null;
+    },
+  });
+}
+
+/** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */
+const TRANSCRIPT_WAIT_MS = 500;
+const POLL_MS = 25;
+
+/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
+async function originOf(
+  { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
+  known: string | null,
+  signal: AbortSignal,
+): Promise<'user' | 'loop'> {
+  if (promptId === null || known === null) return 'loop';
+  if (known === promptId) return begunByCommand(transcriptPath, promptId) ? 'user' : 'loop';
+  if (transcriptSize(transcriptPath) === null) return 'loop';
+  for (let waited = 0; ; waited += POLL_MS) {
+    const by = begunBy(transcriptPath, promptId);
+    if (by !== null) return by;
+    if (waited >= TRANSCRIPT_WAIT_MS || signal.aborted) return 'loop';
+    await sleep(POLL_MS);
+  }
+}

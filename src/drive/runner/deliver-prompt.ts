@@ -1,0 +1,154 @@
+import { spentOf } from '../../engine/policy/budget.ts';
+import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
+import { lastWordsText } from '../../text/excerpt.ts';
+import { endTurn } from '../effects/end-turn.ts';
+import { exportTelemetry } from '../records/export-telemetry.ts';
+import { type Dispatched, dispatch, isStep, type Prompt, type Turn } from '../turn/turn.ts';
+import { leaveIt } from './handle-signals.ts';
+import { RUNNER_TEXTS } from './messages.ts';
+import { runAgent } from './run-agent.ts';
+import { MOST_RETRIES, type Runner, takeIteration, tellChecklist } from './runner.ts';
+import { waitForRetry } from './runner-waits.ts';
+
+/** Runs an agent on the prompt, retries failed runs, and reports the end of the turn. */
+export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
+  const { steering } = prompt.step;
+  let ready: Dispatched = { turn: begun, effects: [] };
+  while (!ready.effects.some(isStep) && !begun.signal.aborted) {
+    if (steering.length > 0 && runner.failures === 0) {
+      runner.options.tell({ type: 'steering.sent', texts: steering.map(({ text }) => text) });
+    }
+    const held = await heldBack(runner, ready.turn);
+    if (held !== null) return held;
+    const { turn, run } = await runAgent(runner, ready.turn, prompt);
+    if (turn.signal.aborted) return { turn, effects: [] };
+    const after = await outcomeOf(runner, turn, run);
+    if (after !== 'retry') return after;
+    ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
+  }
+  return ready;
+}
+
+/** Returns the next effects if concurrent loops leave nothing for another agent run; null if it may start. */
+async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
+  const { options } = runner;
+  if (options.askPermit === undefined) return null;
+  const asked = options.askPermit(spentOf(turn.loaded.state.usage));
+  const permit = await Promise.race([asked, aborted(turn.signal)]);
+  if (permit === null) return { turn, effects: [] };
+  const at = turn.context.now();
+  switch (permit.kind) {
+    case 'go':
+      runner.shared = permit.allowance;
+      return null;
+    case 'hold': {
+      const { until: resetsAt } = permit;
+      return dispatch(turn, {
+        type: 'api-error',
+        at,
+        error: { kind: 'rate-limited', message: SHARED_LIMIT, resetsAt },
+      });
+    }
+    case 'budget':
+      return dispatch(turn, { type: 'shared-budget-reached', at, reading: permit.reading });
+    case 'leave':
+      leaveIt(runner);
+      return { turn, effects: [] };
+    default:
+      return permit satisfies never;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
+}
+
+const SHARED_LIMIT = 'Another loop has met the rate limit of the account.';
+
+async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
+  const { outcome } = run;
+  if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.failures = 0;
+  if (outcome.kind !== 'rate-limited') runner.limits = 0;
+  if (runner.interrupted) return pauseInterrupted(runner, turn, run);
+  const at = turn.context.now();
+  switch (outcome.kind) {
+    case 'ok':
+    // Not a failure of the iteration: the engine ends the loop by its budget.
+    case 'over-budget':
+      return endIteration(runner, turn, run, null);
+    case 'out-of-time':
+      return endIteration(runner, turn, run, null, true);
+    case 'interrupted':
+    case 'refusal':
+    case 'max-turns':
+    case 'prompt-too-long':
+    case 'hung':
+    case 'other':
+      return endIteration(runner, turn, run, outcome.message);
+    case 'rate-limited': {
+      const { kind, message, resetsAt } = outcome;
+      return dispatch(turn, { type: 'api-error', at, error: { kind, message, resetsAt } });
+    }
+    case 'authentication':
+    case 'billing':
+    case 'invalid-request':
+    case 'unguarded':
+    case 'options':
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
+    case 'overloaded':
+    case 'crashed': {
+      const message = outcome.message + lastWordsText(run.complaint);
+      if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Ends the turn of a counted run, including the usage of failed runs before it. */
+async function endIteration(
+  runner: Runner,
+  turn: Turn,
+  run: FinishedRun,
+  error: string | null,
+  timedOut = false,
+): Promise<Dispatched> {
+  const { facts } = run;
+  const ended = await endTurn(turn, {
+    text: error === null && !timedOut ? (facts.result?.text ?? '') : '',
+    origin: 'loop',
+    promptId: null,
+    sessionId: facts.sessionId ?? '',
+    run: {
+      // The agent's usage was counted while it ran.
+      error,
+      timedOut,
+      usage: null,
+      costUsd: null,
+      callsUnknown: facts.toolCalls === null,
+      transcriptMark: turn.context.now(),
+    },
+    agent: { model: facts.model, turns: facts.result?.turns ?? null, ...takeIteration(runner) },
+  });
+  tellChecklist(runner, ended.turn.loaded.state.checklist);
+  await exportTelemetry(runner.files, ended.turn.loaded.state, runner.options.env);
+  return ended;
+}
+
+/** Pauses the loop after the user interrupted the agent. A run that had already finished counts. */
+async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched> {
+  let ended: Dispatched = { turn, effects: [] };
+  if (run.outcome.kind === 'ok') {
+    ended = await endIteration(runner, turn, run, null);
+  } else {
+    const { restored } = turn.loaded;
+    if (restored !== null) runner.options.tell({ type: 'agent.notice', message: restored });
+  }
+  if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
+  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
+  return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
+}
