@@ -100,12 +100,19 @@ export function chosenLoop(
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
 }
 
-/** Describes the last ended loop of this project, or on this path. */
+/** Describes the last ended loop of this project and its worktrees, or the one on this path. */
 export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
   const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
-  const [latest] = loopNames(projectDir, env)
-    .map((name) => describeLoop(loopFiles(projectDir, name, env), env))
-    .filter(({ lastLoop }) => lastLoop !== null && (path === null || isTaskAt(projectDir, lastLoop.taskPath, path)))
+  // The task of a loop in a worktree has the same path there.
+  const isOn = ({ lastLoop }: LoopReport, dir: string): boolean =>
+    lastLoop !== null && (path === null || [projectDir, dir].some((root) => isTaskAt(root, lastLoop.taskPath, path)));
+  const places = [projectDir, ...worktreePlaces(projectDir).map((place) => place.projectDir)];
+  const [latest] = places
+    .flatMap((dir) =>
+      loopNames(dir, env)
+        .map((name) => describeLoop(loopFiles(dir, name, env), env))
+        .filter((report) => isOn(report, dir)),
+    )
     .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
   return latest ?? null;
 }

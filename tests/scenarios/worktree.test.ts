@@ -60,6 +60,17 @@ test('a worktree whose agent committed nothing offers its changes, and status na
   const { lastLoop } = p.ralph(['status', '--loop', 'fix', '--json']).json as { lastLoop: { status: string } };
   const inside = p.ralph(['status', '--loop', 'fix', '--json'], {}, tree(p)).json as { lastLoop: { status: string } };
   assert.deepEqual(lastLoop, inside.lastLoop);
+  for (const words of [
+    ['status', 'jobs/fix'],
+    ['status'],
+    ['explain', 'jobs/fix'],
+    ['explain'],
+    ['logs', 'jobs/fix'],
+  ]) {
+    const said = p.ralph(words).stdout;
+    assert.match(said, /complete/i, words.join(' '));
+    assert.doesNotMatch(said, /exit code 1/, `${words.join(' ')}: not the older one in the project`);
+  }
 });
 
 test('uncommitted files of the task are copied; other changes are counted and left', (t) => {

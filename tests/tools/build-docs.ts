@@ -76,7 +76,7 @@ const KINDS = ['prompt', 'ralph-md', 'checklist'] as const;
 
 function byFileTable(): string {
   const kinds = KINDS.map((kind) => BY_FILE[kind]);
-  const keys = ['max_iterations', 'timeout', 'stop_on_error', 'open_questions'] as const;
+  const keys = ['max_iterations', 'timeout', 'stop_on_error'] as const;
   const rows = [
     ...keys.map((key) => [`\`${key}\``, ...kinds.map(({ values }) => defaultText(values[key]))]),
     ['highest `max_iterations`', ...KINDS.map((kind) => ITERATION_CAP[kind])],

@@ -2,6 +2,7 @@ import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import { planRunOf } from '../../drive/status/plan-run.ts';
+import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
@@ -44,7 +45,7 @@ async function reportOf(
   { loopId }: EndedLoop,
   context: CommandContext,
 ): Promise<EndReport | null> {
-  const files = loopFiles(context.projectDir, name, context.env);
+  const files = loopFiles(projectOfLoop(context.projectDir, name, context.env), name, context.env);
   const state = endedState(files, loopId);
   return state && endReport(files, state, context.env);
 }

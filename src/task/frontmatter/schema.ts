@@ -253,7 +253,7 @@ const KEYS = {
   ),
   open_questions: optional(
     choice('required', 'optional'),
-    'Whether OPEN_QUESTIONS.md must exist for a required gate; optional by default in a PROMPT.md, else required.',
+    'Whether OPEN_QUESTIONS.md must exist for a required gate. Default: required if a task folder sets completion_gate: required or has the file at the start, else optional.',
   ),
 };
 

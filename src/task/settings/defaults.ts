@@ -69,7 +69,8 @@ export const DEFAULTS = {
   items_per_iteration: null,
   reflect_every: 0,
   required_outputs: [],
-  open_questions: 'required',
+  /** Required under the conditions of `asksForQuestions`. */
+  open_questions: 'optional',
 } as const satisfies { readonly [K in keyof Defaults<Frontmatter>]: Defaults<Frontmatter>[K] | null };
 
 export const IDLE = {
@@ -94,7 +95,7 @@ export type EffectiveValues = Omit<Values<Frontmatter, typeof DEFAULTS>, Group |
 export interface FileDefaults {
   readonly values: Pick<
     Values<Frontmatter, typeof DEFAULTS>,
-    'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'open_questions' | 'verify_in'
+    'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'verify_in'
   >;
   /** Claim of completion without a promise: the signal, none at all, or a finished list. */
   readonly completion: 'signal' | 'none' | 'list';
@@ -109,7 +110,6 @@ const OF_PROMPT: FileDefaults = {
     timeout: 7200,
     stop_on_error: false,
     completion_signal: COMPLETION_SIGNAL,
-    open_questions: 'optional',
     verify_in: 'project',
   },
   completion: 'signal',
@@ -122,7 +122,6 @@ const OF_FOLDER: FileDefaults = {
     timeout: 300,
     stop_on_error: true,
     completion_signal: null,
-    open_questions: 'required',
     verify_in: 'project',
   },
   completion: 'none',
@@ -150,6 +149,7 @@ export function effectiveValues(set: Frontmatter, kind: TaskKind): EffectiveValu
   return {
     ...valuesOver({ ...DEFAULTS, ...BY_FILE[kind].values }, set),
     completion_gate: set.completion_gate ?? gateOf(set, kind),
+    open_questions: set.open_questions ?? (asksForQuestions(set, kind) ? 'required' : 'optional'),
     idle: set.idle ? completeIdle(set.idle) : null,
     breaker: valuesOver(DEFAULTS.breaker, set.breaker),
     budget: valuesOver(DEFAULTS.budget, set.budget),
@@ -167,6 +167,11 @@ function valuesOver<T, D>(defaults: D, set: T | undefined): Values<T, D> {
 export function completeIdle(block: Idle): Values<Idle, typeof IDLE> {
   const delay = block.delay ?? IDLE.delay;
   return valuesOver({ ...IDLE, max_delay: Math.max(IDLE.max_delay, delay) }, block);
+}
+
+/** Returns whether a claim needs OPEN_QUESTIONS.md: in a task folder whose file asks for the gate itself. */
+function asksForQuestions({ completion_gate }: Frontmatter, kind: TaskKind): boolean {
+  return (kind === 'ralph-md' || kind === 'checklist') && completion_gate === 'required';
 }
 
 /** Returns the gate: required with a promise, or if there is something to check and a claim needs no promise. */

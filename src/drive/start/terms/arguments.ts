@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TaskTerms } from '../../../engine/schema/contract.ts';
 import { findShell } from '../../../task/commands/shell.ts';
+import { OPEN_QUESTIONS } from '../../../task/outputs/open-questions.ts';
 import { argumentProblems, taskTerms } from '../../../task/settings/task-settings.ts';
-import { taskFolderName } from '../../../task/task-file.ts';
+import { taskFolder, taskFolderName } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { ContractRequest, Resolved } from '../stages.ts';
@@ -31,5 +34,12 @@ export function taskTermsOf(
   if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program)) {
     throw new RalphError('task-invalid', START_TEXTS.argsNeedBash);
   }
-  return terms;
+  return withQuestions(terms, taskFolder(projectDir, taskPath), resolved);
+}
+
+/** Requires OPEN_QUESTIONS.md where the folder has one at the start, unless a setting says otherwise: then it may not vanish. */
+function withQuestions(terms: TaskTerms, folder: string, { sources }: Resolved): TaskTerms {
+  const { openQuestions, ...rest } = terms;
+  const isSet = sources['open_questions'] !== 'default';
+  return openQuestions === undefined || isSet || !existsSync(join(folder, OPEN_QUESTIONS)) ? terms : rest;
 }

@@ -76,6 +76,7 @@ test('the contract contains everything from a RALPH.md', (t: TestContext) => {
     requiredOutputs: ['REPORT.md'],
     itemsPerIteration: 3,
     reflectEvery: 4,
+    openQuestions: 'optional',
   });
   assert.deepEqual(contract.guardrails, {
     blockCommands: [
@@ -215,4 +216,19 @@ test('an argument named like a placeholder reaches the shell unchanged in every 
   const run = start(project, folder(project, 'job', header), { args: { x } }).task?.commands[0]?.run ?? '';
   assert.equal(execFileSync('bash', ['-c', run], { encoding: 'utf8' }), x + x);
   assert.doesNotMatch(run, /\{\{\s*ralph/);
+});
+
+test('OPEN_QUESTIONS.md has to exist where the task file asks for it or the folder has it at the start', (t) => {
+  const project = aProject(t);
+  const promise = 'completion_promise: DONE\n';
+  const wanted = (name: string, header: string): string =>
+    start(project, folder(project, name, header), { name }).task?.openQuestions ?? 'required';
+  assert.equal(wanted('plain', promise), 'optional');
+  assert.equal(wanted('asks', `${promise}completion_gate: required\n`), 'required');
+  assert.equal(wanted('lets', `${promise}completion_gate: required\nopen_questions: optional\n`), 'optional');
+  assert.equal(wanted('wants', `${promise}open_questions: required\n`), 'required');
+  put(join(project.directory, 'has', 'OPEN_QUESTIONS.md'), '');
+  assert.equal(wanted('has', promise), 'required');
+  put(join(project.directory, 'has-and-lets', 'OPEN_QUESTIONS.md'), '');
+  assert.equal(wanted('has-and-lets', `${promise}open_questions: optional\n`), 'optional');
 });
