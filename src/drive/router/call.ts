@@ -9,11 +9,19 @@ import { isBefore } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';
+import { waitUntil } from '../turn/wait.ts';
 import { takeBusyLock } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open-router.ts';
 import { type Report, report, uncounted } from './report.ts';
-import { type RouterAnswer, RouterLeft, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
+import {
+  type Router,
+  type RouterAnswer,
+  RouterLeft,
+  type RouterOptions,
+  type StopAnswer,
+  type WaitAnswer,
+} from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
@@ -46,6 +54,7 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   const opened = openRouter(files, options);
   if ('action' in opened) return unheard(files, opened, told);
   const { state } = opened.turn.loaded;
+  if (state.status === 'awaiting-consent') await untilAgreed(opened);
   // A waiting call holds the lock for long, and its answer is known.
   const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
   const until = Math.max(options.sitUntil, Date.now() + busyWait);
@@ -66,6 +75,14 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   } finally {
     done();
   }
+}
+
+/** Waits, as long as this call may last, until the user has agreed or something else has changed. Holds no lock. */
+async function untilAgreed({ turn, options }: Router): Promise<void> {
+  const { signal, loaded } = turn;
+  const times = { until: options.sitUntil, deadline: options.sitUntil };
+  const end = await waitUntil(turn, { ...times, signal, state: loaded.state, taskPath: null });
+  if (end === 'aborted') throw new RouterLeft();
 }
 
 /** Names a report to a loop that has ended or that this host does not hold, unless it only repeats the last one. */

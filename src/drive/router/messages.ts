@@ -34,7 +34,7 @@ export const ROUTER_TEXTS = {
   thenPaused: (next: string): string =>
     `Spawn nothing. Show the user this message and end your turn. When they have resumed the loop, call: ${next}`,
   thenConsent: (next: string): string =>
-    `Spawn nothing. Show the user these commands and the line from the message verbatim, and end your turn. When they have agreed, call: ${next}`,
+    `Spawn nothing. Show the user these commands and the line from the message verbatim. Then run in the background ${next} --wait 12h, and end your turn: it answers when they have agreed. If that call has ended: ${next}`,
   thenWorking: (next: string): string => `Call again in a moment: ${next}`,
   consent: (agree: string, settings: readonly string[]): string =>
     `The loop awaits the user's consent, because ${settings.length > 0 ? `its start set ${settings.join(', ')}` : 'an agent started or resumed it, and it runs commands'}. The user agrees in another terminal: ${agree}`,

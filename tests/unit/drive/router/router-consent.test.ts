@@ -52,6 +52,19 @@ test('without consent the host waits and sees what would run; with consent the l
   assert.equal((await spawned(project)).iteration, 1);
 });
 
+test('a call that may wait answers as soon as the user has agreed, whatever happens to the task meanwhile', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project, { consented: false });
+  const wait = await called(project);
+  assert.ok(wait.action === 'wait' && /--wait 12h, and end your turn/.test(wait.next), JSON.stringify(wait));
+  const answer = called(project, null, { sitUntil: Date.now() + 600_000 });
+  put(join(project.directory, '.claude/ralph/PROMPT.md'), CHECKED.replace('Do', 'Go on and do'));
+  const early = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 700, 'it waits'))]);
+  assert.equal(early, 'it waits', 'control: not before');
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files), UNASKED);
+  assert.equal((await answer).action, 'spawn');
+});
+
 test('its own session may ask for different settings before anything has begun', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project, { consented: false });
