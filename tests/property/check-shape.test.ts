@@ -10,9 +10,9 @@ import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/st
 import * as views from '../../src/engine/schema/stored-views.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 1_500);
+const RUNS = runs(1_500);
 const ajv = new Ajv({ strict: false });
 const DEFINITIONS = { commonPart, statusPart, fourKeyState } as const;
 const NAMES = Object.keys(DEFINITIONS) as (keyof typeof DEFINITIONS)[];

@@ -6,9 +6,9 @@ import { gfmTaskListItem } from 'micromark-extension-gfm-task-list-item';
 import { compareItems, textsOf } from '../../src/engine/identity/items.ts';
 import { checklistItems } from '../../src/text/markdown/checklist.ts';
 import { unreadBoxes } from '../../src/text/markdown/lists.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 3_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(3_000), includeErrorInReport: true };
 
 interface Node {
   readonly type: string;

@@ -8,10 +8,10 @@ import { commonPart, type LoopState, statusPart } from '../../src/engine/schema/
 import { transition } from '../../src/engine/transition.ts';
 import { validateLoopState } from '../../src/state/loop-files.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 import { ModelLoop, type Step } from './support/model-loop.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 120);
+const RUNS = runs(120);
 const STEPS: ReadonlySet<string> = new Set(['prompt', 'allow', 'wait', 'look', 'verify', 'ignore']);
 const PARTS = ['waiting', 'verifying', 'paused', 'ended'] as const;
 type Turn = Extract<EngineEvent, { type: 'iteration-ended' }>;

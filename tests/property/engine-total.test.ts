@@ -8,9 +8,9 @@ import { transition } from '../../src/engine/transition.ts';
 import { validateLoopState } from '../../src/state/loop-files.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 2_500);
+const RUNS = runs(2_500);
 
 /** What only some tasks tell. */
 const ofTask = fc.record(

@@ -4,9 +4,9 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { outsideComments } from '../../src/text/markdown/comments.ts';
 import { lines } from '../../src/text/markdown/lines.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 3_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(3_000), includeErrorInReport: true };
 
 interface Place {
   readonly inFence: boolean;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readQuestions } from '../../src/engine/identity/questions.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
 const openQuestions = (text: string) =>
   readQuestions(text).questions.flatMap(({ isOpen, section, line, text: said }) =>
     isOpen ? [{ section, line, text: said }] : [],
   );
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(2_000), includeErrorInReport: true };
 
 const fragment = fc.constantFrom(
   ...['## P0', '# P1', 'P0', '===', '---', '- ', '* ', '1. ', '[x] ', '[ ] ', '[x]', '```', '~~~', '<!--', '-->', '> '],

@@ -9,9 +9,9 @@ import { transition } from '../../src/engine/transition.ts';
 import { DEFAULT_POLICY } from '../../src/task/settings/read-values.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500), includeErrorInReport: true };
+const RUNS = { numRuns: runs(500), includeErrorInReport: true };
 const IDS = ['Task 1', 'Task 2', 'Task 3', 'Task 4', 'Task 5', 'Task 6'];
 const COMMIT = 'c'.repeat(40);
 

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import type { PlanTask } from '../../src/engine/plan/task-order.ts';
 import { nextPlanTask } from '../../src/engine/plan/task-order.ts';
 import { blockTask, readPlan, tickTask } from '../../src/task/plan/read-plan.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 400), includeErrorInReport: true };
+const RUNS = { numRuns: runs(400), includeErrorInReport: true };
 const PLANS = join(fileURLToPath(new URL('.', import.meta.url)), 'support', 'plans');
 
 /** What a change took out of a text and put in its place, from the first to the last character that differs. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redact } from '../../src/text/redact/redact.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(2_000), includeErrorInReport: true };
 
 /** Words of logs, code and prose; some of them are near a secret, and none is one. */
 const WORDS =

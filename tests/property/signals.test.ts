@@ -4,9 +4,9 @@ import { readSignals, type Signals } from '../../src/engine/signals/signals.ts';
 import { normalisedReply } from '../../src/engine/transitions/iteration-ended.ts';
 import { formatDuration, parseDuration } from '../../src/text/time.ts';
 import { SIGNAL } from '../support/arbitraries/arbitraries.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(2_000), includeErrorInReport: true };
 const LOOP = { completion: { kind: 'signal', text: SIGNAL }, signalMatch: 'line' } as const;
 const read = (text: string): Signals => readSignals(text, LOOP);
 

@@ -11,10 +11,10 @@ import {
   recordPhase,
 } from '../../src/engine/tdd/phases.ts';
 import { agreement, publishedState } from '../../src/engine/tdd/published-state.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 import { AT, aList } from '../support/tdd-list.ts';
 
-const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
+const RUNS = { numRuns: runs(2_000), includeErrorInReport: true };
 const SCENARIOS = 3;
 
 type Call =

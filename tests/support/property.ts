@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { IS_LONG } from './short-form.ts';
 
 /**
  * fast-check with the same cases every time, so that a run of the tests fails for what was changed and for nothing else.
@@ -9,5 +10,6 @@ if (seed !== 'random') fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: N
 
 export default fc;
 
-/** Cases of a property: so many in every run, and PROPERTY_RUNS of them in the long form. */
-export const runs = (usual: number): number => Number(process.env['PROPERTY_RUNS'] ?? usual);
+/** Cases of a property: a third of the usual ones in the short form; PROPERTY_RUNS names another number. */
+export const runs = (usual: number): number =>
+  Number(process.env['PROPERTY_RUNS'] ?? (IS_LONG ? usual : Math.ceil(usual / 3)));

@@ -18,6 +18,11 @@ export function fastTestFiles(): string[] {
   return testFiles(FOLDER).filter((file) => !startsProcesses(join(root, file)));
 }
 
+/** Lists the unit tests that start processes. */
+export function slowTestFiles(): string[] {
+  return testFiles(FOLDER).filter((file) => startsProcesses(join(root, file)));
+}
+
 /** Bundles test files into one that node runs as a whole, and returns its path. */
 export async function bundleFastTests(tests: readonly string[], outfile = OUTFILE): Promise<string> {
   await esbuild.build({

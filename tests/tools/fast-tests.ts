@@ -2,33 +2,42 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleFastTests, fastTestFiles } from './bundle-fast-tests.ts';
+import { bundleFastTests, fastTestFiles, slowTestFiles } from './bundle-fast-tests.ts';
 
 /**
  * Runs the unit tests that start no process, in one process: `npm run test:fast`. Arguments choose: a file by its path, or
- * all files with that text in their path.
+ * all files with that text in their path; of these it then also runs those that start processes, each in its own.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const parts = process.argv.slice(2);
 const files = fastTestFiles();
-const chosen = parts.length === 0 ? files : parts.flatMap(filesOf);
-if (chosen.length === 0) {
-  console.error(`No test that starts no process has ${parts.join(' or ')} in its path.`);
+const others = slowTestFiles();
+const chosen = parts.length === 0 ? files : parts.flatMap((part) => chosenOf(part, files, true));
+const chosenOthers = parts.flatMap((part) => chosenOf(part, others, false));
+if (chosen.length + chosenOthers.length === 0) {
+  console.error(`No unit test has ${parts.join(' or ')} in its path.`);
   process.exit(1);
 }
-const outfile = await bundleFastTests(chosen);
 // Inside a run of node's test runner, a process with this variable would report to that run instead.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-const { status } = spawnSync(
-  process.execPath,
-  ['--enable-source-maps', '--import', 'tsx', '--test-reporter', './tests/tools/fast-reporter.ts', outfile],
-  { cwd: root, stdio: 'inherit', env },
-);
-process.exit(status ?? 1);
+if (chosen.length > 0) {
+  const outfile = await bundleFastTests(chosen);
+  play('--enable-source-maps', '--import', 'tsx', '--test-reporter', './tests/tools/fast-reporter.ts', outfile);
+}
+if (chosenOthers.length > 0) play('tests/tools/run-tests.mjs', ...chosenOthers);
+if (parts.length === 0) {
+  const names = others.map((file) => file.replace('tests/unit/', '').replace('.test.ts', ''));
+  console.log(`Not played, since they start processes (npm run test:unit): ${names.join(' ')}`);
+}
 
-function filesOf(part: string): string[] {
-  const file = resolve(part);
-  return existsSync(file) && part.endsWith('.ts')
-    ? [relative(root, file).replaceAll('\\', '/')]
-    : files.filter((path) => path.includes(part));
+function play(...words: string[]): void {
+  const { status } = spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit', env });
+  if (status !== 0) process.exitCode = 1;
+}
+
+/** A file that is named is one of `all`; one that lies elsewhere is taken for one that starts no process. */
+function chosenOf(part: string, all: readonly string[], takesAny: boolean): readonly string[] {
+  if (!existsSync(resolve(part)) || !part.endsWith('.ts')) return all.filter((path) => path.includes(part));
+  const file = relative(root, resolve(part)).replaceAll('\\', '/');
+  return all.includes(file) || (takesAny && !others.includes(file)) ? [file] : [];
 }

@@ -6,7 +6,7 @@ import {
   renderBody,
   runOfIteration,
 } from '../../../src/task/frontmatter/placeholders.ts';
-import fc from '../../support/property.ts';
+import fc, { runs } from '../../support/property.ts';
 
 const VALUES: BodyValues = {
   commands: { tests: '2 failed', 'type-check': 'ok' },
@@ -107,6 +107,6 @@ test('renders a body without comments and placeholders unchanged, and any body w
       if (!text.includes('<!--') && !text.includes('{{')) assert.equal(out, text);
       for (const { start, end } of bodyPlaceholders(text)) assert.match(text.slice(start, end), /^\{\{.*\}\}$/s);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
