@@ -10,10 +10,13 @@ import { commitTask, type TaskCommit } from './commit-task.ts';
 import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import type { Proved } from './prove-work.ts';
 
-/** `isMessage`: the commit-msg hook rejects the message, which the agent cannot change. */
-type FinishedTask =
-  | { readonly problems: readonly CheckResult[]; readonly isMessage?: boolean }
-  | { readonly notes: readonly string[] };
+/** How the commit of passed work ended, with the results of its checks and of what kept it from being committed. */
+export interface FinishedTask {
+  /** `rejected`: by the commit-msg hook, which the agent cannot change. */
+  readonly end: 'done' | 'failed' | 'rejected';
+  readonly work: CheckedWork;
+  readonly notes: readonly string[];
+}
 
 /**
  * Writes progress entry and tick of a passed task and commits both with the work. If the commit has other files than those
@@ -26,8 +29,11 @@ export async function finishTask(
   checks: PlanChecks,
 ): Promise<FinishedTask> {
   const { files, contract } = place;
+  const unfinished = (end: 'failed' | 'rejected', problems: readonly CheckResult[]): FinishedTask => {
+    return { end, work: { ...work, results: [...work.results, ...problems] }, notes: [] };
+  };
   const intent = intentOf(place, task, work);
-  if (intent === null) return { problems: [failed(`${task.id} is no longer in ${contract.taskPath}.`)] };
+  if (intent === null) return unfinished('failed', [failed(`${task.id} is no longer in ${contract.taskPath}.`)]);
   const begun = { ...intent, proved: work.commit };
   writeIntent(files, begun);
   writeTexts(place, begun);
@@ -40,12 +46,12 @@ export async function finishTask(
   }
   if (committed.ok) {
     if (committed.commit !== null) writeIntent(files, { ...begun, made: committed.commit });
-    return { notes: committed.notes };
+    return { end: 'done', work, notes: committed.notes };
   }
   await rollBack(place, begun);
   dropIntent(files, contract);
   const problems = typeof committed.why === 'string' ? [failed(committed.why)] : committed.why;
-  return { problems, isMessage: 'isMessage' in committed };
+  return unfinished('isMessage' in committed ? 'rejected' : 'failed', problems);
 }
 
 /** Marks a task as blocked and records the reason. Commits nothing: the user reviews it first. */

@@ -12,36 +12,47 @@ import { type CheckedWork, progressTitle } from './commit-intent.ts';
 import { recoverCommit, rollBack } from './commit-journal.ts';
 import { stageTask } from './commit-task.ts';
 import { examineWork } from './examine-work.ts';
-import { finishTask } from './finish-task.ts';
+import { type FinishedTask, finishTask } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
 import { changing, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 import { type Proved, proveWork } from './prove-work.ts';
 
-interface IntegratedTask {
-  /** `misfit`: the work does not fit later commits on the branch. `failed`: it could not be committed. */
-  /** `rejected`: by the commit-msg hook, which is not the agent's fault. */
-  readonly end: 'done' | 'misfit' | 'failed' | 'rejected';
-  readonly work: CheckedWork;
-  readonly notes: readonly string[];
-}
+/** `misfit`: the work does not fit later commits on the branch. */
+type IntegratedTask = Omit<FinishedTask, 'end'> & { readonly end: FinishedTask['end'] | 'misfit' };
 
 /** Maximum number of moves of the plan's branch while a task is integrated: only a person moves it then. */
 const MOST_TRIES = 5;
 const MARKERS = /^(?:<{7}|>{7}) /m;
 
 /**
- * Commits the passed work of a task on top of the plan's branch, in the task's turn: rebases the work, verifies it again if
- * the branch has moved since the task began, commits it in the worktree with entry and tick, and moves the branch forward.
- * Throws RalphError `refused` if the main project prevents it; rejects with the abort's reason.
+ * Commits the passed work of a task with entry and tick. Beside other tasks, in its turn: rebases the work, verifies it again
+ * if the plan's branch has moved since the task began, commits it in the worktree, and moves the branch forward. A commit is
+ * not aborted halfway. Throws RalphError `refused` if the main project prevents it; rejects with the abort's reason.
  */
 export async function integrateTask(
+  place: PlanPlace,
+  task: OpenTask,
+  work: CheckedWork & Pick<Proved, 'commit'>,
+  checks: PlanChecks,
+): Promise<IntegratedTask> {
+  const { part } = place;
+  return part === undefined
+    ? finishTask(unaborted(place), task, work, checks)
+    : integrateBeside({ ...place, part }, task, work, checks);
+}
+
+function unaborted<P extends PlanPlace>(place: P): P {
+  return { ...place, signal: new AbortController().signal };
+}
+
+async function integrateBeside(
   place: PartPlace,
   begun: OpenTask,
   passed: CheckedWork & Pick<Proved, 'commit'>,
   checks: PlanChecks,
 ): Promise<IntegratedTask> {
-  const calm = { ...place, signal: new AbortController().signal };
+  const calm = unaborted(place);
   // The agent may have changed its copy of the plan: the main project's plan counts.
   const { taskPath } = place.contract;
   const plan = readFileSync(join(place.files.projectDir, taskPath), 'utf8');
@@ -62,14 +73,8 @@ export async function integrateTask(
       if (all.some(({ outcome }) => outcome !== 'ok')) return misfit(work, PART_TEXTS.notTogether(task.id), notes);
     }
     const finished = await finishTask(calm, task, work, checks);
-    if (!('notes' in finished)) {
-      return {
-        end: finished.isMessage ? 'rejected' : 'failed',
-        work: { ...work, results: [...work.results, ...finished.problems] },
-        notes,
-      };
-    }
-    if (await publishOwn(calm)) return { end: 'done', work, notes: [...notes, ...finished.notes] };
+    const told = { ...finished, notes: [...notes, ...finished.notes] };
+    if (finished.end !== 'done' || (await publishOwn(calm))) return told;
   }
   throw new RalphError('refused', PART_TEXTS.keepsMoving(place.part.branch));
 }

@@ -16,7 +16,7 @@ import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../t
 import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../turn/turn.ts';
 import type { CheckedWork } from './commit-intent.ts';
 import { examineWork } from './examine-work.ts';
-import { finishBlocked, finishPartial, finishTask } from './finish-task.ts';
+import { finishBlocked, finishPartial } from './finish-task.ts';
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
@@ -159,21 +159,21 @@ async function finishDone(
   work: CheckedWork & Pick<Proved, 'commit'>,
   checks: PlanChecks,
 ): Promise<Ended> {
-  const { part } = place;
   const plan = planIn(place);
   writeOpenTask(place.files, { ...task, verified: baselineOf(work.results) });
-  if (part !== undefined) {
-    const { end, ...integrated } = await integrateTask({ ...place, part }, task, work, checks);
-    const failed = end === 'rejected' ? 'blocked' : attemptVerdict(plan, false);
-    const as = end === 'done' ? end : end === 'misfit' ? misfitVerdict(plan) : failed;
-    return { ...integrated, as };
+  const { end, ...ended } = await integrateTask(place, task, work, checks);
+  switch (end) {
+    case 'done':
+      return { ...ended, as: 'done' };
+    case 'misfit':
+      return { ...ended, as: misfitVerdict(plan) };
+    case 'failed':
+      return { ...ended, as: attemptVerdict(plan, false) };
+    case 'rejected':
+      return { ...ended, as: 'blocked' };
+    default:
+      return end satisfies never;
   }
-  // The commit is not aborted halfway.
-  const done = await finishTask({ ...place, signal: new AbortController().signal }, task, work, checks);
-  if ('notes' in done) return { as: 'done', work, notes: done.notes };
-  const results = [...work.results, ...done.problems];
-  const as = done.isMessage ? 'blocked' : attemptVerdict(plan, false);
-  return { as, work: { ...work, results }, notes: [] };
 }
 
 function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {
