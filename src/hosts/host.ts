@@ -1,3 +1,4 @@
+import type { ApiError } from '../engine/events.ts';
 import type { AgentRun, ProgramOptions } from './agent/agent-run.ts';
 
 /** Clients whose hooks this program answers. */
@@ -27,6 +28,23 @@ export interface AgentTerms {
   readonly hooks: readonly string[];
   /** Options of the user. */
   readonly own: readonly string[];
+}
+
+/** What a client is started with for a session that its Stop hook continues. */
+export interface SessionTerms
+  extends Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'checks' | 'hooks' | 'own'> {
+  readonly prompt: string;
+  readonly headless: boolean;
+  /** Session to be resumed; null for a new one. */
+  readonly session: string | null;
+  /** Our settings in the form of Claude Code, as JSON. */
+  readonly settings: string;
+}
+
+/** API error at the end of a session's transcript. */
+export interface SessionError extends ApiError {
+  /** null if unknown. */
+  readonly at: string | null;
 }
 
 /** Where the hooks of a loop's agent are, and what runs them. */
@@ -109,14 +127,28 @@ export interface Host {
   /** Throws RalphError `usage` for options of the client that a loop's client must not get. */
   readonly requireArgs: (words: readonly string[], command: 'run' | 'start') => void;
   /**
-   * Returns the options with which the client runs our hooks, if it does not take them from its settings. Throws RalphError
-   * `refused` if it would not run them, and what `program` throws.
+   * Returns the options with which the client runs our hooks for an iteration or a session, if it does not take them from its
+   * settings. Throws RalphError `refused` if it would not run them, and what `program` throws.
    */
-  readonly hookArgs: (program: () => string, place: HookPlace) => Promise<readonly string[]>;
+  readonly hookArgs: (
+    program: () => string,
+    place: HookPlace,
+    kind: 'iteration' | 'session',
+  ) => Promise<readonly string[]>;
   /** Returns what the client is started with, whatever the iteration. */
   readonly prepare: (terms: AgentTerms) => PreparedAgent;
   /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */
   readonly start: (sessionId: string, options: ProgramOptions) => AgentRun;
+  /** Returns the words with which the client begins a session. */
+  readonly sessionArgs: (terms: SessionTerms) => readonly string[];
+  /** Variables added to the environment of a session. */
+  readonly sessionEnv: (projectDir: string) => Readonly<Record<string, string>>;
+  /** Returns the API error that a session has ended with; null if it ended otherwise. */
+  readonly sessionError: (transcriptPath: string | null) => SessionError | null;
+  /** A client of this version prints the messages of our hooks without a terminal. */
+  readonly printsMessages: (version: string | null) => boolean;
+  /** Lines of a shell that begin a session by hand, after those that name the loop. */
+  readonly byHand: readonly [variables: string, program: string];
   /** What the user has to know at the start about a client of this version with this permission mode. */
   readonly startTexts: (version: string | null, permissionMode: string | null) => readonly string[];
   /** The client reads Claude Code's settings files, and so runs hooks of others that they register. */

@@ -10,13 +10,14 @@ import type { CommandContext } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { loopView } from '../runner-lines.ts';
 import { LEFT } from '../start/first-checks.ts';
+import { hostHooks } from '../start/host-hooks.ts';
 import { refuseAlone } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
 import { printWarnings } from '../start/warnings.ts';
 import { approveRun } from './approve-run.ts';
 import { inWorktree } from './in-worktree.ts';
 import { reportAtEnd } from './report-at-end.ts';
-import { hostHooks, runnerAgent } from './runner-agent.ts';
+import { runnerAgent } from './runner-agent.ts';
 import { worktreeText } from './worktree-text.ts';
 
 /** Runs one loop to its end, in its worktree if it has one. Returns the exit code. */
@@ -44,7 +45,7 @@ export async function runToEnd(
   };
   const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client });
   if (approved === null) return LEFT;
-  const passed = await hostHooks(context, approved.prepared.terms.host, client);
+  const passed = await hostHooks(context, approved.prepared.terms.host, client, 'iteration');
   const { tell, live, close } = await loopView(context);
   let bell = false;
   try {

@@ -1,10 +1,8 @@
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { StartAgent } from '../../hosts/agent/agent-run.ts';
 import { startCommandAgent } from '../../hosts/agent/start-command-agent.ts';
-import type { HostName } from '../../hosts/host.ts';
 import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
-import { hookPath } from '../../install/settings/registration.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { checkCommands } from '../../state/tdd-store.ts';
@@ -21,16 +19,6 @@ interface RunnerAgent {
 }
 
 type Client = ReturnType<typeof clientFinder>;
-
-/** Returns the options with which the client of this host runs our hooks. Throws RalphError `refused` if it would not. */
-export async function hostHooks(
-  { env, projectDir }: Pick<CommandContext, 'env' | 'projectDir'>,
-  host: HostName | undefined,
-  client: Client,
-): Promise<readonly string[]> {
-  const place = { cwd: projectDir, env, node: process.execPath };
-  return hostOf(host).hookArgs(() => client(host).path, { ...place, hookPath: (file) => hookPath(bundleDir(), file) });
-}
 
 /** Returns the agent for the iterations of a started loop: its command, or the client with the options of its hooks. */
 export function runnerAgent(

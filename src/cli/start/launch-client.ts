@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { launch } from '../../drive/start/launch/launch.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
@@ -11,7 +12,12 @@ import { withSandbox } from './sandbox-settings.ts';
 import { modeIn } from './start-request.ts';
 
 /** Runs the client for a started loop, with our settings, until the loop is over. Returns the exit code. */
-export async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
+export async function launchClient(
+  context: CommandContext,
+  loop: StartedLoop,
+  client: string,
+  hooks: readonly string[],
+): Promise<number> {
   const { env, values, rest } = context;
   const headless = values['headless'] === true;
   const own = launcherSettings({
@@ -30,8 +36,9 @@ export async function launchClient(context: CommandContext, loop: StartedLoop, c
     permissionMode: modeIn(rest) === null ? loop.settings.permissionMode : null,
     model: loop.settings.model,
     effort: loop.settings.effort,
-    rest,
-    env: { ...env, ...settings.env },
+    hooks,
+    own: rest,
+    env: { ...env, ...settings.env, ...hostOf(loop.stored.contract.host).sessionEnv(loop.files.projectDir) },
     say: (line) => context.err(withPrefix(line)),
     repeat: context.err,
     requiresProof: values['require-verified'] === true,

@@ -23,7 +23,7 @@ export type StartTarget = ReturnType<typeof startTarget>;
 /** Parts of the request that `start`, `run` and `router start` set differently. */
 type OwnTerms = Pick<
   StartRequest,
-  'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed'
+  'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched' | 'fixed' | 'host'
 >;
 
 /** What a loop that a runner drives starts with. */

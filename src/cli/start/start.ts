@@ -2,8 +2,7 @@ import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import { requireClientArgs } from '../../hosts/claude/client-args.ts';
-import { requireClient } from '../../hosts/claude/find-client.ts';
+import { clientFinder, hostNamed, hostOf } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';
@@ -13,6 +12,7 @@ import { isAgent } from '../refuse-agent.ts';
 import { asksQuestions, userOf } from './approver.ts';
 import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
+import { hostHooks, requireUserHooks } from './host-hooks.ts';
 import { launchClient } from './launch-client.ts';
 import { withInput } from './skill-input.ts';
 import { answerStart } from './start-answer.ts';
@@ -30,6 +30,7 @@ export const START_COMMAND: Command = {
     ...TASK_OPTIONS,
     ...options({
       launch: 'Start Claude Code for the loop and wait for it.',
+      'agent codex': 'Start Codex in the place of Claude Code.',
       headless: 'Launch without a terminal; needs --permission-mode.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
       resume: 'Resume the live or last archived loop; keeps its counters.',
@@ -48,7 +49,9 @@ export const START_COMMAND: Command = {
     outliveHangUp();
     const input = withInput(commandLine);
     const found = startTarget(input);
-    requireClientArgs(input.rest, 'start');
+    const { agent = found.formerFlags['agent'] } = input.values;
+    const host = hostNamed(typeof agent === 'string' ? agent : null) ?? undefined;
+    hostOf(host).requireArgs(input.rest, 'start');
     if (input.rest.length > 0 && input.values['launch'] !== true)
       throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(input.rest));
     const byAgent = isAgent(input.env);
@@ -67,21 +70,25 @@ export const START_COMMAND: Command = {
     if (!(await takeValidation(context, target.task, asks))) return 1;
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
+    const find = clientFinder(context.env);
+    if (hostOf(host).readsClaudeSettings) refuseOtherLoops(context.projectDir, context.env);
     // A client that is too old is refused, even for a later start by hand; a missing one only if it is needed.
-    const find = () => requireClient(context.env);
-    refuseOtherLoops(context.projectDir, context.env);
-    const client = byAgent ? null : launched ? find() : nullIfRefused(find, 'client-missing');
-    const clientVersion = launched ? (client?.version ?? null) : null;
+    const client = byAgent ? null : launched ? find(host) : nullIfRefused(() => find(host), 'client-missing');
     const headless = values['headless'] === true;
-    const own = { launched, headless, consented: !byAgent, clientVersion, mode };
+    const clientVersion = launched ? (client?.version ?? null) : null;
+    const own = { launched, headless, consented: !byAgent, clientVersion, mode, host };
     const user = userOf(context);
     const request = await requestStart(context, target, own, asks);
     const approved = await approveStart(await prepareAsked(request, user), user);
     if (approved === null) return LEFT;
+    if (!launched && !byAgent && mode === 'hook') await requireUserHooks(context, host);
+    const hooks = launched ? await hostHooks(context, host, find, 'session') : [];
     const loop = startLoop(approved);
     printWarnings(context, loop, client?.version ?? null);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
-    return launched && client !== null ? launchClient(context, loop, client.path) : answerStart(context, loop, byAgent);
+    return launched && client !== null
+      ? launchClient(context, loop, client.path, hooks)
+      : answerStart(context, loop, byAgent);
   },
 };
 

@@ -78,7 +78,7 @@ function verifiesNothing({ validation, task, policy, tdd, taskPath }: WarnedOf):
 
 /** Prints on standard error what a client that the user starts by hand lacks for this loop. */
 export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
-  if (state.mode !== 'hook') return;
+  if (state.mode !== 'hook' || !hostOf(stored.contract.host).readsClaudeSettings) return;
   const { guardrails, sandbox } = stored.contract;
   // `init` installs it; without it no session takes part in a loop.
   const stopHook = join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs');

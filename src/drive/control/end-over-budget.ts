@@ -3,7 +3,7 @@ import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import { readUsage } from '../../hosts/claude/transcript/transcript.ts';
+import { readUsage } from '../../hosts/read-usage.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';

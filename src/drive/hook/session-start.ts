@@ -30,7 +30,7 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
     if (env['RALPH_LOOP_ID'] || input.source !== 'startup') return null;
     if (!existsSync(join(files.projectDir, DEFAULT_TASK))) return { systemMessage: withPrefix(HOOK_TEXTS.noLoop) };
     const { startByHand } = await import('../start/start-by-hand.ts');
-    const { problem, warnings } = startByHand(files.projectDir, env, context.now());
+    const { problem, warnings } = startByHand(files.projectDir, env, context.now(), context.host?.name);
     if (problem !== null) return { systemMessage: withPrefix(problem) };
     bind(context);
     const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;

@@ -18,6 +18,8 @@ const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Dispatches a prompt of the session with its author, and shows the user the consequences for the loop. */
 export async function userPromptSubmit(context: DriverContext): Promise<HookAnswer | null> {
+  // The task of a subagent of Codex comes under the id of its parent's session.
+  if (typeof context.input.raw['agent_id'] === 'string') return null;
   if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;

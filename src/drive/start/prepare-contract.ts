@@ -36,13 +36,12 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const resolved = readSettings(request, found);
   const { taskPath, head, frontmatter, checked } = found;
   const [{ plan }, { policy }] = [request, resolved];
-  const driven = request.mode === 'runner';
   const { agent, host } = agentOf(request, resolved);
   const task = taskTermsOf(request, taskPath, resolved);
   const slow =
     (request.mode ?? 'hook') === 'hook' ? timeoutProblem(resolved.policy, resolved.settings.validation, task) : null;
   if (slow !== null) throw new RalphError('task-invalid', slow);
-  const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(driven, resolved)].filter(
+  const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(request, resolved)].filter(
     ({ severity }) => severity === 'warning',
   );
   const { permissionMode, model, effort, isolation } = resolved.settings;
@@ -133,8 +132,8 @@ function notifyTerms({ settings }: Resolved): Pick<ContractTerms, 'notify'> {
 }
 
 /** Warns that an agent command applies to a runner only. */
-function agentCommandWarnings(driven: boolean, { settings: { agent } }: Resolved): Problem[] {
-  if (driven || agent === null) return [];
+function agentCommandWarnings({ mode, host }: ContractRequest, { settings: { agent } }: Resolved): Problem[] {
+  if (mode === 'runner' || host !== undefined || agent === null) return [];
   const place = { path: 'agent', line: null, column: null, value: agent, rule: 'runner-only' };
   return [{ ...place, message: AGENT_TEXTS.forRunner(agent), severity: 'warning' }];
 }

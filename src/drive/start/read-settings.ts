@@ -43,11 +43,11 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
 
 /** Returns what works on the iterations: a command, a host that is named, or (neither) the reference host. */
 export function agentOf(
-  { mode }: Pick<ContractRequest, 'mode'>,
+  { mode, host: named }: Pick<ContractRequest, 'mode' | 'host'>,
   { settings: { agent } }: Resolved,
 ): { readonly agent: string | null; readonly host?: NonNullable<ReturnType<typeof hostNamed>> } {
-  const host = mode === 'runner' ? hostNamed(agent) : null;
-  if (host !== null) return { agent: null, host };
+  const host = mode === 'runner' ? hostNamed(agent) : named;
+  if (host) return { agent: null, host };
   return { agent: mode === 'runner' ? agent : null };
 }
 

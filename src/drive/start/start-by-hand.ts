@@ -1,3 +1,4 @@
+import type { HostName } from '../../hosts/host.ts';
 import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { prepareStart } from './prepare-contract.ts';
@@ -8,6 +9,7 @@ export function startByHand(
   projectDir: string,
   env: NodeJS.ProcessEnv,
   at: string,
+  client?: HostName,
 ): { readonly problem: string | null; readonly warnings: readonly string[] } {
   try {
     const prepared = prepareStart({
@@ -20,6 +22,7 @@ export function startByHand(
       existing: 'refuse',
       headless: env['CLAUDE_CODE_SESSION_ATTENDED'] === '0',
       consented: true,
+      host: client === 'claude-code' ? undefined : client,
     });
     // Its checks do not run before: the client ends a hook that takes as long as they may.
     const { warnings, stored } = startLoop(unasked(prepared));

@@ -1,8 +1,13 @@
+import { atLeast } from '../../text/version.ts';
 import type { Host } from '../host.ts';
 import { startAgent } from './agent/start-claude.ts';
 import { requireClientArgs } from './client-args.ts';
-import { prepareClaude } from './client-options.ts';
+import { claudeSession, prepareClaude } from './client-options.ts';
 import { failOpenText, OLDEST_CLIENT, requireClient } from './find-client.ts';
+import { apiFailure, lastApiError } from './transcript/api-failure.ts';
+
+/** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
+const PRINTS_MESSAGES = '2.1.250';
 
 /** The reference host. */
 export const CLAUDE_CODE: Host = {
@@ -14,6 +19,14 @@ export const CLAUDE_CODE: Host = {
   hookArgs: async () => [],
   prepare: prepareClaude,
   start: (sessionId, options) => startAgent({ ...options, args: [...options.args, '--session-id', sessionId] }),
+  sessionArgs: claudeSession,
+  sessionEnv: () => ({}),
+  sessionError: (path) => {
+    const noted = lastApiError(path);
+    return noted === null ? null : { ...apiFailure({}, path), at: noted.at };
+  },
+  printsMessages: (version) => version === null || atLeast(version, PRINTS_MESSAGES),
+  byHand: ['RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0', 'claude'],
   startTexts: (version) => {
     const text = failOpenText(version);
     return text === null ? [] : [`${text} Update it: claude update.`];

@@ -1,19 +1,19 @@
-import type { AgentTerms, PreparedAgent } from '../host.ts';
+import type { AgentTerms, PreparedAgent, SessionTerms } from '../host.ts';
 
-export type ClientSettings = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>;
+type ClientSettings = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>;
 
 /** Returns the client's options for settings of the loop. */
-export function clientOptions(settings: ClientSettings): string[] {
+function clientOptions(settings: ClientSettings): string[] {
   const { permissionMode, model, effort } = settings;
   const named = { '--permission-mode': permissionMode, '--model': model, '--effort': effort };
   return Object.entries(named).flatMap(([option, value]) => (value === null ? [] : [option, value]));
 }
 
 /** Takes away the tools whose wake-up would come after a client without a terminal has exited, with the end of its turn. */
-export const NO_WAKE_UPS: readonly string[] = ['--disallowedTools', 'ScheduleWakeup', 'CronCreate'];
+const NO_WAKE_UPS: readonly string[] = ['--disallowedTools', 'ScheduleWakeup', 'CronCreate'];
 
 /** Returns the client's options that allow the agent exactly these checks. */
-export function allowedChecks(checks: readonly string[]): string[] {
+function allowedChecks(checks: readonly string[]): string[] {
   const rules = checks.map((run) => allowRule('Bash', run)).filter((rule) => rule !== null);
   return rules.length === 0 ? [] : ['--allowedTools', ...rules];
 }
@@ -36,4 +36,26 @@ export function prepareClaude({ settings, checks, isolation, own, ...options }: 
     ...own,
   ];
   return { args, permissions: settings.permissions, env: settings.env };
+}
+
+/** Returns the words with which Claude Code begins or resumes a session. */
+export function claudeSession({
+  prompt,
+  headless,
+  session,
+  settings,
+  checks,
+  own,
+  ...options
+}: SessionTerms): string[] {
+  return [
+    ...(headless ? ['-p'] : []),
+    prompt,
+    ...allowedChecks(checks),
+    ...(headless ? NO_WAKE_UPS : []),
+    ...['--settings', settings],
+    ...(session === null ? [] : ['--resume', session]),
+    ...clientOptions(options),
+    ...own,
+  ];
 }

@@ -2,7 +2,8 @@ import { advise, RalphError } from '../../text/message.ts';
 import type { Host } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
 import { trustedHooks, USER_HOOKS } from './hooks.ts';
-import { runOptions, sandboxText } from './run-options.ts';
+import { rolloutError } from './rollout.ts';
+import { runOptions, sandboxText, sessionOptions } from './run-options.ts';
 import { startCodex } from './start-codex.ts';
 
 /** OpenAI's Codex, which has taken over the hook protocol of Claude Code. Measured with 0.171.0. */
@@ -18,6 +19,11 @@ export const CODEX: Host = {
     // Its hooks find the project by it: their working directory is that of the call.
     env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
   }),
+  sessionArgs: sessionOptions,
+  sessionEnv: (projectDir) => ({ CLAUDE_PROJECT_DIR: projectDir }),
+  sessionError: rolloutError,
+  printsMessages: () => false,
+  byHand: ['RALPH_ACTIVE=1', 'codex'],
   start: (_, options) => startCodex(options),
   startTexts: (_, permissionMode) => [sandboxText(permissionMode)],
   readsClaudeSettings: false,
@@ -43,18 +49,21 @@ export const CODEX: Host = {
   ],
   topics: {
     'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
-    'loop inside one session': 'not yet',
+    'loop inside one session':
+      '`start --task TASK --launch --agent codex`, also headless; by hand after `init --codex`, once you trust its hooks',
     guard:
-      'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run alone',
+      'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run or session alone',
     'input to running commands':
       'no hook is asked for it (`write_stdin`), so commands that take further commands from their terminal are refused',
     steering: 'a message reaches the agent with its next tool call',
     interruption: 'SIGINT, after which Codex ends its commands; five seconds later its process group is killed',
     'permission mode':
       'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only',
-    tokens: 'while the agent works, from the records of the thread and its subagents',
+    tokens:
+      'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
     cost: 'unknown; `max_cost` is refused',
-    'rate limits and API errors': 'from the sentences of the stream, with the time of the reset where they name one',
+    'rate limits and API errors':
+      'from the sentences of the stream, with the time of the reset where they name one; a session has no Stop after a failed turn, so a headless launcher reads its record and goes on, and at a terminal you send the next message',
     subagents: 'guarded; their tokens count once their records exist',
     'background work': 'ends with the client',
   },

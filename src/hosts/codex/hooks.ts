@@ -24,12 +24,14 @@ const SESSION_HOOKS = {
 
 type Place = Pick<HookPlace, 'node' | 'hookPath'>;
 
-/** Returns Codex's options that register the hooks of a loop's agent for one run. */
-export function hookOptions({ node, hookPath }: Place): string[] {
-  return Object.entries(TOOL_HOOKS).flatMap(([event, file]) => {
-    const { command, timeout } = handler(event, `${shellWord(node)} --v8-pool-size=0 ${shellWord(hookPath(file))}`);
-    const hook = `{type="command",command=${toml(command)},timeout=${timeout},additionalContextLimit=0}`;
-    return ['-c', `hooks.${event}=[{matcher="*",hooks=[${hook}]}]`];
+/** Returns Codex's options that register these hooks for one run. */
+function hookOptions(hooks: Readonly<Record<string, string>>, { node, hookPath }: Place): string[] {
+  return Object.entries(hooks).flatMap(([event, file]) => {
+    const hook = handler(event, `${shellWord(node)} --v8-pool-size=0 ${shellWord(hookPath(file))}`);
+    const fields = Object.entries(hook).map(
+      ([key, value]) => `${key}=${typeof value === 'string' ? toml(value) : value}`,
+    );
+    return ['-c', `hooks.${event}=[{${event in TOOL_HOOKS ? 'matcher="*",' : ''}hooks=[{${fields.join(',')}}]}]`];
   });
 }
 
@@ -39,12 +41,13 @@ const REGISTERED = '[ "$RALPH_ACTIVE$RALPH_HOOKS" = 1 ] || exit 0; ';
 function handler(event: string, program: string) {
   const isStop = event === 'Stop';
   const call = `${program} --host codex${isStop ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : ''}`;
-  const command = event === 'PreToolUse' ? refusing(call) : call;
+  // Without a shell between them, a hook that waits learns of the end of Codex.
+  const command = event === 'PreToolUse' ? refusing(call) : `exec ${call}`;
   return {
     type: 'command',
     command,
     timeout: isStop ? STOP_TIMEOUT_SECONDS : TIMEOUT_SECONDS,
-    additionalContextLimit: 0,
+    ...(!isStop && { additionalContextLimit: 0 }),
   } as const;
 }
 
@@ -89,11 +92,16 @@ const START_MS = 60_000;
  * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its
  * command line without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one.
  */
-export async function trustedHooks(program: () => string, place: HookPlace): Promise<string[]> {
-  const options = hookOptions(place);
+export async function trustedHooks(
+  program: () => string,
+  place: HookPlace,
+  kind: 'iteration' | 'session',
+): Promise<string[]> {
+  const hooks = kind === 'session' ? SESSION_HOOKS : TOOL_HOOKS;
+  const options = hookOptions(hooks, place);
   const listed = await listHooks(program(), options, place);
   const ours = listed.filter(({ source }) => source === 'sessionFlags');
-  const isEnabled = ours.length === Object.keys(TOOL_HOOKS).length && ours.every(({ enabled }) => enabled === true);
+  const isEnabled = ours.length === Object.keys(hooks).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
   const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
   return [...options, '-c', `hooks.state={${state.join(',')}}`];

@@ -1,8 +1,8 @@
-import type { UsageDelta } from '../../engine/events.ts';
 import { commandWords } from '../../text/shell/command-words.ts';
 import type { AgentMessage } from '../agent/agent-message.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { apiFailure } from './api-error.ts';
+import { usageOf } from './billed.ts';
 
 /**
  * Reads lines of `codex exec --json`; null for a line that is no object. Accepts unknown types and fields. Calls `onThread` with the
@@ -110,16 +110,4 @@ function failure(message: string): AgentMessage {
   if (attempt === undefined) return { kind: 'api-error', ...apiFailure(message) };
   const isRefused = apiFailure(why).status === 401;
   return { kind: 'retry', attempt: Number(attempt), error: isRefused ? 'authentication_failed' : why };
-}
-
-/** Reads token counts, whose input includes the cached part. */
-export function usageOf(usage: Fields): UsageDelta {
-  const cached = countOf(usage['cached_input_tokens']);
-  const written = countOf(usage['cache_write_input_tokens']);
-  return {
-    inputTokens: Math.max(0, countOf(usage['input_tokens']) - cached - written),
-    outputTokens: countOf(usage['output_tokens']),
-    cacheReadTokens: cached,
-    cacheWriteTokens: written,
-  };
 }

@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import type { AgentMessage } from '../agent/agent-message.ts';
-import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
+import { apiErrorKind } from '../agent/api-error-kind.ts';
+import { scan } from '../claude/transcript/transcript.ts';
+import { type Fields, fieldsOf, listOf, textOf, textOrNull } from '../fields.ts';
+import type { SessionError } from '../host.ts';
+import { apiFailure } from './api-error.ts';
+import { codexBilled } from './billed.ts';
 import { codexHome } from './find-codex.ts';
-import { usageOf } from './read-events.ts';
 
 /**
  * Reads what the stream lacks from the rollouts of a thread and of its subagents while they grow: the tokens of each request,
@@ -23,9 +27,9 @@ export function rolloutReader(env: NodeJS.ProcessEnv): {
     const { entries, next } = readOn(thread.path, thread.next);
     thread.next = next;
     return entries.flatMap(({ type, payload }) => {
-      const fields = fieldsOf(payload);
-      if (type === 'token_usage_record') return billed(fields);
-      return type === 'response_item' ? denied(fields, calls) : [];
+      const billed = codexBilled({ type, payload });
+      if (billed !== null) return [{ kind: 'billed', ...billed } as const];
+      return type === 'response_item' ? denied(fieldsOf(payload), calls) : [];
     });
   };
   return {
@@ -34,10 +38,6 @@ export function rolloutReader(env: NodeJS.ProcessEnv): {
     },
     read: () => [...threads].flatMap(([threadId, thread]) => readOne(threadId, thread)),
   };
-}
-
-function billed({ response_id, usage }: Fields): AgentMessage[] {
-  return [{ kind: 'billed', id: textOf(response_id), usage: usageOf(fieldsOf(usage)) }];
 }
 
 /** Pattern for the result of a call that a hook denied. */
@@ -94,4 +94,27 @@ function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
     if (name !== undefined) return join(day, name);
   }
   return null;
+}
+
+/** Returns the API error that the last turn of a rollout failed with, after which no Stop hook ran; null if there is none. */
+export function rolloutError(path: string | null): SessionError | null {
+  let found: SessionError | null = null;
+  scan(path, '"task_', ({ type, timestamp, payload }) => {
+    const { type: kind, error } = fieldsOf(payload);
+    if (type !== 'event_msg' || (kind !== 'task_started' && kind !== 'task_complete')) return false;
+    const message = textOf(fieldsOf(error)['message']);
+    if (kind === 'task_complete' && message !== '') {
+      const { error: term, status, resetsAt } = apiFailure(message);
+      const known = apiErrorKind(term);
+      const isServers = known === 'other' && status !== null && status >= 500;
+      found = {
+        kind: isServers ? 'overloaded' : known,
+        message: message.slice(0, 500),
+        resetsAt,
+        at: textOrNull(timestamp),
+      };
+    }
+    return true;
+  });
+  return found;
 }

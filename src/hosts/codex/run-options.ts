@@ -1,4 +1,4 @@
-import type { AgentTerms } from '../host.ts';
+import type { AgentTerms, SessionTerms } from '../host.ts';
 import { toml } from './hooks.ts';
 
 type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
@@ -15,22 +15,28 @@ export function sandboxFor(permissionMode: string | null): SandboxMode {
   return SANDBOXES[permissionMode ?? ''] ?? 'read-only';
 }
 
+type Options = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'hooks' | 'own'>;
+
 /** Returns the words of one run of Codex, which reads its prompt from standard input. */
-export function runOptions({ permissionMode, model, effort, hooks, own }: AgentTerms): string[] {
+export function runOptions(terms: Options): string[] {
+  return ['exec', '--json', '--skip-git-repo-check', ...shared(terms), '-'];
+}
+
+/** Returns the words with which Codex begins or resumes a session. At a terminal, the user's own approvals apply. */
+export function sessionOptions({ prompt, headless, session, ...terms }: SessionTerms): string[] {
+  const resumed = session === null ? [] : ['resume', session];
+  return [...(headless ? ['exec', '--skip-git-repo-check'] : []), ...shared(terms), ...resumed, prompt];
+}
+
+function shared({ permissionMode, model, effort, hooks, own }: Options): string[] {
   return [
-    'exec',
-    '--json',
-    '--skip-git-repo-check',
-    '--sandbox',
-    sandboxFor(permissionMode),
+    ...['--sandbox', sandboxFor(permissionMode)],
     ...(model === null ? [] : ['--model', model]),
     ...(effort === null ? [] : ['-c', `model_reasoning_effort=${toml(effort)}`]),
     ...own,
     ...hooks,
     // For the agent's shell: clients that are started there take no part in the loop.
-    '-c',
-    'shell_environment_policy.set.RALPH_ACTIVE="0"',
-    '-',
+    ...['-c', 'shell_environment_policy.set.RALPH_ACTIVE="0"'],
   ];
 }
 

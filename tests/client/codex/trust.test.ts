@@ -72,11 +72,18 @@ test('Codex: init writes its hooks beside those of the user, doctor names a lost
     assert.equal(readFileSync(`${file}.before-ralph-loop`, 'utf8'), OWN);
     const written = readFileSync(file, 'utf8');
     assert.match(state() ?? '', /^error: .*does not trust 5 of them/);
+    const untrusted = call(['start', '--agent', 'codex']);
+    assert.notEqual(untrusted.code, 0);
+    assert.match(untrusted.stderr, /does not trust 5 of them.* type \/hooks and press t/s);
 
     await trustAll(environment() as NodeJS.ProcessEnv, workspace.project);
     assert.match(state() ?? '', /^ok: .*trusted/);
     assert.match(call(['init', '--codex', '--yes']).stdout, /nothing to change.*Codex trusts them/s);
     assert.equal(readFileSync(file, 'utf8'), written, 'a second init keeps every place, and so the trust');
+
+    const started = call(['start', '--agent', 'codex']);
+    assert.equal(started.code, 0, started.stderr);
+    assert.match(started.stdout, /export RALPH_ACTIVE=1\n.*\n {2}codex$/m);
 
     // Control: one changed definition loses its trust.
     writeFileSync(file, written.replace('ralph-stop-hook.cjs', './ralph-stop-hook.cjs'));
@@ -87,5 +94,6 @@ test('Codex: init writes its hooks beside those of the user, doctor names a lost
     assert.equal(readFileSync(file, 'utf8'), OWN);
     assert.equal(state(), undefined);
     assert.ok(existsSync(`${file}.before-ralph-loop`));
+    assert.match(call(['start', '--agent', 'codex', '--fresh']).stderr, /Codex has no hooks of ralph-loop/);
   });
 });

@@ -9,10 +9,10 @@ import {
   blockOverridden,
   clientVersion,
   lastAssistantText,
-  readUsage,
   transcriptSize,
 } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';
+import { readUsage } from '../../../src/hosts/read-usage.ts';
 import { readLines, readTail } from '../../../src/state/files/journal-lines.ts';
 import { parseState } from '../../../src/state/loop-files.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';

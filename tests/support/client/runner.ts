@@ -10,6 +10,8 @@ import { killTree, signalQuietly } from './process-tree.ts';
 export type RunnerOptions = {
   /** Default bypassPermissions; null gives no mode. */
   readonly permissionMode?: PermissionMode | null;
+  /** Default `run`. */
+  readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly env?: EnvironmentChanges;
   /** false prints for people; default `--json`. */
@@ -45,9 +47,9 @@ const soFar = (stdout: string): RunnerEvent[] => parse(stdout.slice(0, stdout.la
 
 /** `ralph-loop run` in the project, as the user would call it. */
 export const startRunner = (project: LoopProject, options: RunnerOptions = {}): RunningRunner => {
-  const { permissionMode = 'bypassPermissions', args = [], json = true } = options;
+  const { permissionMode = 'bypassPermissions', command = ['run'], args = [], json = true } = options;
   const mode = permissionMode === null ? [] : ['--permission-mode', permissionMode];
-  const words = [mainPath, 'run', ...mode, ...(json ? ['--json'] : []), ...args];
+  const words = [mainPath, ...command, ...mode, ...(json ? ['--json'] : []), ...args];
   const line = [process.execPath, ...words].map(shellWord).join(' ');
   const [program, given] =
     options.inPerson === true ? ['script', ['-qec', line, '/dev/null']] : [process.execPath, words];

@@ -21,6 +21,8 @@ export interface CodexProject extends Omit<LoopProject, 'model' | 'start' | 'run
   readonly codexHome: string;
   /** Starts `ralph-loop run --agent codex` with these words; its events are JSON. */
   readonly begin: (words?: readonly string[], options?: RunnerOptions) => RunningRunner;
+  /** Starts one headless session that its Stop hook continues. */
+  readonly session: (words?: readonly string[], options?: RunnerOptions) => RunningRunner;
 }
 
 /** Writes a configuration that needs no account: a provider on loopback, and a model with the wanted tools. */
@@ -85,7 +87,9 @@ export async function inCodexProject(
         started.add(running.pid);
         return running;
       };
-      await body({ ...codex, model, codexHome, begin });
+      const command = ['start', '--launch', '--headless'];
+      const session: CodexProject['session'] = (words, own) => begin(words, { ...own, command, json: false });
+      await body({ ...codex, model, codexHome, begin, session });
     });
   } finally {
     for (const pid of started) killTree(pid);

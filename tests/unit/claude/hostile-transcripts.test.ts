@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { apiFailure, lastApiError } from '../../../src/hosts/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
-import { readUsage } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { parseHookInput } from '../../../src/hosts/hook-io/hook-input.ts';
+import { readUsage } from '../../../src/hosts/read-usage.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 /** JSON that has no way to become a string: String() throws on it. */

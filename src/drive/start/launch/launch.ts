@@ -2,12 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 import type { EngineEvent } from '../../../engine/events.ts';
 import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
-import { apiFailure, lastApiError } from '../../../hosts/claude/transcript/api-failure.ts';
+import type { Host } from '../../../hosts/host.ts';
+import { hostOf } from '../../../hosts/hosts.ts';
 import { readLines } from '../../../state/files/journal-lines.ts';
 import { REPEATED, readLoop } from '../../../state/loop-files.ts';
 import { onSignals } from '../../../state/process/signals.ts';
 import { instantOf, isBefore } from '../../../text/time.ts';
-import { atLeast } from '../../../text/version.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { exportMeanwhile, traceEnvironment } from '../../records/export-telemetry.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
@@ -25,8 +25,6 @@ interface LaunchOptions extends ClientRun {
 }
 
 const POLL_MS = 500;
-/** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
-const PRINTS_MESSAGES = '2.1.250';
 
 /** Consecutive server errors without an iteration after which the loop stays paused. */
 const MOST_RETRIES = 5;
@@ -38,8 +36,8 @@ export async function launch(
 ): Promise<{ readonly code: number; readonly message: string }> {
   const context = { files, env: options.env, now: () => new Date().toISOString() };
   const turn = newTurn(context, loadedUnder(stored, begun), { keepsLoopOnAbort: true });
-  const { clientVersion } = stored.contract;
-  const isMute = options.headless && clientVersion !== null && !atLeast(clientVersion, PRINTS_MESSAGES);
+  const { clientVersion, host } = stored.contract;
+  const isMute = options.headless && !hostOf(host).printsMessages(clientVersion);
   const repeat = isMute ? repeater(turn, options) : () => undefined;
   let session: string | null = null;
   let done = begun.iteration;
@@ -54,7 +52,7 @@ export async function launch(
     const state = readLoop(files, loopId);
     if (state !== null && state.iteration > done) retries = 0;
     done = state?.iteration ?? done;
-    const wanted = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
+    const wanted = options.headless && state !== null ? retryPause(state, hostOf(host), options.env, retries) : null;
     if (wanted === null || state === null) return endLaunch(turn, options);
     const limit = untilTimeUp(state, turn.loaded.policy.budget, context.now(), instantOf(Date.now() + wanted));
     const pause = Math.max(0, Date.parse(limit) - Date.now());
@@ -67,7 +65,7 @@ export async function launch(
 }
 
 /** Returns the milliseconds until a paused loop is retried; null if the user has to decide. */
-function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): number | null {
+function retryPause(state: LoopState, host: Host, env: NodeJS.ProcessEnv, retries: number): number | null {
   if (state.status !== 'paused') return null;
   const { reason, resumesAt } = state.paused;
   if (reason === 'rate-limited') {
@@ -75,7 +73,7 @@ function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): 
       ? rateLimitWait(env, retries)
       : Math.max(1_000, Date.parse(resumesAt) - Date.now() + 1_000);
   }
-  const isServers = reason === 'api-error' && apiFailure({}, state.marks.transcriptPath).kind === 'overloaded';
+  const isServers = reason === 'api-error' && host.sessionError(state.marks.transcriptPath)?.kind === 'overloaded';
   return isServers && retries < MOST_RETRIES ? doubled(env, 'RALPH_RETRY_WAIT', retries, 5_000, 120_000) : null;
 }
 
@@ -116,10 +114,10 @@ function noteApiError(turn: Turn, since: string): void {
   const state = readLoop(turn.context.files, turn.loaded.state.loopId);
   if (state === null || state.status === 'paused') return;
   const at = turn.context.now();
-  const { transcriptPath } = state.marks;
-  const noted = lastApiError(transcriptPath);
+  const noted = hostOf(turn.loaded.stored?.contract.host).sessionError(state.marks.transcriptPath);
   if (noted === null || isBefore(noted.at ?? at, since)) return;
-  change(turn, { type: 'api-error', at, error: apiFailure({}, transcriptPath) });
+  const { at: _, ...error } = noted;
+  change(turn, { type: 'api-error', at, error });
 }
 
 function change(turn: Turn, event: EngineEvent): void {

@@ -1,11 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  allowedChecks,
-  type ClientSettings,
-  clientOptions,
-  NO_WAKE_UPS,
-} from '../../../hosts/claude/client-options.ts';
+import type { SessionTerms } from '../../../hosts/host.ts';
+import { hostOf } from '../../../hosts/hosts.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
@@ -18,13 +14,8 @@ import type { Turn } from '../../turn/turn.ts';
 import { firstPrompt } from './first-prompt.ts';
 
 /** How the client runs. */
-export interface ClientRun extends ClientSettings {
+export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'checks'> {
   readonly client: string;
-  readonly headless: boolean;
-  /** Our settings for the client: hooks, environment, status line, as one JSON text. */
-  readonly settings: string;
-  /** Options passed through to the client unchanged. */
-  readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly say: (text: string) => void;
 }
@@ -42,20 +33,16 @@ export async function runClient(
 ): Promise<void> {
   const prompt = await firstPrompt(turn, options.say);
   if (prompt === null) return;
-  const { client, headless, settings, rest, env } = options;
+  const { client, headless, env } = options;
   const { files } = turn.context;
   const contract = turn.loaded.stored?.contract;
-  const args = [
-    ...(headless ? ['-p'] : []),
+  const args = hostOf(contract?.host).sessionArgs({
+    ...options,
     // Command output can contain a NUL, an argument cannot.
-    prompt.replaceAll('\0', '\uFFFD'),
-    ...(contract === undefined ? [] : allowedChecks(checkCommands(files, contract))),
-    ...(headless ? NO_WAKE_UPS : []),
-    ...['--settings', settings],
-    ...(session === null ? [] : ['--resume', session]),
-    ...clientOptions(options),
-    ...rest,
-  ];
+    prompt: prompt.replaceAll('\0', '\uFFFD'),
+    session,
+    checks: contract === undefined ? [] : checkCommands(files, contract),
+  });
   const child = spawn(client, args, {
     stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
     cwd: files.projectDir,

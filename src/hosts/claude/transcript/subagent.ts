@@ -6,7 +6,8 @@ import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../../state/home-folder.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
-import { addTokens, readUsage, type Totals } from './transcript.ts';
+import { readUsage } from '../../read-usage.ts';
+import { addTokens, type Totals } from './transcript.ts';
 
 interface SubagentWork {
   readonly text: string;

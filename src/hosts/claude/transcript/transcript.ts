@@ -1,8 +1,6 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
-import type { ReadMarks } from '../../../engine/schema/state.ts';
-import { readLines, readTail } from '../../../state/files/journal-lines.ts';
+import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
 
@@ -87,27 +85,6 @@ export function transcriptSize(path: string | null): number | null {
   return ifOutOfReach(() => (path === null ? null : statSync(path).size), null);
 }
 
-/** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
-const BUDGET = 8 * 1024 * 1024;
-/** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count each message once. */
-const REMEMBERED = 16;
-
-/** Sums the tokens used since the marks, including subagents. A new transcript is counted from its end on. */
-export function readUsage(path: string | null, marks: ReadMarks): { usage: UsageDelta | null; marks: ReadMarks } {
-  if (path === null) return { usage: null, marks };
-  const known = marks.transcriptPath === path;
-  const total: Totals = tokens(() => 0);
-  const ids = new Set(known ? marks.lastMessageIds : []);
-  const transcriptBytes = add(path, known ? marks.transcriptBytes : (transcriptSize(path) ?? 0), ids, total);
-  const subagentBytes: Record<string, number> = {};
-  for (const file of subagentFiles(path)) {
-    const from = known ? (marks.subagentBytes[file.name] ?? 0) : (transcriptSize(file.path) ?? 0);
-    subagentBytes[file.name] = add(file.path, from, ids, total);
-  }
-  const lastMessageIds = [...ids].slice(-REMEMBERED);
-  return { usage: total, marks: { ...marks, transcriptPath: path, transcriptBytes, subagentBytes, lastMessageIds } };
-}
-
 export type Totals = { -readonly [K in keyof UsageDelta]: number };
 
 export function addTokens(total: Totals, more: UsageDelta): void {
@@ -124,23 +101,4 @@ export function messageUsage(usage: Fields): UsageDelta {
     cacheReadTokens: countOf(usage['cache_read_input_tokens']),
     cacheWriteTokens: countOf(usage['cache_creation_input_tokens']),
   };
-}
-
-function add(path: string, from: number, ids: Set<string>, total: Totals): number {
-  const lines = readLines(path, from, BUDGET, '"usage"');
-  for (const { type, message } of lines.entries) {
-    if (type !== 'assistant' || typeof message !== 'object' || message === null) continue;
-    const { id, usage } = message as { id?: unknown; usage?: Record<string, unknown> };
-    if (typeof id !== 'string' || typeof usage !== 'object' || usage === null || ids.has(id)) continue;
-    ids.add(id);
-    addTokens(total, messageUsage(usage));
-  }
-  return lines.next;
-}
-
-function subagentFiles(path: string): { name: string; path: string }[] {
-  const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
-  // Without the folder, no subagent ran in this session.
-  const names = ifOutOfReach(() => readdirSync(directory), []);
-  return names.filter((name) => name.endsWith('.jsonl')).map((name) => ({ name, path: join(directory, name) }));
 }

@@ -43,6 +43,18 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   }
 });
 
+test('the task of a subagent of Codex, which comes under the session of its parent, interrupts nothing', async (t) => {
+  for (const [agent, status] of [
+    [{ agent_id: 'child-1' }, 'running'],
+    [{}, 'paused'],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Count the files.', ...agent }, FORMER));
+    assert.equal(stateOf(project).status, status, 'without its id it is a message of the user');
+  }
+});
+
 test('a block that the previous client overrode is reported with the next prompt and interrupts nothing', async (t) => {
   const project = aProject(t);
   await inSecondIteration(project);

@@ -1,0 +1,55 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { tokens, type UsageDelta } from '../engine/events.ts';
+import type { ReadMarks } from '../engine/schema/state.ts';
+import { readLines } from '../state/files/journal-lines.ts';
+import { ifOutOfReach } from '../state/files/regular-file.ts';
+import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
+import { codexBilled } from './codex/billed.ts';
+import { type Fields, isFields } from './fields.ts';
+
+/** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
+const BUDGET = 8 * 1024 * 1024;
+/** Number of remembered ids: the lines of one message are adjacent, so a few are enough to count each message once. */
+const REMEMBERED = 16;
+
+/** Sums the tokens used since the marks, including subagents. A new transcript is counted from its end on. */
+export function readUsage(path: string | null, marks: ReadMarks): { usage: UsageDelta | null; marks: ReadMarks } {
+  if (path === null) return { usage: null, marks };
+  const known = marks.transcriptPath === path;
+  const total: Totals = tokens(() => 0);
+  const ids = new Set(known ? marks.lastMessageIds : []);
+  const transcriptBytes = add(path, known ? marks.transcriptBytes : (transcriptSize(path) ?? 0), ids, total);
+  const subagentBytes: Record<string, number> = {};
+  for (const file of subagentFiles(path)) {
+    const from = known ? (marks.subagentBytes[file.name] ?? 0) : (transcriptSize(file.path) ?? 0);
+    subagentBytes[file.name] = add(file.path, from, ids, total);
+  }
+  const lastMessageIds = [...ids].slice(-REMEMBERED);
+  return { usage: total, marks: { ...marks, transcriptPath: path, transcriptBytes, subagentBytes, lastMessageIds } };
+}
+
+function add(path: string, from: number, ids: Set<string>, total: Totals): number {
+  const lines = readLines(path, from, BUDGET, '"usage"');
+  for (const entry of lines.entries) {
+    const { id, usage } = claudeBilled(entry) ?? codexBilled(entry) ?? {};
+    if (id === undefined || usage === undefined || ids.has(id)) continue;
+    ids.add(id);
+    addTokens(total, usage);
+  }
+  return lines.next;
+}
+
+/** Returns what a line of Claude Code's transcript bills; null for another line. */
+function claudeBilled({ type, message }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
+  if (type !== 'assistant' || !isFields(message)) return null;
+  const { id, usage } = message;
+  return typeof id === 'string' && isFields(usage) ? { id, usage: messageUsage(usage) } : null;
+}
+
+function subagentFiles(path: string): { name: string; path: string }[] {
+  const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
+  // Without the folder, no subagent ran in this session.
+  const names = ifOutOfReach(() => readdirSync(directory), []);
+  return names.filter((name) => name.endsWith('.jsonl')).map((name) => ({ name, path: join(directory, name) }));
+}
