@@ -16,6 +16,8 @@ export interface ResponsesRequest {
   readonly index: number;
   /** The whole conversation that the client sent, as JSON text. */
   readonly input: string;
+  /** Of the whole body as it was sent. */
+  readonly bytes: number;
 }
 
 export interface ResponsesModel {
@@ -113,8 +115,9 @@ export const startResponsesModel = async (
 ): Promise<ResponsesModel> => {
   const requests: ResponsesRequest[] = [];
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { input } = JSON.parse((await readBody(incoming)) || '{}') as { input?: unknown };
-    const request = { index: requests.length, input: JSON.stringify(input) };
+    const body = await readBody(incoming);
+    const { input } = JSON.parse(body || '{}') as { input?: unknown };
+    const request = { index: requests.length, input: JSON.stringify(input), bytes: Buffer.byteLength(body) };
     requests.push(request);
     const reply = typeof script === 'function' ? await script(request) : script[request.index];
     answer(response, reply ?? status(400, { error: { message: 'the script is over' } }), request.index);
