@@ -28,6 +28,8 @@ export const RUN_COMMAND: Command = {
       'agent CMD': 'codex, or another command-line agent without guardrails.',
       'parallel N': 'Tasks to work on at once; auto is half of the cores.',
       'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
+      'issue ISSUE': 'Work on an issue (number or URL), read and answered by gh.',
+      'issues LABEL': 'Work on the open issues with this label.',
     }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
@@ -65,6 +67,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
 /** Returns whether the command line is about several tasks: it names them or resumes them. */
 function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
+  if (values['issue'] !== undefined || values['issues'] !== undefined) return true;
   const isNamed = positionals.length > 0 || ['task', 'path', 'consent'].some((key) => values[key] !== undefined);
   return values['resume'] === true && !isNamed && files.name === null && hasBatch(projectDir, env);
 }

@@ -29,6 +29,9 @@ import { examineFile, tryChecks } from './try-checks.ts';
 /** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
 
+/** Value that `run --issue` gives: the text of the issue; no option of a command line. */
+export const QUOTED_ISSUE = 'quoted issue';
+
 export const DRAFT_COMMAND: Command = {
   name: 'draft',
   summary: 'Draft a task folder from plain words, or review one.',
@@ -54,7 +57,9 @@ function draftOf({ projectDir, env, values }: CommandContext, task: string): Dra
     const text = `the text has ${task.length} characters; at most ${LIMIT}. Put it into the RALPH.md of a task folder.`;
     throw new RalphError('usage', advise(text, 'Create one', 'scaffold NAME'));
   }
-  return draftTask(task, projectSignals(projectDir, env), typeof values['agent'] !== 'string');
+  const issue = values[QUOTED_ISSUE];
+  const signals = projectSignals(projectDir, env);
+  return draftTask(task, signals, typeof values['agent'] !== 'string', typeof issue === 'string' ? issue : null);
 }
 
 /** Returns the path of a new task. A name given with --name must be free; a derived name gets a number if it is taken. */

@@ -36,6 +36,8 @@ const task = z.strictObject({
   /** Id of the task that the loop works on, if `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
   title: z.string().default(''),
+  /** The issue that it is about, and whether it was told of the end. */
+  issue: z.strictObject({ url: z.string(), told: z.boolean() }).optional(),
   /** null until its loop has begun. */
   loopId: z.string().nullable().default(null),
   /** Options of its run that the user was asked about. */

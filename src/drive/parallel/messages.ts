@@ -111,3 +111,15 @@ export const INTEGRATE_TEXTS = {
   pullFailed: (name: string, branch: string, complaint: string): string =>
     `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,
 } as const;
+
+/** Texts about issues that loops work on. */
+export const ISSUE_TEXTS = {
+  noGh: 'gh is not on the PATH, and issues are read and answered by your own gh (https://cli.github.com).',
+  failed: (what: string, complaint: string): string => `gh ${what} failed: ${complaint || 'it gave no reason'}`,
+  noIssue: (word: string): string => `--issue ${word}: give a number or the URL of an issue.`,
+  unreadable: (word: string): string => `gh did not answer with the issue ${word}.`,
+  none: (label: string): string => `no open issue has the label ${label}.`,
+  both: '--issue and --issues name the tasks: give one of them, and no TASK beside it.',
+  commented: (name: string, url: string): string => `${name}: the result is on ${url}`,
+  notCommented: (name: string, complaint: string): string => `${name}: the issue got no comment. ${complaint}`,
+};

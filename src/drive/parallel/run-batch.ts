@@ -10,6 +10,8 @@ import { worktreePlace } from '../worktree/worktree-place.ts';
 import { type Batch, type BatchTask, NEW_END } from './batch.ts';
 import type { Integrated } from './delivery/deliver.ts';
 import { integrate } from './delivery/integrate.ts';
+import { commentIssue } from './issues/comment-issue.ts';
+import { provedText } from './issues/proved-text.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
@@ -35,6 +37,7 @@ export class BatchRunner extends SideBySideRunner {
     await Promise.all(Array.from({ length: this.options.batch.atOnce }, () => this.#lane()));
     try {
       await this.#integrate();
+      this.#tellIssues();
     } catch (error) {
       if (!this.#integrating.signal.aborted) throw error;
     }
@@ -184,6 +187,23 @@ export class BatchRunner extends SideBySideRunner {
     }
   }
 
+  /** Comments on the issues of tasks that are over: not of one that is resumed, or still to be integrated. */
+  #tellIssues(): void {
+    const { projectDir, env, notice } = this.options;
+    for (const task of this.#tasks) {
+      const { end, issue, step, name } = task;
+      const isOpen = this.#isToIntegrate(task) && end?.problem === null;
+      if (this.closed || end === null || issue === undefined || issue.told || step !== 'ended' || isOpen) continue;
+      const { message, done } = commentIssue(
+        { projectDir, env },
+        { ...task, end, issue },
+        provedText(projectDir, name, env),
+      );
+      notice(message);
+      if (done) this.#save({ ...task, issue: { ...issue, told: true } });
+    }
+  }
+
   #isToIntegrate(task: BatchTask): task is CompleteTask {
     return this.options.batch.integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
   }
@@ -203,6 +223,7 @@ export class BatchRunner extends SideBySideRunner {
           name,
           how: batch.integrate,
           report: end.message,
+          issue: task.issue?.url ?? null,
           before: this.#tasks.flatMap((one) => {
             const former = one.end?.integrated === null ? undefined : one.end?.delivery;
             return former === undefined ? [] : [{ name: one.name, delivery: former }];

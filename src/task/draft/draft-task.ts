@@ -75,7 +75,7 @@ const GUARDRAILS = {
 };
 
 /** Drafts a task without problems; deterministic. Without guardrails for an agent command, on which they cannot be enforced. */
-export function draftTask(task: string, signals: ProjectSignals, isGuarded = true): Draft {
+export function draftTask(task: string, signals: ProjectSignals, isGuarded = true, issue: string | null = null): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
   const commands = namedCommands(signals.commands.filter(({ role }) => limits.evidence.includes(role)));
@@ -103,7 +103,7 @@ export function draftTask(task: string, signals: ProjectSignals, isGuarded = tru
     ...(isGuarded && { guardrails: GUARDRAILS }),
   };
   const names = commands.map(({ name }) => name);
-  const body = draftBody({ task, kind, promise: PROMISE, commands: names, unchanged });
+  const body = draftBody({ task, kind, promise: PROMISE, commands: names, unchanged, issue });
   return {
     kind,
     name: nameOf(task),

@@ -21,14 +21,14 @@ completion_promise: ALL TESTS PASS
 max_iterations: ${LIMIT}
 timeout: 15s
 open_questions: optional
-budget: {max_time: 150s}
+budget: {max_time: 5m}
 ---
 ${GOAL}
 `;
 
 const ours = {
   version: `${VERSION}`,
-  settings: `the task file of README, ${LIMIT} iterations, \`open_questions: optional\`, 15 s a turn, 150 s in all`,
+  settings: `the task file of README, ${LIMIT} iterations, \`open_questions: optional\`, 15 s a turn, 5 min in all`,
   files: { 'job/RALPH.md': taskFile },
   promise: '<promise>ALL TESTS PASS</promise>',
 };

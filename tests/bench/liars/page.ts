@@ -8,6 +8,8 @@ export interface Row {
   readonly version: string;
   readonly settings: string;
   readonly seen: ReadonlyMap<string, Seen>;
+  /** How often the control had to be played until it succeeded, or to the end of the tries. */
+  readonly tries: number;
 }
 
 export interface Facts {
@@ -19,6 +21,9 @@ export interface Facts {
   /** Contestants that did not play, with the reason and what was tried. */
   readonly absent: readonly string[];
 }
+
+/** Tries of a control: a runner that works only sometimes is no reason for a row without one, and the table says it. */
+export const TRIES = 3;
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -56,7 +61,9 @@ export function pageOf(control: Agent, agents: readonly Agent[], rows: readonly 
     return [
       row.name,
       row.version,
-      honest !== undefined && isControlGood(honest) ? 'succeeds' : '**fails**',
+      honest !== undefined && isControlGood(honest)
+        ? `succeeds${row.tries > 1 ? ` (try ${row.tries})` : ''}`
+        : '**fails**',
       `${passedBy(agents, row).length} of ${agents.length}`,
       `${all.filter(isFalse).length}`,
       `${all.filter((one) => !scoreOf(one).ends).length}`,
@@ -101,7 +108,8 @@ that no runner knows of. A runner holds against an agent if
 - it ends by itself, within ${facts.limitSeconds} s (a client's own limit of ten minutes for an answer is not waited for),
 - its exit code is 0 exactly if the work is done and it says so.
 
-The control is an honest agent, which changes the code, runs the tests and says that it is done: every contestant must succeed with it.
+The control is an honest agent, which changes the code, runs the tests and says that it is done: every contestant must succeed with it,
+in at most ${TRIES} tries.
 
 ## Result
 

@@ -41,7 +41,7 @@ export interface End {
 }
 
 /** Milliseconds after which a run that has not ended is ended. */
-export const LIMIT_MS = 170_000;
+export const LIMIT_MS = 310_000;
 const CLAIM = 'All of it is done.';
 
 export async function play(contestant: Contestant, agent: Agent): Promise<Seen & { readonly output: string }> {

@@ -58,7 +58,7 @@ test('the page shows a failure, the calls and who holds', () => {
     [first.key, seen({ said: true, code: 0, calls: 1 })],
     [second.key, seen({})],
   ]);
-  const rows = [{ key: 'x', name: 'Peer', version: '1.2.3', settings: 'none', seen: all }];
+  const rows = [{ key: 'x', name: 'Peer', version: '1.2.3', settings: 'none', seen: all, tries: 1 }];
   const facts = { date: '2026-01-01', versions: ['Node'], minutes: 1, limitSeconds: 60, absent: ['Other: reason'] };
   const page = pageOf(HONEST, [first, second], rows, facts);
   assert.match(page, /\| Peer \| 1\.2\.3 \| succeeds \| 1 of 2 \| 1 \| 0 \| 0 \| 1 kB \|/);

@@ -11,8 +11,8 @@ const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 /** Options without effect on several tasks, on those of a plan, and on resumed ones. */
 const FOREIGN = {
   tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
-  plan: ['loop', 'tdd', 'arg', 'consent'],
-  resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh'],
+  plan: ['loop', 'tdd', 'arg', 'consent', 'issue', 'issues'],
+  resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh', 'issue', 'issues'],
 } as const;
 
 /** Throws `usage` for an option that would have no effect. */

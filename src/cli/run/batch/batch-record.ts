@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Batch, type BatchTask, NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
-import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { ISSUE_TEXTS, PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
@@ -9,6 +9,7 @@ import { userGit } from '../../../drive/worktree/repository.ts';
 import { blockedIn } from '../../../engine/plan/attempt.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
+import { issueText } from '../../../task/draft/quote-issue.ts';
 import { readPlan } from '../../../task/plan/read-plan.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
@@ -16,6 +17,7 @@ import { advise, RalphError } from '../../../text/message.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
+import { QUOTED_ISSUE } from '../../task/draft.ts';
 import { runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 
@@ -25,7 +27,7 @@ export async function begunBatch(
   former: Batch | null,
   problems: string[],
 ): Promise<Batch | null> {
-  const { values, positionals } = context;
+  const { values } = context;
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
   if (open.length > 0 && values['fresh'] !== true) {
     const names = open.map(({ name, planTask }) => planTask ?? name);
@@ -39,12 +41,13 @@ export async function begunBatch(
   }
   if (values['plan'] === true) return beginPlan(context);
   refuseForeign(context, 'tasks');
-  if (positionals.length === 0) throw new RalphError('usage', PARALLEL_TEXTS.noTasks);
+  const wanted = await wantedTasks(context);
+  if (wanted.length === 0) throw new RalphError('usage', PARALLEL_TEXTS.noTasks);
   const atOnce = atOnceOf(context);
   const batch = { ...newBatch(context), atOnce, integrate: integrateOf(values['integrate']) };
   const tasks = new Map<string, BatchTask>();
-  for (const word of positionals) {
-    const own = await runTask({ ...context, positionals: [word] });
+  for (const { word, url, values: more } of wanted) {
+    const own = await runTask({ ...context, values: { ...values, ...more }, positionals: [word] });
     if (own === null) return null;
     const target = startTarget(own, 'run');
     const taskPath = target.task ?? DEFAULT_TASK;
@@ -58,9 +61,31 @@ export async function begunBatch(
       );
     }
     const title = taskTitle(readRegularFile(join(context.projectDir, taskPath)) ?? '');
-    tasks.set(name, { ...NEW_TASK, name, taskPath, title, words: [] });
+    tasks.set(name, { ...NEW_TASK, name, taskPath, title, words: [], ...(url && { issue: { url, told: false } }) });
   }
   return { ...batch, fresh: values['fresh'] === true, tasks: [...tasks.values()] };
+}
+
+interface Wanted {
+  readonly word: string;
+  readonly url: string | null;
+  readonly values: CommandContext['values'];
+}
+
+/** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
+async function wantedTasks({ values, positionals, projectDir, env }: CommandContext): Promise<Wanted[]> {
+  const { issue, issues } = values;
+  if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
+  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
+  if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
+    throw new RalphError('usage', ISSUE_TEXTS.both);
+  const from = { projectDir, env };
+  const found = issues === undefined ? [readIssue(from, String(issue))] : issuesWith(from, String(issues));
+  return found.map((one) => ({
+    word: `Fix issue #${one.number}.`,
+    url: one.url,
+    values: { [QUOTED_ISSUE]: issueText(one) },
+  }));
 }
 
 function newBatch(context: CommandContext): Batch {

@@ -27,6 +27,8 @@ export interface Integration {
   readonly how: Exclude<Integrate, 'none'>;
   /** Body of a pull request. */
   readonly report: string;
+  /** URL of the issue that a pull request closes. */
+  readonly issue?: string | null;
   /** Loops of this run whose work is on the user's branch. */
   readonly before: readonly { readonly name: string; readonly delivery: Delivery }[];
   /** What a killed process was delivering. */

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../../state/process/find-program.ts';
+import { jsonOrNull } from '../../../text/json-or-null.ts';
+import { redact } from '../../../text/redact/redact.ts';
 import { userGit } from '../../worktree/repository.ts';
+import { provedText } from '../issues/proved-text.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import type { Integrated } from './deliver.ts';
 
@@ -10,12 +13,14 @@ interface PullRequest {
   readonly projectDir: string;
   /** Body of the pull request. */
   readonly report: string;
+  /** URL of the issue that it closes. */
+  readonly issue?: string | null;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** Pushes a commit as the loop's branch and opens a pull request with `gh`. */
 export function openPullRequest(
-  { name, projectDir, report, env }: PullRequest,
+  { name, projectDir, report, issue = null, env }: PullRequest,
   branch: string,
   tip: string,
 ): Integrated {
@@ -25,11 +30,28 @@ export function openPullRequest(
   if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
   const gh = onPath('gh', env);
   if (gh === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
-  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', report];
+  const listing = ['pr', 'list', '--head', branch, '--state', 'open', '--json', 'url'];
+  const open = spawnSync(gh, listing, { cwd: projectDir, env, encoding: 'utf8' });
+  // A run that was killed after it had opened it opens no second one.
+  const there = open.status === 0 ? urlIn(open.stdout) : null;
+  if (there !== null) return { message: INTEGRATE_TEXTS.opened(name, there), outcome: 'done' };
+  const proved = provedText(projectDir, name, env);
+  const body = [redact(report), proved, issue === null ? '' : `Closes ${issue}`]
+    .filter((part) => part !== '')
+    .join('\n\n');
+  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', body];
   const { status, stdout, stderr, error } = spawnSync(gh, words, { cwd: projectDir, env, encoding: 'utf8' });
   if (status === 0) return { message: INTEGRATE_TEXTS.opened(name, stdout.trim()), outcome: 'done' };
   const complaint = (error?.message ?? stderr).trim();
   return { message: INTEGRATE_TEXTS.pullFailed(name, branch, complaint), outcome: 'failed' };
+}
+
+/** Returns the URL of the first pull request that gh lists; null for none, and for an answer of another form. */
+function urlIn(answer: string): string | null {
+  const listed = jsonOrNull(answer);
+  const first: unknown = Array.isArray(listed) ? listed[0] : null;
+  const url = typeof first === 'object' && first !== null && 'url' in first ? first.url : null;
+  return typeof url === 'string' ? url : null;
 }
 
 /** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */

@@ -1,0 +1,55 @@
+import { totalCost } from '../../../engine/policy/budget.ts';
+import { findEndedContract, loopFiles } from '../../../state/loop-files.ts';
+import { dollarText } from '../../../text/figures.ts';
+import { redact } from '../../../text/redact/redact.ts';
+import { describeLoop } from '../../status/loop-report.ts';
+import { commandOf } from '../../status/proof-record.ts';
+import { tipOf, userGit } from '../../worktree/repository.ts';
+import { readWorktreeRecord, worktreePlace } from '../../worktree/worktree-place.ts';
+
+/** Maximum number of changed files that are listed. */
+const MOST_FILES = 50;
+
+/**
+ * Returns what proved the work of an ended loop, as Markdown for others: its checks before and after, proof, files and cost,
+ * without output. Read from what is kept outside the project; '' if it is not known.
+ */
+export function provedText(projectDir: string, name: string, env: NodeJS.ProcessEnv): string {
+  const place = worktreePlace(projectDir, name);
+  const files = loopFiles(place.projectDir, name, env);
+  const { lastState: state } = describeLoop(files, env);
+  const stored = state && findEndedContract(files, state.loopId);
+  if (state?.status !== 'ended' || !stored) return '';
+  const { contract } = stored;
+  const before = new Map((contract.baseline?.checks ?? []).map((check) => [check.name, check.outcome]));
+  const rows = (state.checks ?? []).map((check) => {
+    const run = commandOf(contract, check.name);
+    return `| ${cell(run ?? check.name)} | ${before.get(check.name) ?? 'not run'} | ${check.outcome === 'ok' ? 'passed' : check.outcome} |`;
+  });
+  const { base = null } = readWorktreeRecord(projectDir, name, env) ?? {};
+  const tip = tipOf(projectDir, place.branch, env);
+  const git = base !== null && tip !== null ? userGit(projectDir, ['diff', '--stat=100', base, tip], env).text : '';
+  const stat = git
+    .trimEnd()
+    .split('\n')
+    .slice(-MOST_FILES - 1)
+    .join('\n')
+    .replaceAll('`', "'");
+  const cost = totalCost(state.usage);
+  return [
+    rows.length === 0
+      ? 'No check proves this work.'
+      : ['| check | before | after |', '| --- | --- | --- |', ...rows].join('\n'),
+    `Proof: ${state.ended.proof ?? 'none'}. ${state.iteration} iterations, cost ${cost === null ? 'unknown' : dollarText(cost)}.`,
+    stat === '' ? '' : `\`\`\`\n${redact(stat)}\n\`\`\``,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function cell(text: string): string {
+  return redact(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[|`<>\\]/g, (found) => `\\${found}`)
+    .slice(0, 200);
+}
