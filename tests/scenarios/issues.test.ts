@@ -46,7 +46,7 @@ test('an issue becomes a task, a pull request that says what was proved, and one
   assert.match(body, /sum\.cjs +\| +2 \+-/);
   assert.match(body, /^Closes https:\/\/example\.invalid\/o\/r\/issues\/7$/m);
   assert.equal(comments.length, 1);
-  assert.match(comments[0]?.body ?? '', /red-to-green[\s\S]*opened https:\/\/example\.invalid\/o\/r\/pull\/1/);
+  assert.match(comments[0]?.body ?? '', /red-to-green[\s\S]*Pull request: https:\/\/example\.invalid\/o\/r\/pull\/1/);
 });
 
 test('an issue that was not solved gets one comment and no pull request', (t) => {

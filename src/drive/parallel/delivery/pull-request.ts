@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../../state/process/find-program.ts';
 import { jsonOrNull } from '../../../text/json-or-null.ts';
-import { redact } from '../../../text/redact/redact.ts';
 import { userGit } from '../../worktree/repository.ts';
-import { provedText } from '../issues/proved-text.ts';
+import { forOthers, provedText } from '../issues/proved-text.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import type { Integrated } from './deliver.ts';
 
@@ -36,7 +35,7 @@ export function openPullRequest(
   const there = open.status === 0 ? urlIn(open.stdout) : null;
   if (there !== null) return { message: INTEGRATE_TEXTS.opened(name, there), outcome: 'done' };
   const proved = provedText(projectDir, name, env);
-  const body = [redact(report), proved, issue === null ? '' : `Closes ${issue}`]
+  const body = [forOthers({ projectDir, env }, report), proved, issue === null ? '' : `Closes ${issue}`]
     .filter((part) => part !== '')
     .join('\n\n');
   const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', body];

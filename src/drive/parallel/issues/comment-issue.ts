@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { RalphError } from '../../../text/message.ts';
-import { redact } from '../../../text/redact/redact.ts';
 import type { BatchTask } from '../batch.ts';
 import { ISSUE_TEXTS } from '../messages.ts';
 import { type Gh, gh, ghJson } from './gh.ts';
+import { forOthers } from './proved-text.ts';
 
 type Ended = BatchTask & {
   readonly end: NonNullable<BatchTask['end']>;
@@ -35,7 +35,7 @@ export function commentIssue(
       ({ body, viewerDidAuthor }) => viewerDidAuthor !== false && body.includes(mark),
     );
     if (own === undefined)
-      gh(from, ['issue', 'comment', issue.url, '--body-file', '-'], `${textOf(task, proved)}\n\n${mark}\n`);
+      gh(from, ['issue', 'comment', issue.url, '--body-file', '-'], `${textOf(from, task, proved)}\n\n${mark}\n`);
     return { message: ISSUE_TEXTS.commented(name, issue.url), done: true };
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;
@@ -43,11 +43,17 @@ export function commentIssue(
   }
 }
 
-function textOf({ end }: Ended, proved: string): string {
-  const isComplete = end.status === 'complete';
-  const [first = ''] = redact(end.message).split('\n');
-  const reason = first.slice(0, MOST);
-  if (!isComplete) return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
-  const where = redact(end.integrated ?? end.problem ?? '').slice(0, MOST);
-  return [`ralph-loop worked on this issue. ${reason}`, proved, where].filter((part) => part !== '').join('\n\n');
+function textOf(from: Gh, { name, end }: Ended, proved: string): string {
+  const [first = ''] = forOthers(from, end.message).split('\n');
+  // In a code block, words of an agent mention and close nothing.
+  const reason = `\`\`\`\n${first.slice(0, MOST).replaceAll('`', "'")}\n\`\`\``;
+  if (end.status !== 'complete')
+    return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
+  const pull = /https:\/\/\S+/.exec(end.integrated ?? '')?.[0];
+  const work =
+    end.integrated === null ? `The work is on the branch ralph/${name} of its user.` : 'The work is delivered.';
+  const where = pull === undefined ? work : `Pull request: ${pull}`;
+  return ['ralph-loop completed its work on this issue.', reason, proved, where]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }

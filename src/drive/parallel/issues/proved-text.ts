@@ -6,6 +6,7 @@ import { describeLoop } from '../../status/loop-report.ts';
 import { commandOf } from '../../status/proof-record.ts';
 import { tipOf, userGit } from '../../worktree/repository.ts';
 import { readWorktreeRecord, worktreePlace } from '../../worktree/worktree-place.ts';
+import type { Gh } from './gh.ts';
 
 /** Maximum number of changed files that are listed. */
 const MOST_FILES = 50;
@@ -45,6 +46,13 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** Returns a text for the public: secrets masked, and without the places of this machine. */
+export function forOthers({ projectDir, env }: Gh, text: string): string {
+  const home = env['HOME'] ?? '';
+  const named = redact(text).replaceAll(projectDir, '.');
+  return home.length > 1 ? named.replaceAll(home, '~') : named;
 }
 
 function cell(text: string): string {
