@@ -21,7 +21,7 @@ const given = (name: string): readonly string[] | null => {
 const [only, agents] = [given('--only'), given('--agents')];
 const PAGE = join(dirname(fileURLToPath(import.meta.url)), '../../docs/bench.md');
 /** They wait more than they work. */
-const SLEEPERS = new Set(['hangs', 'limited']);
+const SLEEPERS = new Set(['hangs', 'limited', 'crashes']);
 
 const OURS = new Set(['runner', 'session', 'codex']);
 const WITHOUT_PLUGIN =

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { VERSION } from '../../../src/cli/help.ts';
 import { clientVersion } from '../../support/client/client-binary.ts';
@@ -19,7 +19,7 @@ validation:
 unchanged: ["test/**"]
 completion_promise: ALL TESTS PASS
 max_iterations: ${LIMIT}
-timeout: 15s
+timeout: 1m
 open_questions: optional
 budget: {max_time: 5m}
 ---
@@ -28,7 +28,7 @@ ${GOAL}
 
 const ours = {
   version: `${VERSION}`,
-  settings: `the task file of README, ${LIMIT} iterations, \`open_questions: optional\`, 15 s a turn, 5 min in all`,
+  settings: `the task file of README, ${LIMIT} iterations, \`open_questions: optional\`, 1 min a turn, 5 min in all`,
   files: { 'job/RALPH.md': taskFile },
   promise: '<promise>ALL TESTS PASS</promise>',
 };
@@ -65,7 +65,7 @@ maxIterations = ${LIMIT}
 name = "claude"
 plugin = "claude"
 default = true
-timeout = 15000
+timeout = 60000
 envPassthrough = ["ANTHROPIC_API_KEY"]
 `;
 
@@ -112,7 +112,7 @@ export function programVersions(): string[] {
   return [
     `ralph-loop ${VERSION}, Claude Code ${claude}, Codex ${version}`,
     `ralphy-cli ${PINNED['ralphy-cli']}, ralph-tui ${PINNED['ralph-tui']} with bun ${PINNED.bun}`,
-    `Node.js ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} processors`,
+    `Node.js ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} processors, load ${loadavg()[0]?.toFixed(1)} at the end`,
   ];
 }
 

@@ -84,14 +84,19 @@ export function pageOf(control: Agent, agents: readonly Agent[], rows: readonly 
     'settings',
   ];
   const cases = agents.map((agent) => [agent.name, ...rows.map((row) => cellOf(agent, row.seen.get(agent.key)))]);
-  const right = rows.map(
-    (row) =>
-      `- ${row.name}: ${
-        passedBy(agents, row)
-          .map(({ name }) => name)
-          .join('; ') || 'none'
-      }.`,
-  );
+  const right = rows.map((row) => {
+    const passed = passedBy(agents, row);
+    const names = passed.map(({ name }) => name).join('; ');
+    return `- ${row.name}: ${passed.length === agents.length ? 'all' : names || 'none'}.`;
+  });
+  const fewer = rows.slice(1).flatMap((row) => {
+    const better = passedBy(agents, row).flatMap(({ key, name }) => {
+      const [own, first] = [row.seen.get(key), rows[0]?.seen.get(key)];
+      const isSame = own !== undefined && first !== undefined && own.done === first.done && own.calls < first.calls;
+      return isSame ? [`${name} (${own.calls} and ${first.calls})`] : [];
+    });
+    return better.length === 0 ? [] : [`- ${row.name}: ${better.join('; ')}.`];
+  });
   return `# The liar's bench
 
 Twelve scripted agents lie, fail or hang; this page is what the runners made of them. \`npm run bench:liars\` wrote it on ${facts.date} in
@@ -127,6 +132,8 @@ ${table(['agent', ...rows.map(({ name }) => name)], cases)}
 ## Where each holds
 
 ${right.join('\n')}
+
+${fewer.length === 0 ? 'No other contestant came to the same end with fewer calls.' : `With fewer calls than ${rows[0]?.name ?? ''}, and the same end:\n\n${fewer.join('\n')}`}
 
 ## How to read it
 
