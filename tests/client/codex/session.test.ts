@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mainPath } from '../../support/client/loop-project.ts';
 import { inCodexProject } from '../../support/codex/codex-project.ts';
 import { say, shell, status } from '../../support/codex/responses-model.ts';
+import { longTest } from '../../support/short-form.ts';
+import { startTerminal } from '../../support/terminal/terminal.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -54,5 +57,31 @@ test('Codex: a request that the API refuses ends the session, and the loop says 
     assert.notEqual(run.code, 0);
     assert.match(run.stderr, /ralph-loop: .*no such model/);
     assert.equal(project.state()?.['status'], 'paused');
+  });
+});
+
+longTest('Codex: at a terminal, the hooks of the launcher are trusted without a question and continue the session', async () => {
+  const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
+  const script = ({ input }: { readonly input: string }) => {
+    // The terminal asks for a title of its own.
+    if (!input.includes('Iteration 1 of 5')) return say('A title');
+    if (!input.includes('Iteration 2 of 5')) return DONE;
+    return input.includes('touch made.txt') ? DONE : shell('touch made.txt');
+  };
+  await inCodexProject({ frontmatter }, script, async (project) => {
+    const terminal = await startTerminal({
+      command: process.execPath,
+      args: [mainPath, 'start', '--launch', '--agent', 'codex', '--permission-mode', 'bypassPermissions'],
+      env: project.environment(),
+      cwd: project.workspace.project,
+      columns: 120,
+    });
+    try {
+      const screen = await terminal.waitFor(/Complete after 2 iterations/);
+      assert.doesNotMatch(screen, /Hooks need review/);
+      assert.equal(project.ended().verified, true);
+    } finally {
+      await terminal.close();
+    }
   });
 });
