@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { codexPluginHooks } from '../src/hosts/codex/hooks.ts';
 import { pluginRegistration } from '../src/install/settings/registration.ts';
 
 /** Names in users' settings (`ralph-loop@ralph`), which never change. */
@@ -49,7 +50,7 @@ function textsBelow(root: string, name: string): [path: string, text: string][] 
     .map((path) => [path, readFileSync(join(root, path), 'utf8')]);
 }
 
-/** Makes dist/plugin a plugin of Claude Code, and dist/ a marketplace for it. The version is that of package.json. */
+/** Makes dist/plugin a plugin of Claude Code and of Codex, and dist/ a marketplace for it. The version is that of package.json. */
 export function writePlugin(root: string, dist: string): void {
   const { version, description, license, keywords, homepage, repository } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
@@ -68,6 +69,9 @@ export function writePlugin(root: string, dist: string): void {
     types: './types/index.d.ts',
   });
   write('plugin/hooks/hooks.json', { modules: ['./register.tsx'], hooks: pluginRegistration() });
+  // Codex prefers these two, refuses a hooks file with other keys, and takes no arguments of a command. The skills are for Claude Code.
+  write('plugin/.codex-plugin/plugin.json', { name: PLUGIN, version, ...about, hooks: './hooks/codex.json' });
+  write('plugin/hooks/codex.json', { hooks: codexPluginHooks() });
   for (const file of ['hooks/register.tsx', 'types/index.d.ts']) {
     write(`plugin/${file}`, readFileSync(join(root, 'plugin', file), 'utf8'));
   }

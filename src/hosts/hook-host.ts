@@ -8,6 +8,8 @@ export interface HookHost {
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
   /** The client lets its agent type into a running command without asking a hook. */
   readonly typesUnasked: boolean;
+  /** Its input names the working directory of the call; a hook itself runs in that of the session. */
+  readonly namesCallDir: boolean;
   /** The client takes no message from its runner while it works: its hooks deliver steering. */
   readonly hooksSteer: boolean;
 }
@@ -17,9 +19,10 @@ const HOSTS: Readonly<Record<HostName, HookHost>> = {
     name: 'claude-code',
     output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
     typesUnasked: false,
+    namesCallDir: false,
     hooksSteer: false,
   },
-  codex: { name: 'codex', output: codexOutput, typesUnasked: true, hooksSteer: true },
+  codex: { name: 'codex', output: codexOutput, typesUnasked: true, namesCallDir: true, hooksSteer: true },
 };
 
 /** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */

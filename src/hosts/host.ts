@@ -66,6 +66,8 @@ export interface HookGroup {
 /** Hooks of sessions that a client keeps in a file of the user, and runs only if the user trusts them. */
 export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
+  /** Our plugin for this client registers the same hooks. */
+  readonly hasPlugin: (env: NodeJS.ProcessEnv) => boolean;
   /** Returns the hooks by event. They are the same in every version, because a changed one loses its trust. */
   readonly groups: (place: Pick<HookPlace, 'node' | 'hookPath'>) => Readonly<Record<string, readonly HookGroup[]>>;
   /** Returns whether any version of this program wrote a hook. */

@@ -4,7 +4,7 @@ import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
-import { hasUserHooks, userHooksProblem } from '../../install/settings/user-hooks.ts';
+import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -64,9 +64,10 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
 async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
   const asked = Object.values(HOSTS).map(async (host) => {
     const { userHooks } = host;
-    if (userHooks === undefined || !hasUserHooks(userHooks, env)) return [];
+    const place = userHooks === undefined ? null : userHooksPlace(userHooks, env);
+    if (userHooks === undefined || place === null) return [];
     const problem = await userHooksProblem(host, projectDir, env);
-    return [{ file: userHooks.file(env), problem, repair: userHooks.repair }];
+    return [{ place, problem, repair: userHooks.repair }];
   });
   return (await Promise.all(asked)).flat();
 }

@@ -2,7 +2,7 @@ import type { HostName } from '../../hosts/host.ts';
 import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { hookPath } from '../../install/settings/registration.ts';
-import { hasUserHooks, userHooksProblem } from '../../install/settings/user-hooks.ts';
+import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -29,14 +29,12 @@ export async function requireUserHooks({ env, projectDir }: Place, name: HostNam
   const host = hostOf(name);
   const { title, userHooks } = host;
   if (userHooks === undefined) return;
-  if (!hasUserHooks(userHooks, env)) {
+  const place = userHooksPlace(userHooks, env);
+  if (place === null) {
     const text = `${title} has no hooks of ralph-loop, so the loop could neither guard nor continue. Add --launch, which passes them.`;
     throw new RalphError('refused', advise(text, 'Or write them', `init --${name}`));
   }
   const problem = await userHooksProblem(host, projectDir, env);
   if (problem !== null)
-    throw new RalphError(
-      'refused',
-      `the hooks in ${userHooks.file(env)}: ${problem}. To repair it, ${userHooks.repair}`,
-    );
+    throw new RalphError('refused', `the hooks in ${place}: ${problem}. To repair it, ${userHooks.repair}`);
 }

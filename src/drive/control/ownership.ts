@@ -21,11 +21,12 @@ export interface DriverContext {
 /** Returns the context of a hook: the loop that the environment names, in the project where the client was started. */
 export function driverContext(input: HookInput, env: NodeJS.ProcessEnv, host?: HookHost): DriverContext {
   const name = env['RALPH_LOOP'];
+  const sessionDir = host?.namesCallDir ? process.cwd() : input.cwd;
   const valid = name !== undefined && LOOP_NAME.test(name) ? name : null;
   return {
     input,
     env: withoutGitExcludes(env),
-    files: loopFiles(env['CLAUDE_PROJECT_DIR'] || input.cwd, valid, env),
+    files: loopFiles(env['CLAUDE_PROJECT_DIR'] || sessionDir, valid, env),
     now: () => instantOf(Date.now()),
     ...(host && { host }),
   };

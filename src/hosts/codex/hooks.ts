@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import type { HookPlace, UserHooks } from '../host.ts';
+import type { HookGroup, HookPlace, UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
 
 /**
@@ -51,29 +52,53 @@ function handler(event: string, program: string) {
   } as const;
 }
 
-/** Hooks in the user's `hooks.json`, whose hash covers their definition alone: a new version of this program keeps their trust. */
+/** Returns the hooks of sessions by event. They are the same in every version: Codex trusts a definition by its hash. */
+function registered(node: string, path: (file: string) => string): Readonly<Record<string, readonly HookGroup[]>> {
+  return Object.fromEntries(
+    Object.entries(SESSION_HOOKS).map(([event, file]) => {
+      const { command, ...rest } = handler(event, `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${path(file)}`);
+      const hooks = [{ ...rest, command: `${REGISTERED}${command}` }];
+      return [event, [event in TOOL_HOOKS ? { matcher: '*', hooks } : { hooks }]];
+    }),
+  );
+}
+
+/** Returns the hooks of the plugin. Codex hashes the whole plugin with them, so each update of it loses their trust. */
+export function codexPluginHooks(): Readonly<Record<string, readonly HookGroup[]>> {
+  return registered('node', (file) => `"$CLAUDE_PLUGIN_ROOT/hooks/${file}"`);
+}
+
+/** Hooks in the user's `hooks.json`, which keep their trust, or in the plugin. */
 export const USER_HOOKS: UserHooks = {
   file: (env) => join(codexHome(env), 'hooks.json'),
-  groups: ({ node, hookPath }) =>
-    Object.fromEntries(
-      Object.entries(SESSION_HOOKS).map(([event, file]) => {
-        const program = `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${shellWord(hookPath(file))}`;
-        const { command, ...rest } = handler(event, program);
-        const hooks = [{ ...rest, command: `${REGISTERED}${command}` }];
-        return [event, [event in TOOL_HOOKS ? { matcher: '*', hooks } : { hooks }]];
-      }),
-    ),
-  isOurs: (entry) => textOf(fieldsOf(entry)['command']).startsWith(REGISTERED),
+  hasPlugin,
+  groups: ({ node, hookPath }) => registered(node, (file) => shellWord(hookPath(file))),
+  isOurs,
   problem: async (program, place) => {
-    const listed = await listHooks(program(), [], place);
-    const ours = listed.filter(({ command, source }) => source === 'user' && textOf(command).startsWith(REGISTERED));
-    if (ours.length < Object.keys(SESSION_HOOKS).length) return `Codex reads ${ours.length} of them`;
+    const isPlugged = hasPlugin(place.env);
+    const listed = await listHooks(program(), isPlugged ? [] : NO_PLUGINS, place);
+    const ours = listed.filter(isOurs);
+    const wanted = Object.keys(SESSION_HOOKS).length;
+    if (ours.length === 0 && isPlugged)
+      return 'Codex reads none of them, because its plugins or this one are switched off';
+    if (ours.length > wanted) return 'they stand in the plugin and in hooks.json, so each runs twice';
+    if (ours.length < wanted) return `Codex reads ${ours.length} of them`;
     if (ours.some(({ enabled }) => enabled !== true)) return 'they are switched off in Codex';
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
     return lost.length === 0 ? null : `Codex does not trust ${lost.length} of them and skips those without a word`;
   },
   repair: 'start codex in the project, type /hooks and press t.',
 };
+
+function isOurs(entry: unknown): boolean {
+  return textOf(fieldsOf(entry)['command']).startsWith(REGISTERED);
+}
+
+/** Returns whether the user's configuration names the plugin, switched on or off. */
+function hasPlugin(env: NodeJS.ProcessEnv): boolean {
+  const text = readRegularFile(join(codexHome(env), 'config.toml')) ?? '';
+  return /^\s*\[plugins\."ralph-loop@/m.test(text);
+}
 
 /** Returns a command that denies the call however the guard ends: for Codex, every exit code but 0 and 2 allows it. */
 function refusing(call: string): string {
@@ -87,6 +112,8 @@ export function toml(text: string): string {
 }
 
 const START_MS = 60_000;
+/** Without plugins, Codex starts in a third of the time. */
+const NO_PLUGINS = ['-c', 'features.plugins=false'];
 
 /**
  * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its
@@ -99,7 +126,7 @@ export async function trustedHooks(
 ): Promise<string[]> {
   const hooks = kind === 'session' ? SESSION_HOOKS : TOOL_HOOKS;
   const options = hookOptions(hooks, place);
-  const listed = await listHooks(program(), options, place);
+  const listed = await listHooks(program(), [...NO_PLUGINS, ...options], place);
   const ours = listed.filter(({ source }) => source === 'sessionFlags');
   const isEnabled = ours.length === Object.keys(hooks).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
@@ -112,7 +139,7 @@ const NOT_RUN =
 
 /** Asks Codex's app server for the hooks that a run with these options would have. Throws RalphError `refused`. */
 async function listHooks(program: string, options: readonly string[], { cwd, env }: Pick<HookPlace, 'cwd' | 'env'>) {
-  const child = spawn(program, ['app-server', '-c', 'features.plugins=false', ...options], {
+  const child = spawn(program, ['app-server', ...options], {
     cwd,
     env,
     stdio: ['pipe', 'pipe', 'ignore'],

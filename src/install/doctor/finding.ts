@@ -17,8 +17,8 @@ export interface Examined {
   readonly node: { readonly path: string; readonly version: string };
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
-  /** Hooks that `init` wrote into a file of another client's user, and why that client would not run them; null if it would. */
-  readonly hostHooks?: readonly { readonly file: string; readonly problem: string | null; readonly repair: string }[];
+  /** Where another client has hooks of ours, and why that client would not run them; null if it would. */
+  readonly hostHooks?: readonly { readonly place: string; readonly problem: string | null; readonly repair: string }[];
   /** Policy of a loop on PROMPT.md; null if its settings have errors. */
   readonly policy: Policy | null;
   /** Total timeout of the gate's commands, in seconds. */

@@ -27,8 +27,8 @@ export const settingsReadable: Check = ({ sources }) => {
 
 /** Checks that another client trusts the hooks that `init` wrote for it. */
 export const hostHooks: Check = ({ hostHooks = [] }) =>
-  hostHooks.map(({ file, problem, repair }) =>
-    problem === null ? ok(`the hooks in ${file} are trusted.`) : error(`the hooks in ${file}: ${problem}.`, repair),
+  hostHooks.map(({ place, problem, repair }) =>
+    problem === null ? ok(`the hooks in ${place} are trusted.`) : error(`the hooks in ${place}: ${problem}.`, repair),
   );
 
 export const hooksEnabled: Check = ({ sources }) => {

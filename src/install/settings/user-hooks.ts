@@ -56,10 +56,11 @@ export async function userHooksProblem(
   }
 }
 
-/** Returns whether our hooks stand in the user's file. */
-export function hasUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): boolean {
-  const { before, after } = withoutUserHooks(hooks, env);
-  return before !== after;
+/** Returns where our hooks stand: in the user's file or in our plugin for this client; null if in neither. */
+export function userHooksPlace(hooks: UserHooks, env: NodeJS.ProcessEnv): string | null {
+  if (hooks.hasPlugin(env)) return 'the plugin ralph-loop';
+  const { path, before, after } = withoutUserHooks(hooks, env);
+  return before === after ? null : path;
 }
 
 /** Writes the user's file. Before its first change, copies it. Returns the path of the copy, if there is one. */

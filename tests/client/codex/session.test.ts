@@ -60,28 +60,31 @@ test('Codex: a request that the API refuses ends the session, and the loop says 
   });
 });
 
-longTest('Codex: at a terminal, the hooks of the launcher are trusted without a question and continue the session', async () => {
-  const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
-  const script = ({ input }: { readonly input: string }) => {
-    // The terminal asks for a title of its own.
-    if (!input.includes('Iteration 1 of 5')) return say('A title');
-    if (!input.includes('Iteration 2 of 5')) return DONE;
-    return input.includes('touch made.txt') ? DONE : shell('touch made.txt');
-  };
-  await inCodexProject({ frontmatter }, script, async (project) => {
-    const terminal = await startTerminal({
-      command: process.execPath,
-      args: [mainPath, 'start', '--launch', '--agent', 'codex', '--permission-mode', 'bypassPermissions'],
-      env: project.environment(),
-      cwd: project.workspace.project,
-      columns: 120,
+longTest(
+  'Codex: at a terminal, the hooks of the launcher are trusted without a question and continue the session',
+  async () => {
+    const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
+    const script = ({ input }: { readonly input: string }) => {
+      // The terminal asks for a title of its own.
+      if (!input.includes('Iteration 1 of 5')) return say('A title');
+      if (!input.includes('Iteration 2 of 5')) return DONE;
+      return input.includes('touch made.txt') ? DONE : shell('touch made.txt');
+    };
+    await inCodexProject({ frontmatter }, script, async (project) => {
+      const terminal = await startTerminal({
+        command: process.execPath,
+        args: [mainPath, 'start', '--launch', '--agent', 'codex', '--permission-mode', 'bypassPermissions'],
+        env: project.environment(),
+        cwd: project.workspace.project,
+        columns: 120,
+      });
+      try {
+        const screen = await terminal.waitFor(/Complete after 2 iterations/);
+        assert.doesNotMatch(screen, /Hooks need review/);
+        assert.equal(project.ended().verified, true);
+      } finally {
+        await terminal.close();
+      }
     });
-    try {
-      const screen = await terminal.waitFor(/Complete after 2 iterations/);
-      assert.doesNotMatch(screen, /Hooks need review/);
-      assert.equal(project.ended().verified, true);
-    } finally {
-      await terminal.close();
-    }
-  });
-});
+  },
+);
