@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
 import type { Question } from '../drive/start/approve.ts';
 import { LAUNCH_TEXTS, withPrefix } from '../drive/turn/messages.ts';
-import { MODES } from '../engine/schema/constants.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
 import type { CommandContext } from './command.ts';
+import { modeLines, PERMISSION_MODES, RECOMMENDED, YES_MEANS } from './permission-modes.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -94,25 +94,19 @@ function readAnswer(input: number, output: number): string {
   return bytes.toString('utf8', 0, length).trim();
 }
 
-const MODE_QUESTION = `What may the agent do without asking?
-  acceptEdits        Write files in the project and run the checks that the task names.
-  auto               What the client itself judges to be safe.
-  bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
-
 /** Asks for a permission mode at the terminal; null for an empty answer. Throws `mode-missing` without a terminal. */
 export async function askForMode({ values, mayAsk, err }: CommandContext): Promise<string | null> {
   if (values['yes'] === true) {
-    err(withPrefix('--yes without a permission mode means acceptEdits: the agent may write files and run the checks.'));
-    return 'acceptEdits';
+    err(withPrefix(YES_MEANS));
+    return RECOMMENDED;
   }
   if (!mayAsk) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
-  err(MODE_QUESTION);
+  err(['What may the agent do without asking?', ...modeLines()].join('\n'));
   for (;;) {
-    const answer = (await ask('Permission mode (an empty line cancels): '))?.toLowerCase() ?? '';
-    const mode = MODES.find((known) => known.toLowerCase() === answer);
+    const answer = (await ask('Number of the permission mode (an empty line cancels): ')) ?? '';
+    const mode = PERMISSION_MODES[Number(answer || 0) - 1]?.name;
     if (mode !== undefined) return mode;
     if (answer === '') break;
-    err(`There is no such mode. The modes are ${MODES.join(', ')}.`);
   }
   err('Cancelled; the loop was not started.');
   return null;

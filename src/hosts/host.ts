@@ -24,6 +24,8 @@ export interface AgentTerms {
   };
   /** Checks that the user has agreed to run. */
   readonly checks: readonly string[];
+  /** Commands that the agent may run with any arguments. */
+  readonly mayRun: readonly string[];
   /** Options of `hookArgs`. */
   readonly hooks: readonly string[];
   /** Options of the user. */
@@ -32,7 +34,7 @@ export interface AgentTerms {
 
 /** What a client is started with for a session that its Stop hook continues. */
 export interface SessionTerms
-  extends Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'checks' | 'hooks' | 'own'> {
+  extends Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'checks' | 'mayRun' | 'hooks' | 'own'> {
   readonly prompt: string;
   readonly headless: boolean;
   /** Session to be resumed; null for a new one. */

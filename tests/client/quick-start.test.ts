@@ -18,9 +18,9 @@ test('the quick start shows failing tests, a rejected and a verified completion,
   const parts = [
     /Its tests before:\n\S+ pass 2\n\S+ fail 2\n/,
     /─── Iteration 1 of 25 ───\n/,
-    /Completion rejected: tests\.\n {2}tests: 1 of 4 tests fails: a taken slug /,
+    /Completion rejected: npm test\.\n {2}npm test: 1 of 4 tests fails: a taken slug /,
     /─── Iteration 2 of 25 ───\n/,
-    /Complete after 2 iterations, verified by 2 checks\. tests failed before the start and passes now\.\n {2}Passed: tests, unchanged\n/,
+    /Complete after 2 iterations, verified by 2 checks\. npm test failed before the start and passes now\.\n {2}Passed: npm test, unchanged\n/,
     /Its tests after, and what has changed:\n\S+ pass 4\n\S+ fail 0\n src\/slug\.js /,
     /\n {2}ralph-loop run "make the failing tests pass"\n/,
   ];

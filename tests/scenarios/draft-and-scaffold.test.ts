@@ -103,13 +103,13 @@ test('a draft is written to a folder named after its words, with the project’s
   assert.equal(code, 0);
   assert.deepEqual(json, {
     ...{ success: true, path: join(p.dir, 'fix-flaky-auth-tests/RALPH.md'), name: 'fix-flaky-auth-tests' },
-    ...{ kind: 'fix', commands: ['tests', 'lint'], problems: [] },
+    ...{ kind: 'fix', commands: ['pnpm test', 'pnpm run lint'], problems: [] },
     notes: [
       'Checks that must pass at the end: pnpm test (package.json).',
       'The agent also sees the output of pnpm run lint (package.json).',
     ],
   });
-  assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /run: pnpm test/);
+  assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /do \{ pnpm test; \}/);
   const start = p.ralph(['start', '--task', 'fix-flaky-auth-tests', '--no-baseline']);
   assert.equal(start.code, 0, start.stderr);
 });

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readYaml } from '../../src/task/frontmatter/read-yaml.ts';
+import { splitFrontmatter } from '../../src/task/frontmatter/split-frontmatter.ts';
 import { project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -116,6 +118,11 @@ const withToolchains = process.env['RALPH_TEST_TOOLCHAINS'] === '1';
 /** A cargo that rustup installed finds its toolchain in the home folder, and a test has a home of its own. */
 const RUSTUP = { RUSTUP_HOME: process.env['RUSTUP_HOME'] ?? join(homedir(), '.rustup') };
 
+/** Returns the checks of a draft, and the commands that its prompt shows. */
+function settingsIn(text: string): { readonly validation?: string[]; readonly commands?: { readonly run: string }[] } {
+  return readYaml(splitFrontmatter(text).frontmatter).mapping ?? {};
+}
+
 for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES), 5)) {
   const { files, work, tools = [] } = withToolchains && real !== undefined ? { ...real, tools: [] } : stubbed;
   test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
@@ -131,17 +138,15 @@ for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES
     };
     const ran = p.ralph(['run', '--yes', '--agent', AGENT, 'fix the failing tests'], env);
     const draft = '.ralph/fix-failing-tests/RALPH.md';
-    assert.deepEqual(
-      [...p.read(draft).matchAll(/^ {4}run: (.*)$/gm)].map(([, run]) => run),
-      commands,
-    );
+    const { validation = [], commands: shown = [] } = settingsIn(p.read(draft));
+    assert.deepEqual([...validation, ...shown.map(({ run }) => run)].sort(), [...commands].sort());
     assert.equal(ran.code, 0, ran.stdout + ran.stderr);
     if (p.has('../calls')) {
       const calls = new Set(p.read('../calls').trim().split('\n'));
       assert.deepEqual(
         // Whether Python finds a module is asked by `-c`.
-        [...calls].filter((call) => !call.startsWith('python3 -c ')),
-        commands.map((command) => command.replace(/^sh /, '')),
+        [...calls].filter((call) => !call.startsWith('python3 -c ')).sort(),
+        commands.map((command) => command.replace(/^sh /, '')).sort(),
       );
     }
     const status = JSON.parse(p.read('.ralph/fix-failing-tests/.ralph-runner/status.json'));

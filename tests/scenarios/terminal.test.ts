@@ -160,22 +160,3 @@ test('a silent run in a terminal that is resized leaves no former footer in its 
   p.write('go', '');
   await shown.waitForExit();
 });
-
-test('a run without a permission mode asks at a terminal until it gets one, and starts', async (t) => {
-  const p = project(t);
-  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["true"]\n---\n# Task\n');
-  p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
-  const script = '$RALPH run; echo left $?; $RALPH run';
-  const shown = await peopleTerminal(t, p, script, { RALPH_CLAUDE: join(p.dir, 'client.sh') });
-  await shown.waitFor(/^What may the agent do without asking\?\n[\s\S]*Permission mode \(an empty line cancels\):/);
-  await shown.key('Enter');
-  await shown.waitFor((screen) => /left 1/.test(screen) && screen.split('an empty line cancels').length === 3);
-  assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false, 'nothing was begun');
-  assert.match(await shown.history(), /Cancelled; the loop was not started\./);
-  await shown.submit('acceptAll');
-  await shown.waitFor(/There is no such mode\. The modes are acceptEdits, auto, [\s\S]*\(an empty line cancels\):/);
-  await shown.submit('acceptedits');
-  await shown.waitForExit();
-  assert.match(await shown.history(), /Iteration 1 of 1/);
-  assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
-});

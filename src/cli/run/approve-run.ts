@@ -9,19 +9,22 @@ import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { userOf } from '../start/approver.ts';
 import { RUNNER, requestStart, type StartTarget } from '../start/start-request.ts';
+import { type Review, StartReview } from './review-start.ts';
 
 interface RunFacts {
   /** Task of a plan that this run does beside others, whose supervisor has run the checks. */
   readonly part: Supervisor['part'];
   readonly isWorktree: boolean;
   readonly client: ReturnType<typeof clientFinder>;
+  /** The user is shown the start and decides by a key; null otherwise. */
+  readonly shown: { readonly review: Review; readonly taskFile: string } | null;
 }
 
 /** Asks what is open, runs the checks and records the start point. Returns null if the user leaves the start. */
 export async function approveRun(
   context: CommandContext,
   target: StartTarget,
-  { part, isWorktree, client }: RunFacts,
+  { part, isWorktree, client, shown }: RunFacts,
 ): Promise<Approved | null> {
   const user = userOf(context);
   const approver: Approver =
@@ -34,6 +37,7 @@ export async function approveRun(
   };
   const asked = await requestStart(context, target, own, context.mayAsk);
   const request = part && asked.plan ? { ...asked, plan: { ...asked.plan, only: part.task } } : asked;
+  if (shown !== null) return new StartReview(context, shown.review, user, shown.taskFile).approve(request, !isWorktree);
   const prepared = await prepareAsked(request, approver);
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
     throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);

@@ -24,7 +24,7 @@ import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget
 export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
-  if (values['worktree'] !== true && resumed === null) return { context, worktree: null };
+  if (values['worktree'] !== true && resumed === null) return { context, worktree: null, isNew: false };
   const target = resumed === null ? startTarget({ ...context, values: { ...values, resume: false } }) : null;
   const request = requestOf(context, target, resumed);
   const { projectDir, taskPath } = request;
@@ -40,7 +40,7 @@ export async function inWorktree(context: CommandContext) {
     const sandbox = prepared?.terms.sandbox;
     await setUpWorktree(place, { projectDir, command, copies, sandbox, env, signal, tell });
   }
-  return { context: within(context, place, taskPath), worktree: place };
+  return { context: within(context, place, taskPath), worktree: place, isNew: needsSetUp };
 }
 
 /** Returns the worktree named by a bare word or --loop if the project itself has no loop of that name. */

@@ -9,7 +9,14 @@ import { IGNORED } from '../../state/task-folder/show-loop.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
-import { loopDirectoryTask, loopDirectoryTasks, mayName, taskFileIn } from '../../task/task-file.ts';
+import {
+  LOOP_DIRECTORIES,
+  loopDirectoryTask,
+  loopDirectoryTasks,
+  mayName,
+  RALPH_FILE,
+  taskFileIn,
+} from '../../task/task-file.ts';
 import { dollarText } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
@@ -18,31 +25,53 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
+import type { Review } from './review-start.ts';
 
-/** Resolves the words after `run` to a task. Returns null if the user decides not to start it. Throws `usage`. */
-export async function runTask(context: CommandContext): Promise<CommandContext | null> {
+/** A command line that names its task, and the draft that was written for it. */
+export interface NamedTask {
+  readonly context: CommandContext;
+  readonly drafted: Review['drafted'];
+}
+
+/** Resolves the words after `run` to a task. Throws `usage`. */
+export async function runTask(context: CommandContext): Promise<NamedTask> {
   const { positionals, values, projectDir } = context;
   const [word, ...more] = positionals;
-  if (word === undefined) return context;
+  if (word === undefined) return { context, drafted: null };
   if (more.length > 0) {
     throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}. Quote a task in plain words.`);
   }
   if (values['task'] !== undefined) throw new RalphError('usage', 'the task was given twice: as TASK and as --task.');
-  const withTask = (task: string): CommandContext => ({ ...context, values: { ...values, task } });
+  const withTask = (task: string, drafted: Review['drafted'] = null): NamedTask => {
+    return { context: { ...context, values: { ...values, task } }, drafted };
+  };
   if (isPath(word, projectDir)) return withTask(word);
   // A resumed loop, of this project or of a worktree, is found by its name.
   if (mayName(word) && values['resume'] === true) return withTask(word);
   if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
   if (/\s/.test(word.trim())) {
-    refuseArguments(context, word.trim());
-    const { draftToRun } = await import('../task/draft.ts');
-    const path = await draftToRun(context, word.trim(), (file, text) => billOf(context, file, text));
-    return path === null ? null : withTask(path);
+    const drafted = await draftFrom(context, word.trim());
+    return withTask(drafted.path, drafted);
   }
   throw new RalphError(
     'usage',
     `there is no task ${word}. Name a file, a task folder or a loop, or describe in plain words what to do.`,
   );
+}
+
+/** Drafts a task from plain words, with limits where the user has set none. */
+async function draftFrom(context: CommandContext, words: string): Promise<NonNullable<Review['drafted']>> {
+  refuseArguments(context, words);
+  const { draftToRun } = await import('../task/draft.ts');
+  const path = join(context.projectDir, LOOP_DIRECTORIES, 'draft', RALPH_FILE);
+  const { policy, settings } = settingsFor(context, path, '');
+  const isClient = settings.agent === null;
+  const { maxTimeMs, maxCostUsd } = policy.budget;
+  return draftToRun(context, words, {
+    isClient,
+    budget: { ...(maxTimeMs === null && { max_time: '4h' }), ...(maxCostUsd === null && isClient && { max_cost: 10 }) },
+    billOf: (file, text) => billOf(context, file, text),
+  });
 }
 
 /** Returns whether the word looks like a path, or is an existing task relative to the current directory or the project. */
@@ -101,8 +130,8 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   );
 }
 
-/** Returns the limits of a loop on this task, under the options of the command line. Throws `usage` for invalid ones. */
-function billOf(context: CommandContext, path: string, text: string): string {
+/** Resolves the settings of a loop on this task, under the options of the command line. Throws `usage` for invalid ones. */
+function settingsFor(context: CommandContext, path: string, text: string) {
   const { projectDir, env } = context;
   const { kind, frontmatter } = checkTaskFile(path, text);
   const resolved = resolvePolicy({
@@ -116,7 +145,12 @@ function billOf(context: CommandContext, path: string, text: string): string {
     const lines = resolved.problems.map(({ message }) => `\n  ${message}`);
     throw new RalphError('usage', `these settings have errors, and nothing was written:${lines.join('')}`);
   }
-  const { maxIterations, pace, budget } = resolved.policy;
+  return resolved;
+}
+
+/** Returns the limits of a loop on this task. Throws `usage` for invalid options. */
+function billOf(context: CommandContext, path: string, text: string): string {
+  const { maxIterations, pace, budget } = settingsFor(context, path, text).policy;
   const { maxCostUsd: cost, maxTimeMs: time } = budget;
   const timeout = pace.iterationTimeoutMs;
   return [

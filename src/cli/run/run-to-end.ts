@@ -1,10 +1,15 @@
+import { join } from 'node:path';
 import type { Supervisor } from '../../drive/parallel/supervised.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
+import { removeWorktree } from '../../drive/worktree/remove-worktree.ts';
+import type { WorktreePlace } from '../../drive/worktree/worktree-place.ts';
 import { clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { ringBell } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
@@ -17,16 +22,43 @@ import { printWarnings } from '../start/warnings.ts';
 import { approveRun } from './approve-run.ts';
 import { inWorktree } from './in-worktree.ts';
 import { reportAtEnd } from './report-at-end.ts';
+import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
 import { worktreeText } from './worktree-text.ts';
+
+/** How a run comes about. */
+interface RunManner {
+  readonly supervisor: Supervisor | null;
+  readonly review: Review;
+  /** The user is shown the start and decides by a key. */
+  readonly isShown: boolean;
+}
 
 /** Runs one loop to its end, in its worktree if it has one. Returns the exit code. */
 export async function runToEnd(
   run: CommandContext,
   projectDir: string,
-  supervisor: Supervisor | null,
+  { supervisor, review, isShown }: RunManner,
 ): Promise<number> {
-  const { context: place, worktree } = await inWorktree(run);
+  const { context: place, worktree, isNew } = await inWorktree(run);
+  try {
+    return await runIn(place, projectDir, { supervisor, review, isShown, worktree });
+  } finally {
+    if (worktree !== null && isNew && !review.isKept) dropWorktree(projectDir, worktree, run);
+  }
+}
+
+/** Removes a worktree in which nothing was started. */
+function dropWorktree(projectDir: string, place: WorktreePlace, { env, now }: CommandContext): void {
+  const agreed = lossTexts(holdingsOf({ projectDir, place, env }), place.branch);
+  removeWorktree(projectDir, place.name, { agreed, env, at: now() });
+}
+
+async function runIn(
+  place: CommandContext,
+  projectDir: string,
+  { supervisor, review, isShown, worktree }: RunManner & { readonly worktree: WorktreePlace | null },
+): Promise<number> {
   const found = startTarget(place, 'run');
   const context = await handleRunningLoop({ ...place, files: found.files });
   if (typeof context === 'number') return context;
@@ -43,7 +75,9 @@ export async function runToEnd(
     if (hostOf(host).readsClaudeSettings) refuseOtherLoops(context.projectDir, env);
     return find(host);
   };
-  const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client });
+  const taskFile = join(projectDir, target.task ?? DEFAULT_TASK);
+  const shown = isShown ? { review, taskFile } : null;
+  const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client, shown });
   if (approved === null) return LEFT;
   const passed = await hostHooks(context, approved.prepared.terms.host, client, 'iteration');
   const { tell, live, close } = await loopView(context);
@@ -51,7 +85,11 @@ export async function runToEnd(
   try {
     const { code } = await runLoop(
       files,
-      () => startLoop(approved),
+      () => {
+        const started = startLoop(approved);
+        review.isKept = true;
+        return started;
+      },
       (started): RunnerOptions => {
         bell = started.settings.notify.bell;
         printWarnings(context, started);
@@ -65,7 +103,7 @@ export async function runToEnd(
   } finally {
     close();
     if (bell) ringBell();
-    if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
+    if (worktree !== null && review.isKept) context.err(worktreeText(projectDir, worktree, env));
     await report?.(files);
   }
 }

@@ -1,13 +1,17 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf } from '../../hosts/hosts.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { RalphError } from '../../text/message.ts';
-import { askForMode } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
+import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { withInput } from '../start/skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { requestedLoop } from './requested-loop.ts';
+import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { runToEnd } from './run-to-end.ts';
 
@@ -15,7 +19,7 @@ export const RUN_COMMAND: Command = {
   name: 'run',
   summary: 'Run a loop with a new Claude Code per iteration.',
   usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it; several tasks run in worktrees, under one budget.',
+  help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md, and one screen shows what starts; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
@@ -60,8 +64,29 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
     const { runParallel } = await import('./batch/run-parallel.ts');
     return runParallel(input, RUN_COMMAND);
   }
-  const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
-  return context === null ? 1 : withMode(context, input.projectDir, supervisor);
+  const { context, drafted } =
+    input.values['consent'] === true ? { context: requestedLoop(input), drafted: null } : await runTask(input);
+  const review: Review = { drafted, isKept: false };
+  const isShown = drafted !== null && asks(context);
+  try {
+    return await withMode(context, input.projectDir, supervisor, { review, isShown });
+  } finally {
+    if (drafted !== null && !review.isKept) removeDraft(drafted.path);
+  }
+}
+
+function asks({ mayAsk, values }: CommandContext): boolean {
+  return mayAsk && values['yes'] !== true;
+}
+
+/** Removes a draft that was not started, and its folders as far as they are empty. */
+function removeDraft(path: string): void {
+  rmSync(path, { force: true });
+  try {
+    for (let at = dirname(path); ; at = dirname(at)) rmdirSync(at);
+  } catch {
+    // The next folder holds something else.
+  }
 }
 
 /** Returns whether the command line is about several tasks: it names them or resumes them. */
@@ -72,14 +97,20 @@ function isBatch({ positionals, values, files, projectDir, env }: CommandContext
   return values['resume'] === true && !isNamed && files.name === null && hasBatch(projectDir, env);
 }
 
-/** Runs the loop; if it needs a permission mode, asks the user for one and runs it again. */
-async function withMode(context: CommandContext, projectDir: string, supervisor: Supervisor | null): Promise<number> {
+/** Runs the loop; if it lacks a permission mode, proposes one to the user and runs it again. */
+async function withMode(
+  context: CommandContext,
+  projectDir: string,
+  supervisor: Supervisor | null,
+  { review, isShown }: { readonly review: Review; readonly isShown: boolean },
+): Promise<number> {
   try {
-    return await runToEnd(context, projectDir, supervisor);
+    return await runToEnd(context, projectDir, { supervisor, review, isShown });
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    const mode = await askForMode(context);
-    if (mode === null) return 1;
-    return runToEnd({ ...context, values: { ...context.values, 'permission-mode': mode } }, projectDir, supervisor);
+    if (!context.mayAsk && context.values['yes'] !== true) throw error;
+    if (!asks(context)) context.err(withPrefix(YES_MEANS));
+    const values = { ...context.values, 'permission-mode': RECOMMENDED };
+    return runToEnd({ ...context, values }, projectDir, { supervisor, review, isShown: asks(context) });
   }
 }

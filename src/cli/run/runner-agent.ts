@@ -45,6 +45,7 @@ export function runnerAgent(
     projectDir: files.projectDir,
     settings: withSandbox(withUserRules(own, settings, env), started, env),
     checks: checkCommands(files, stored.contract),
+    mayRun: stored.contract.mayRun ?? [],
     hooks,
     own: rest,
   });

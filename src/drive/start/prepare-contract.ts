@@ -117,10 +117,13 @@ function ofThisRun(fixed: PreparedContract, request: ContractRequest): PreparedC
 }
 
 /** Returns the files that checks may rely on although they can change, and where and when the checks run. */
-function checkTerms({ settings }: Resolved): Pick<ContractTerms, 'mayChange' | 'verifyIn' | 'skipsBaseline'> {
-  const { mayChange, verifyIn, worktreeSetup, worktreeCopy, baseline } = settings;
+function checkTerms({
+  settings,
+}: Resolved): Pick<ContractTerms, 'mayChange' | 'mayRun' | 'verifyIn' | 'skipsBaseline'> {
+  const { mayChange, mayRun, verifyIn, worktreeSetup, worktreeCopy, baseline } = settings;
   return {
     ...(mayChange.length > 0 && { mayChange: [...mayChange] }),
+    ...(mayRun.length > 0 && { mayRun: [...mayRun] }),
     ...(verifyIn === 'worktree' && { verifyIn: { setup: worktreeSetup, copy: [...worktreeCopy] } }),
     ...(!baseline && { skipsBaseline: true as const }),
   };

@@ -112,6 +112,8 @@ export const START_TEXTS = {
   checksBefore: (results: string): string => `Checks before the start: ${results}.`,
   allPass:
     'Every check passes already, so the checks cannot show that this task is done. Add one that fails now, or "required_outputs".',
+  noChecks: 'none: a completion is accepted unverified; add commands under "validation:"',
+  cancelled: 'Cancelled; nothing was started.',
   baselineLeft: 'Nothing was started: the checks before the start were interrupted.',
   checksRun: (name: string): string => `Running the checks once: ${name} … Ctrl+C ends them.`,
   nothingToVerify:

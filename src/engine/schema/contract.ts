@@ -186,6 +186,8 @@ export const contract = z.strictObject({
   environment: z.record(z.string(), z.string()).optional(),
   /** Globs of files that the commands run or that configure them, and that the task may change. */
   mayChange: z.array(z.string()).optional(),
+  /** Commands that the agent may run with any arguments after them. */
+  mayRun: z.array(z.string()).optional(),
   /** Settings of the clean copy on which checks run; absent if they run in the project. */
   verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
   /**

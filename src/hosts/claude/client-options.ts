@@ -12,22 +12,27 @@ function clientOptions(settings: ClientSettings): string[] {
 /** Takes away the tools whose wake-up would come after a client without a terminal has exited, with the end of its turn. */
 const NO_WAKE_UPS: readonly string[] = ['--disallowedTools', 'ScheduleWakeup', 'CronCreate'];
 
-/** Returns the client's options that allow the agent exactly these checks. */
-function allowedChecks(checks: readonly string[]): string[] {
-  const rules = checks.map((run) => allowRule('Bash', run)).filter((rule) => rule !== null);
+/** Returns the client's options that allow the agent exactly these checks, and `mayRun` with any arguments. */
+function allowedCommands(checks: readonly string[], mayRun: readonly string[] = []): string[] {
+  const exact = checks.map((run) => allowRule('Bash', run));
+  const begun = mayRun.map((run) => allowRule('Bash', run, ':*'));
+  const rules = [...exact, ...begun].filter((rule) => rule !== null);
   return rules.length === 0 ? [] : ['--allowedTools', ...rules];
 }
 
-/** Returns the client's rule for exactly this call; null if the command contains a star, which rules read as a wildcard. */
-export function allowRule(tool: string, command: string): string | null {
+/**
+ * Returns the client's rule for exactly this call, or for calls that begin so and end with anything (`:*`); null if the command
+ * contains a star, which rules read as a wildcard.
+ */
+export function allowRule(tool: string, command: string, end: '' | ':*' = ''): string | null {
   if (tool !== 'Bash') return tool;
-  return command.includes('*') || command === '' ? null : `Bash(${command})`;
+  return command.includes('*') || command === '' ? null : `Bash(${command}${end})`;
 }
 
 /** Returns what Claude Code is started with for the iterations of a runner. */
-export function prepareClaude({ settings, checks, isolation, own, ...options }: AgentTerms): PreparedAgent {
+export function prepareClaude({ settings, checks, mayRun, isolation, own, ...options }: AgentTerms): PreparedAgent {
   const args = [
-    ...allowedChecks(checks),
+    ...allowedCommands(checks, mayRun),
     ...NO_WAKE_UPS,
     ...['--settings', JSON.stringify(settings)],
     // Leaves out the user's hooks and servers; those of the project are part of the loop.
@@ -45,13 +50,14 @@ export function claudeSession({
   session,
   settings,
   checks,
+  mayRun,
   own,
   ...options
 }: SessionTerms): string[] {
   return [
     ...(headless ? ['-p'] : []),
     prompt,
-    ...allowedChecks(checks),
+    ...allowedCommands(checks, mayRun),
     ...(headless ? NO_WAKE_UPS : []),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),

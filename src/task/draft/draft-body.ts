@@ -4,7 +4,10 @@ interface BodyParts {
   readonly task: string;
   readonly kind: DraftKind;
   readonly promise: string;
+  /** Names of the commands whose output the body shows. */
   readonly commands: readonly string[];
+  /** A completion has to pass checks. */
+  readonly isChecked?: boolean;
   /** Globs of files that must not change. */
   readonly unchanged?: readonly string[];
   /** Text that others wrote, to be quoted as data. */
@@ -58,7 +61,8 @@ function stepsWithin(unchanged: readonly string[]): readonly string[] {
   ];
 }
 
-export function draftBody({ task, kind, promise, commands, unchanged = [], issue = null }: BodyParts): string {
+export function draftBody(parts: BodyParts): string {
+  const { task, kind, promise, commands, isChecked = false, unchanged = [], issue = null } = parts;
   const steps = unchanged.length === 0 ? STEPS[kind] : stepsWithin(unchanged);
   const end = unchanged.length === 0 ? ENDS[kind] : 'the cause is fixed';
   const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);
@@ -67,12 +71,12 @@ export function draftBody({ task, kind, promise, commands, unchanged = [], issue
     'The task, in the words of the user:',
     quoted(task),
     ...(issue === null ? [] : [ISSUE, quoted(issue)]),
-    ...(evidence.length === 0 ? [] : ['## What the checks say now', ...evidence]),
+    ...(evidence.length === 0 ? [] : ['## What else the project says now', ...evidence]),
     '## How to work',
     steps.map((step, index) => `${index + 1}. ${step}`).join('\n'),
     QUESTIONS,
     '## Completion',
-    `Stop with <promise>${promise}</promise> only when ${end}${commands.length === 0 ? '' : ', the checks pass'}, and no question is open.`,
+    `Stop with <promise>${promise}</promise> only when ${end}${isChecked ? ', the checks pass' : ''}, and no question is open.`,
   ];
   return `${sections.join('\n\n')}\n`;
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { jsonOrNull } from '../../text/json-or-null.ts';
 import { configurationNamed } from '../pinned-scripts/steering-files.ts';
 import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
 import type { Role } from './ecosystems.ts';
@@ -9,12 +10,15 @@ export interface Draft {
   readonly name: string;
   readonly text: string;
   readonly commands: readonly string[];
+  /** Commands that the agent may run with any arguments. */
+  readonly mayRun: readonly string[];
   readonly notes: readonly string[];
+  /** Notes on what the draft lacks. */
+  readonly gaps: readonly string[];
 }
 
 interface Limits {
   readonly maxIterations: number;
-  readonly timeout: number;
   readonly itemsPerIteration: number | null;
   readonly reflectEvery: number | null;
   readonly outputs: readonly string[];
@@ -25,7 +29,6 @@ interface Limits {
 const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   analysis: {
     maxIterations: 12,
-    timeout: 1800,
     itemsPerIteration: null,
     reflectEvery: 4,
     outputs: ['ANALYSIS.md'],
@@ -34,7 +37,6 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
   fix: {
     maxIterations: 25,
-    timeout: 1800,
     itemsPerIteration: null,
     reflectEvery: null,
     outputs: [],
@@ -43,7 +45,6 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
   migration: {
     maxIterations: 40,
-    timeout: 1800,
     itemsPerIteration: 1,
     reflectEvery: 5,
     outputs: ['MIGRATION_NOTES.md'],
@@ -52,7 +53,6 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
   general: {
     maxIterations: 20,
-    timeout: 1800,
     itemsPerIteration: null,
     reflectEvery: 5,
     outputs: [],
@@ -74,42 +74,74 @@ const GUARDRAILS = {
   protected_files: ['policy:secret-bearing-paths'],
 };
 
-/** Drafts a task without problems; deterministic. Without guardrails for an agent command, on which they cannot be enforced. */
-export function draftTask(task: string, signals: ProjectSignals, isGuarded = true, issue: string | null = null): Draft {
+export interface DraftOptions {
+  readonly isClient?: boolean;
+  /** Limits of cost and time. */
+  readonly budget?: object;
+  /** Text that others wrote, to be quoted as data. */
+  readonly issue?: string | null;
+}
+
+/** What the drafted steps tell the agent to do, besides running the checks. */
+const COMMITS = ['git add', 'git commit'];
+
+/** Drafts a task without problems; deterministic. An agent command has no guardrails, and reports no cost. */
+export function draftTask(
+  task: string,
+  signals: ProjectSignals,
+  { isClient = true, budget = {}, issue = null }: DraftOptions = {},
+): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
   const commands = namedCommands(signals.commands.filter(({ role }) => limits.evidence.includes(role)));
-  const evidence = commands.map(({ name, run, role }) => {
-    return { name, run, timeout: COMMAND_TIMEOUT, ...(limits.acceptance.includes(role) && { acceptance: true }) };
-  });
-  const repeated = FLAKY.test(task) ? commands.filter(({ role }) => role === 'tests').map(fiveTimes) : [];
+  const [checks, evidence] = [true, false].map((isCheck) =>
+    commands.filter(({ role }) => limits.acceptance.includes(role) === isCheck),
+  ) as [typeof commands, typeof commands];
+  const isFlaky = FLAKY.test(task);
+  const validation = checks.map((check) => (isFlaky && check.role === 'tests' ? fiveTimes(check) : check.run));
   const keepsTests = (kind === 'fix' || kind === 'general') && PASSING.test(task) && !CHANGES_TESTS.test(task);
   const unchanged = keepsTests ? signals.tests : [];
   const mayChange = kind === 'migration' ? configurationNamed(task) : [];
+  const mayRun = isClient && kind !== 'analysis' ? [...commands.map(({ run }) => run), ...COMMITS] : [];
   const frontmatter = {
-    ...(evidence.length > 0 && { commands: evidence }),
-    ...(repeated.length > 0 && { validation: repeated }),
+    ...(validation.length > 0 && { validation }),
+    ...(evidence.length > 0 && {
+      commands: evidence.map(({ name, run }) => ({ name, run, timeout: COMMAND_TIMEOUT })),
+    }),
     ...(unchanged.length > 0 && { unchanged: [...unchanged] }),
     ...(mayChange.length > 0 && { may_change: mayChange }),
     max_iterations: limits.maxIterations,
     ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
     ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
-    timeout: limits.timeout,
+    timeout: '30m',
+    ...(Object.keys(budget).length > 0 && { budget }),
     stop_on_error: false,
     completion_promise: PROMISE,
     completion_gate: 'required',
     open_questions: /\bquestions?\b/i.test(task) ? 'required' : 'optional',
     ...(limits.outputs.length === 0 ? {} : { required_outputs: limits.outputs }),
-    ...(isGuarded && { guardrails: GUARDRAILS }),
+    ...(mayRun.length > 0 && { may_run: mayRun }),
+    ...(isClient && { guardrails: GUARDRAILS }),
   };
-  const names = commands.map(({ name }) => name);
-  const body = draftBody({ task, kind, promise: PROMISE, commands: names, unchanged, issue });
+  const names = evidence.map(({ name }) => name);
+  const gaps = gapsOf(task, limits, commands);
+  const body = draftBody({
+    task,
+    kind,
+    promise: PROMISE,
+    commands: names,
+    isChecked: validation.length > 0,
+    unchanged,
+    issue,
+  });
   return {
     kind,
     name: nameOf(task),
     text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
-    commands: names,
-    notes: [...notesOn(task, limits, commands, signals), ...globNotes(unchanged, mayChange)],
+    commands: commands.map(({ run }) => run),
+    mayRun,
+    notes: [...notesOn(limits, commands, signals), ...gaps, ...globNotes(unchanged, mayChange)],
+    gaps,
   };
 }
 
@@ -120,6 +152,13 @@ function metadata(task: string, kind: DraftKind): string {
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return `<!-- ralph-loop: ${data} -->`;
+}
+
+/** Returns the words from which a task file was drafted; null for any other file. */
+export function draftedWords(text: string): string | null {
+  const [, json] = /^<!-- ralph-loop: (\{.*\}) -->\n/.exec(text) ?? [];
+  const task = json === undefined ? null : (jsonOrNull(json) as { readonly task?: unknown } | null)?.task;
+  return typeof task === 'string' ? task : null;
 }
 
 /** Pattern for a request to make existing tests pass. */
@@ -145,7 +184,6 @@ const FIGURE = /\b\d+(?:[.,]\d+)?\s?(?:%|(?:percent|ms|milliseconds?|seconds?|KB
 const MEASURES = /cover|bench|perf|threshold|size/i;
 
 function notesOn(
-  task: string,
   { acceptance, evidence }: Limits,
   commands: readonly ProjectCommand[],
   { leftOut }: ProjectSignals,
@@ -157,6 +195,11 @@ function notesOn(
   if (gates.length > 0) notes.push(`Checks that must pass at the end: ${list(gates)}.`);
   if (shown.length > 0) notes.push(`The agent also sees the output of ${list(shown)}.`);
   if (evidence.length > 0 && leftOut.length > 0) notes.push(`Found and left out: ${leftOut.join(', ')}.`);
+  return notes;
+}
+
+function gapsOf(task: string, { acceptance }: Limits, commands: readonly ProjectCommand[]): string[] {
+  const notes: string[] = [];
   if (acceptance.length > 0 && !commands.some(({ role }) => role === 'tests')) {
     const found = commands.length === 0 ? 'No command' : 'No test command';
     notes.push(`${found} of this project could prove the work. Name one under "validation" in the frontmatter.`);

@@ -145,6 +145,10 @@ const KEYS = {
     list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
     'Scripts and configuration files of the checks that the task has to change: globs. The end report names those that changed.',
   ),
+  may_run: optional(
+    list(run, 'commands'),
+    'Commands that Claude Code may run without asking, with any arguments after them, such as "git commit". Guardrails still apply.',
+  ),
   verify_in: optional(
     choice('project', 'worktree'),
     'Where validation and acceptance commands run: in the project, or in a clean copy of all files that git does not ignore, set up by worktree_copy and worktree_setup. Default: project; for a plan worktree, which copies the commit of each task.',

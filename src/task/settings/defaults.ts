@@ -26,6 +26,7 @@ export const DEFAULTS = {
   validation: [],
   unchanged: [],
   may_change: [],
+  may_run: [],
   verify_in: 'project',
   baseline: true,
   completion_signal: null,

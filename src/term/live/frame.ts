@@ -52,7 +52,9 @@ function textRows(view: View, columns: number): Row[] {
   return needsGap(view) ? [[], [{ text: last }]] : [[{ text: last }]];
 }
 
-function callRows({ calls, last, text }: View, at: number): Row[] {
+function callRows({ calls: open, silentSince, last, text }: View, at: number): Row[] {
+  const silent = silentSince === null ? [] : [{ label: LIVE_TEXTS.noWordYet, nested: false, since: silentSince }];
+  const calls = open.length === 0 ? silent : open;
   if (calls.length === 0) return [];
   const shown = calls.slice(-MOST_CALLS);
   const rows = shown.map(({ label, nested, since }): Row => {

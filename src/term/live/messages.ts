@@ -13,6 +13,7 @@ export const LIVE_TEXTS = {
     if (time === null) return cost === null ? '' : ` It cost ${cost}.`;
     return cost === null ? ` It took ${time}.` : ` It took ${time} and cost ${cost}.`;
   },
+  noWordYet: 'waiting for the agent',
   pending: { now: 'next tool call', next: 'next iteration' },
   tokens: (count: string): string => `${count} tokens`,
   context: (used: string): string => `context ${used}`,

@@ -14,7 +14,7 @@ type Next<T extends RunnerEvent['type']> = (view: View, event: RunnerEventOf<T>,
 
 const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'run.started': loopStarted,
-  'iteration.started': (view, { begins, maxIterations, task }) => ({
+  'iteration.started': (view, { begins, maxIterations, task }, at) => ({
     ...heading(view, LIVE_TEXTS.iteration(begins, maxIterations, task && oneLine(task))),
     iteration: begins,
     maxIterations,
@@ -23,6 +23,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
     waiting: null,
     paused: null,
     calls: [],
+    silentSince: at,
     context: null,
     runTokens: 0,
   }),
@@ -49,7 +50,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'loop.paused': (view, { reason }) => {
     // The runner, which reads the state, can tell of a pause before the event of the one who asked for it.
     if (reason === 'operator' && view.next === 'pause' && view.status === 'running') return view;
-    return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [] };
+    return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [], silentSince: null };
   },
   'agent.notice': (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
   'agent.ended': agentEnded,
@@ -91,7 +92,7 @@ function loopStarted(view: View, event: RunnerEventOf<'run.started'>): View {
 
 /** Marks the agent as working: it no longer waits. */
 function atWork(view: View): View {
-  return view.waiting === null && view.status === 'running' ? view : { ...view, waiting: null, status: 'running' };
+  return { ...view, waiting: null, status: 'running', silentSince: null };
 }
 
 function toolStarted(view: View, event: RunnerEventOf<'tool.started'>, at: number): View {
@@ -126,7 +127,7 @@ function toolCall(view: View, event: RunnerEventOf<'tool.ended'>): View {
 
 function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
   const { outcome, message, costUsd, usage } = event;
-  const closed = { ...closeText(view), calls: [], interrupting: false };
+  const closed = { ...closeText(view), calls: [], silentSince: null, interrupting: false };
   const why = isSaidLater(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
   return {
     ...heading(why, LIVE_TEXTS.border(runFigures(event))),
@@ -147,7 +148,15 @@ function loopEnded(view: View, { status, message, costUsd, report }: RunnerEvent
   const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
   const lines =
     report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'hang' }));
-  return { ...told, lines: [...told.lines, ...lines], status: 'ended', calls: [], waiting: null, pending: [] };
+  return {
+    ...told,
+    lines: [...told.lines, ...lines],
+    status: 'ended',
+    calls: [],
+    silentSince: null,
+    waiting: null,
+    pending: [],
+  };
 }
 
 function labelOf({ tool, about }: { readonly tool: string; readonly about: string }): string {

@@ -56,6 +56,8 @@ export interface View {
   readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
   readonly calls: readonly OpenCall[];
+  /** Epoch milliseconds since which the agent of an iteration has shown nothing yet; null once it has. */
+  readonly silentSince: number | null;
   /** Call that was denied last and could be allowed, with the rule for it. */
   readonly denied: { readonly call: string; readonly rule: string } | null;
   readonly pending: RunnerEventOf<'steering.pending'>['texts'];
@@ -90,6 +92,7 @@ export const NEW_VIEW: View = {
   context: null,
   window: null,
   calls: [],
+  silentSince: null,
   denied: null,
   pending: [],
   others: [],

@@ -23,8 +23,10 @@ function namesText({ failed, failures }: TestSummary): string {
   return `: ${[...names, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`;
 }
 
+type ShareOfTests = Pick<TestSummary, 'run' | 'failed'> & { readonly atLeast?: true | undefined };
+
 /** Says how many tests fail: `2 of 6 tests fail`. */
-export function failedShareText({ run, failed, atLeast }: TestSummary): string {
+export function failedShareText({ run, failed, atLeast }: ShareOfTests): string {
   if (failed === 0) return 'No test ran';
   const of = atLeast ? '' : ` of ${run}`;
   const isOne = (atLeast ? failed : run) === 1;

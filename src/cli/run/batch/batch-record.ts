@@ -1,10 +1,11 @@
 import { lstatSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { type Batch, type BatchTask, NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
 import { ISSUE_TEXTS, PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
+import { withPrefix } from '../../../drive/turn/messages.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
 import { blockedIn } from '../../../engine/plan/attempt.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
@@ -14,11 +15,12 @@ import { readPlan } from '../../../task/plan/read-plan.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
 import { advise, RalphError } from '../../../text/message.ts';
+import { agrees } from '../../ask.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
 import { QUOTED_ISSUE } from '../../task/draft.ts';
-import { runTask } from '../run-task.ts';
+import { type NamedTask, runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 
 /** Finds the tasks and collects problems of their names. Returns null if the user decides not to start one of them. */
@@ -47,8 +49,12 @@ export async function begunBatch(
   const batch = { ...newBatch(context), atOnce, integrate: integrateOf(values['integrate']) };
   const tasks = new Map<string, BatchTask>();
   for (const { word, url, values: more } of wanted) {
-    const own = await runTask({ ...context, values: { ...values, ...more }, positionals: [word] });
-    if (own === null) return null;
+    const { context: own, drafted } = await runTask({
+      ...context,
+      values: { ...values, ...more },
+      positionals: [word],
+    });
+    if (drafted !== null && values['yes'] !== true && !(await agreesToDraft(context, drafted))) return null;
     const target = startTarget(own, 'run');
     const taskPath = target.task ?? DEFAULT_TASK;
     const name = target.files.name ?? (fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task');
@@ -86,6 +92,12 @@ async function wantedTasks({ values, positionals, projectDir, env }: CommandCont
     url: one.url,
     values: { [QUOTED_ISSUE]: issueText(one) },
   }));
+}
+
+/** Asks about a draft, which the user can read meanwhile. */
+function agreesToDraft({ err }: CommandContext, { path, notes }: NonNullable<NamedTask['drafted']>): Promise<boolean> {
+  for (const note of notes) err(withPrefix(note));
+  return agrees(`The draft ${relative(process.cwd(), path)} is written. Run it as it is?`);
 }
 
 function newBatch(context: CommandContext): Batch {
@@ -135,8 +147,7 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   if (values['integrate'] !== undefined) throw new RalphError('usage', PARALLEL_TEXTS.planIntegrates);
   if (positionals.length > 1) throw new RalphError('usage', PARALLEL_TEXTS.onePlan(positionals));
   const atOnce = atOnceOf(context);
-  const own = await runTask(context);
-  if (own === null) return null;
+  const { context: own } = await runTask(context);
   const { files, task } = startTarget(own, 'run');
   checkExistingLoop(readState(files.state), { existing: existingLoopPolicy(own.values), consented: true });
   const start = await planToStart(own, files, task, mayAsk);

@@ -42,6 +42,7 @@ export async function runClient(
     prompt: prompt.replaceAll('\0', '\uFFFD'),
     session,
     checks: contract === undefined ? [] : checkCommands(files, contract),
+    mayRun: contract?.mayRun ?? [],
   });
   const child = spawn(client, args, {
     stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],

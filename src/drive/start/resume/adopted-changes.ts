@@ -10,7 +10,7 @@ import { consentTerms, diffTerms, requireApproved } from '../terms/consent-terms
 
 /** Settings on which a completion relies, and those that restrict the agent; a limit proves nothing. */
 const DECIDES =
-  /^(?:[+-] )?(?:agent|validation|commands|unchanged|completion|required_outputs|open_questions|scenario|script|guardrails|sandbox|findings_log|accept|may_change|verify_in|permission_mode|isolation)\b/;
+  /^(?:[+-] )?(?:agent|validation|commands|unchanged|completion|required_outputs|open_questions|scenario|script|guardrails|sandbox|findings_log|accept|may_change|may_run|verify_in|permission_mode|isolation)\b/;
 const MOST_SHOWN = 600;
 const LOCKED = 'the contract of this loop is locked (accept: never), and a resume would change it';
 

@@ -30,6 +30,7 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
     ...flatten('accept', contract.accept),
     ...notifyTerms(contract),
     ...flatten('may_change', contract.mayChange),
+    ...flatten('may_run', contract.mayRun),
     ...flatten('verify_in.worktree', contract.verifyIn),
     ...(contract.skipsBaseline ? [['baseline', 'false'] as const] : []),
     ...scriptTerms(contract.scripts),

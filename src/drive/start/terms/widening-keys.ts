@@ -52,6 +52,7 @@ const KEYS: Classified<Frontmatter> = {
   validation: never,
   unchanged: never,
   may_change: never,
+  may_run: isLonger,
   verify_in: never,
   baseline: never,
   completion_signal: never,

@@ -1,0 +1,303 @@
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
+import { firstBaseline } from '../../drive/start/baseline.ts';
+import type { Approved, Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { show } from '../../state/process/program.ts';
+import { onSignals } from '../../state/process/signals.ts';
+import { draftedWords } from '../../task/draft/draft-task.ts';
+import { taskTitle } from '../../task/task-title.ts';
+import { printable } from '../../term/format.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
+import { ask } from '../ask.ts';
+import type { CommandContext } from '../command.ts';
+import { modeLines, PERMISSION_MODES } from '../permission-modes.ts';
+import { openEditor } from '../start/open-editor.ts';
+import { modeIn } from '../start/start-request.ts';
+import { type FirstChecks, type StartScreen, startScreenLines } from '../start/start-screen.ts';
+import { KeyQueue } from './key-queue.ts';
+
+/** What a run shows before it starts, and what becomes of a draft that it does not start. */
+export interface Review {
+  /** Draft that this command has written; null for a task of the user. */
+  readonly drafted: { readonly path: string; readonly notes: readonly string[] } | null;
+  /** The user keeps the draft, or a loop works on it. */
+  isKept: boolean;
+}
+
+interface RunningChecks {
+  /** Terms on which the results rest. */
+  readonly of: string;
+  readonly left: AbortController;
+  readonly over: Promise<void>;
+  state: FirstChecks;
+  result: StartBaseline | null;
+}
+
+/** Settings that one key changes: the question, and the option that takes the answer. */
+const LIMITS = {
+  t: { key: 'budget.max_time', question: 'Time in all, such as 8h: ' },
+  c: { key: 'budget.max_cost', question: 'Cost in all, in dollars: ' },
+} as const;
+
+/** Shows a start on one screen, runs its checks meanwhile, and lets one key decide. */
+export class StartReview {
+  readonly #context: CommandContext;
+  readonly #review: Review;
+  readonly #user: Approver;
+  readonly #taskFile: string;
+  /** The user's answers, and those with which a start can be prepared. */
+  #flags: StartRequest['flags'] = {};
+  #goodFlags: StartRequest['flags'] = {};
+  /** What is wrong with the last answer. */
+  #remark: string | null = null;
+  /** What is wrong with the file: it cannot be started. */
+  #problem: string | null = null;
+  #checks: RunningChecks | null = null;
+  #keys = new KeyQueue();
+  #last: Prepared | null = null;
+  #rows = 0;
+  #next: 'again' | 'leave' = 'leave';
+
+  /** `taskFile` is the file that the user edits; that of a worktree is a copy of it. */
+  constructor(context: CommandContext, review: Review, user: Approver, taskFile: string) {
+    this.#context = context;
+    this.#review = review;
+    this.#user = {
+      now: user.now,
+      say: (text) => user.say(this.#leaveScreen(text)),
+      agree: (files, question) => user.agree(files, this.#leaveScreen(question)),
+      chooseSandbox: () => this.#leaveScreen(user).chooseSandbox(),
+      runChecks: (prepared) => this.#decide(prepared),
+    };
+    this.#taskFile = taskFile;
+  }
+
+  /** Returns the start that the user approved with Enter; null if they leave, with nothing left running. */
+  async approve(request: StartRequest, offersWorktree: boolean): Promise<Approved | null> {
+    try {
+      for (;;) {
+        const prepared = await this.#prepare(request);
+        const approved = await approveStart(prepared, this.#user, offersWorktree);
+        if (approved !== null) return approved;
+        if (this.#next === 'leave') return null;
+      }
+    } finally {
+      await this.#dropChecks();
+    }
+  }
+
+  /** Prepares the start with the user's answers. A problem of theirs is shown on the screen, with the former start. */
+  async #prepare(request: StartRequest): Promise<Prepared> {
+    const flags = { ...request.flags, ...this.#flags };
+    try {
+      this.#last = await prepareAsked({ ...request, flags }, this.#user);
+      this.#goodFlags = this.#flags;
+      this.#problem = null;
+    } catch (error) {
+      if (!(error instanceof RalphError) || error.code === 'refused' || this.#last === null) throw error;
+      const text = show(error.advised);
+      if (this.#flags === this.#goodFlags) this.#problem = text;
+      else this.#remark = text;
+      this.#flags = this.#goodFlags;
+    }
+    return this.#last;
+  }
+
+  /** Shows the start until a key decides. Returns null if it is prepared again, or left. */
+  async #decide(prepared: Prepared): Promise<{ readonly baseline: StartBaseline | null } | null> {
+    await this.#runChecks(prepared);
+    const leave = (): void => this.#keys.push('escape');
+    const quiet = onSignals({ press: leave, leave });
+    const closeKeys = this.#keys.open();
+    let starts = false;
+    try {
+      for (;;) {
+        const { state, result } = this.#checks ?? { state: null, result: null };
+        if (state?.kind === 'problem') starts = false;
+        if (starts && state?.kind === 'done') {
+          this.#draw(prepared, [`Starting ${prepared.terms.agent === undefined ? 'Claude Code' : 'the agent'} …`]);
+          return { baseline: result };
+        }
+        this.#draw(
+          prepared,
+          starts ? ['Starts as soon as the checks are done.  [Esc] cancel'] : this.#keyLine(prepared),
+        );
+        const key = await this.#keys.next();
+        if (key === 'enter') starts = this.#problem === null;
+        else if (await this.#press(key, prepared, closeKeys)) return null;
+      }
+    } finally {
+      quiet();
+      closeKeys();
+    }
+  }
+
+  /** Does what a key says. Returns whether it ends the screen. */
+  async #press(key: string, prepared: Prepared, closeKeys: () => void): Promise<boolean> {
+    const { drafted } = this.#review;
+    switch (key) {
+      case 'escape':
+        return this.#leave(START_TEXTS.cancelled);
+      case 'k': {
+        if (drafted === null) return false;
+        this.#review.isKept = true;
+        const path = relative(process.cwd(), drafted.path);
+        return this.#leave(show(advise(`Kept ${path}.`, 'Run it', `run ${quoted(path)}`)));
+      }
+      case 'e':
+        closeKeys();
+        this.#leaveScreen(null);
+        openEditor(this.#taskFile, this.#context.env, this.#context.err);
+        this.#copyEdited(prepared);
+        return this.#again();
+      case 'm':
+        return this.#offersModes(prepared) && (await this.#chooseMode(prepared));
+      case 't':
+      case 'c': {
+        closeKeys();
+        this.#leaveScreen(null);
+        const { key: flag, question } = LIMITS[key];
+        const answer = await ask(question);
+        if (answer) this.#flags = { ...this.#flags, [flag]: answer };
+        return this.#again();
+      }
+      case 'v':
+        this.#draw(prepared, []);
+        this.#leaveScreen(null);
+        this.#context.out(printable(readFileSync(this.#taskFile, 'utf8')));
+        return false;
+      case 'resized':
+        // The terminal has wrapped what stands there anew.
+        if (this.#canErase()) process.stdout.write('\u001b[2J\u001b[H');
+        this.#leaveScreen(null);
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  #leave(text: string): true {
+    this.#next = 'leave';
+    this.#context.err(withPrefix(text));
+    return true;
+  }
+
+  #again(): true {
+    this.#remark = null;
+    this.#next = 'again';
+    return true;
+  }
+
+  async #chooseMode(prepared: Prepared): Promise<boolean> {
+    for (;;) {
+      this.#draw(prepared, [...modeLines(), 'Its number, or [Esc]'], []);
+      const key = await this.#keys.next();
+      const mode = PERMISSION_MODES[Number(key) - 1];
+      if (mode !== undefined) this.#flags = { ...this.#flags, permission_mode: mode.name };
+      if (mode !== undefined) return this.#again();
+      if (key === 'escape') return false;
+    }
+  }
+
+  #offersModes({ terms }: Prepared): boolean {
+    return terms.agent === undefined && modeIn(this.#context.rest) === null;
+  }
+
+  #keyLine(prepared: Prepared): string[] {
+    const keys = [
+      ...(this.#problem === null && this.#checks?.state.kind !== 'problem' ? ['[Enter] start'] : []),
+      '[e] edit',
+      ...(this.#offersModes(prepared) ? ['[m] another mode'] : []),
+      '[t] time',
+      ...(prepared.terms.agent === undefined && prepared.terms.host === undefined ? ['[c] cost'] : []),
+      '[v] the file',
+      ...(this.#review.drafted === null ? [] : ['[k] keep for later']),
+      '[Esc] cancel',
+    ];
+    return [keys.join('  ')];
+  }
+
+  /** Takes an edited task file over into the worktree that has a copy of it. */
+  #copyEdited({ files, terms }: Prepared): void {
+    const used = join(files.projectDir, terms.taskPath);
+    if (used !== this.#taskFile) copyFileSync(this.#taskFile, used);
+  }
+
+  /** Runs the checks of this start, unless they run or have run already. */
+  async #runChecks(prepared: Prepared): Promise<void> {
+    const { validation, task, unchanged, sandbox, verifyIn, skipsBaseline } = prepared.terms;
+    const of = JSON.stringify([validation, task, unchanged, sandbox, verifyIn, skipsBaseline]);
+    if (this.#checks?.of === of) return;
+    await this.#dropChecks();
+    const left = new AbortController();
+    const state: FirstChecks = { kind: 'running', name: '' };
+    const change = (to: Partial<RunningChecks>): void => {
+      if (left.signal.aborted) return;
+      Object.assign(checks, to);
+      this.#keys.push('changed');
+    };
+    const onCheck = (name: string): void => change({ state: { kind: 'running', name } });
+    const work = async (): Promise<void> => {
+      try {
+        const result = await firstBaseline(prepared, { env: this.#context.env, signal: left.signal, onCheck });
+        change({ state: { kind: 'done', baseline: result?.baseline ?? null }, result });
+      } catch (error) {
+        change({ state: { kind: 'problem', text: error instanceof RalphError ? error.message : String(error) } });
+      }
+    };
+    const checks: RunningChecks = { of, left, state, result: null, over: Promise.resolve().then(work) };
+    this.#checks = checks;
+  }
+
+  /** Ends checks that still run, and forgets their results. */
+  async #dropChecks(): Promise<void> {
+    const checks = this.#checks;
+    this.#checks = null;
+    checks?.left.abort();
+    await checks?.over;
+  }
+
+  #draw(prepared: Prepared, foot: readonly string[], notes = this.#notes(prepared)): void {
+    const { terms } = prepared;
+    const text = readFileSync(this.#taskFile, 'utf8');
+    const screen: StartScreen = {
+      task: draftedWords(text) ?? taskTitle(text),
+      path: terms.taskPath,
+      terms,
+      checks: this.#checks?.state ?? { kind: 'done', baseline: null },
+      notes,
+      foot,
+    };
+    const lines = startScreenLines(screen, process.stdout.columns || 80, this.#context.paint);
+    const isOver = this.#rows > 0 && this.#canErase();
+    const up = isOver ? `\u001b[${this.#rows}A\r` : '';
+    // Each line takes the place of the former one: a cleared screen would fill the scroll-back of some terminals.
+    const end = isOver ? '\u001b[K\n' : '\n';
+    process.stdout.write(`${up}${lines.map((line) => line + end).join('')}${isOver ? '\u001b[J' : ''}`);
+    this.#rows = lines.length;
+  }
+
+  /** Lets the next screen begin below what is printed now. */
+  #leaveScreen<T>(printed: T): T {
+    this.#rows = 0;
+    return printed;
+  }
+
+  /** Returns whether the terminal can draw over the screen; elsewhere the next one is written below. */
+  #canErase(): boolean {
+    const { env, values } = this.#context;
+    return env['TERM'] !== 'dumb' && values['plain'] !== true;
+  }
+
+  #notes({ warnings }: Prepared): string[] {
+    if (this.#problem !== null) return [this.#problem];
+    return [
+      ...(this.#remark === null ? [] : [this.#remark]),
+      ...(this.#review.drafted?.notes ?? []),
+      ...warnings.map(({ message }) => message),
+    ];
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
+import { type Project, project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
+import type { Terminal } from '../support/terminal/terminal.ts';
+
+const DRAFT = '.ralph/make-failing-tests-pass/RALPH.md';
+const KEYS = /\[Enter\] start.*\[Esc\] cancel/s;
+const RUN = '$RALPH run "make the failing tests pass"';
+const CLIENT = '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n';
+const TESTS = [
+  "import { test } from 'node:test';",
+  "test('one plus one is two', () => undefined);",
+  "test('a name is kept', () => { throw new Error('lost'); });",
+];
+
+/** A project with one failing test, whose runs are counted in `runs`. */
+function projectWithTests(t: TestContext): Project {
+  const p = project(t);
+  p.write('package.json', { type: 'module', scripts: { test: 'echo >> runs; node --test' } });
+  p.write('test/names.test.js', `${TESTS.join('\n')}\n`);
+  p.write('client.sh', CLIENT, 0o755);
+  p.write('.gitignore', 'runs\nargs.txt\n');
+  commitFolder(p.dir);
+  return p;
+}
+
+async function shown(t: TestContext, p: Project, script: string, more: Record<string, string> = {}): Promise<Terminal> {
+  const terminal = await peopleTerminal(t, p, script, { RALPH_CLAUDE: join(p.dir, 'client.sh'), ...more });
+  await terminal.resize(80, 24);
+  return terminal;
+}
+
+const runs = (p: Project): number => (p.has('runs') ? p.read('runs').split('\n').length - 1 : 0);
+
+test('plain words show one screen with the failed test by name, and Enter starts after one run of the checks', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, `${RUN} --max-iterations 1`);
+  const screen = await terminal.waitFor(KEYS, /1 of 2 tests fails \(a name is kept\)/);
+  for (const row of [
+    /^Task {6}make the failing tests pass {2}\.ralph\/make-failing-tests-pass\/RALPH\.md$/m,
+    /^Kept {6}test\/\*\* stays as it is$/m,
+    /^Limits {4}1 iteration, 30m each, 4h in all, \$10\.00$/m,
+    /^Agent {5}Claude Code 2\.1\.330, edits files without asking \(acceptEdits\)$/m,
+    /^ {10}may also run npm test, git add, git commit, with any arguments$/m,
+  ])
+    assert.match(screen, row);
+  assert.ok(screen.trimEnd().split('\n').length <= 20, screen);
+  await terminal.key('Enter');
+  await terminal.waitForExit();
+  assert.equal(runs(p), 1, 'the results on the screen are the baseline');
+  assert.match(await terminal.history(), /Starting Claude Code …\n[\s\S]*Iteration 1 of 1/);
+  assert.match(p.read('args.txt'), /--allowedTools .*Bash\(npm test:\*\) Bash\(git add:\*\) Bash\(git commit:\*\)/);
+  assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
+  assert.ok(p.has(DRAFT));
+});
+
+test('a number chooses another mode, one key another limit, and the checks do not run again for it', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, `${RUN} --max-iterations 1`);
+  await terminal.waitFor(KEYS, /a name is kept/);
+  await terminal.key('m');
+  await terminal.waitFor(/^1 {2}acceptEdits \(recommended\): .*\n2 {2}auto: .*\n3 {2}bypassPermissions: /m);
+  await terminal.key('2');
+  await terminal.waitFor(KEYS, /does what Claude Code judges to be safe\s+\(auto\)/);
+  await terminal.key('c');
+  await terminal.waitFor('Cost in all, in dollars:');
+  await terminal.submit('much');
+  await terminal.waitFor(KEYS, /Notes {5}[\s\S]*budget\.max_cost must be a number above 0/);
+  await terminal.key('c');
+  await terminal.waitFor('Cost in all, in dollars:');
+  await terminal.submit('3');
+  await terminal.waitFor(KEYS, /4h in all, \$3\.00/);
+  await terminal.key('Enter');
+  await terminal.waitForExit();
+  assert.equal(runs(p), 1);
+  assert.match(p.read('args.txt'), /--permission-mode auto/);
+});
+
+for (const key of ['Escape', 'C-c', 'C-d'])
+  test(`${key} on the screen ends the checks and leaves no draft`, async (t) => {
+    const p = projectWithTests(t);
+    p.write('package.json', { scripts: { test: 'echo >> runs; exec sleep 600' } });
+    const terminal = await shown(t, p, RUN);
+    await terminal.waitFor(KEYS, /npm test: running …/);
+    await terminal.key(key);
+    assert.equal(await terminal.waitForExit(), 130);
+    assert.match(await terminal.history(), /Cancelled; nothing was started\./);
+    assert.deepEqual([p.has('.ralph'), p.has('args.txt') && /acceptEdits/.test(p.read('args.txt'))], [false, false]);
+  });
+
+test('a kept draft stays, its file can be read and edited, and a file with errors cannot be started', async (t) => {
+  const p = projectWithTests(t);
+  const editor = join(p.home, 'editor');
+  const script = `printf '#!/bin/sh\\nsed -i s/max_iterations:.*/max_iterations:\\\\ $N/ "$1"\\n' > ${editor}; chmod +x ${editor}; N=99 ${RUN}`;
+  const terminal = await shown(t, p, script, { EDITOR: editor });
+  await terminal.waitFor(KEYS, /a name is kept/);
+  await terminal.key('v');
+  await terminal.waitFor(KEYS, /Stop with <promise>/);
+  await terminal.key('e');
+  await terminal.waitFor(/max_iterations must be .*50/, /\[e\] edit .*\[k\] keep/);
+  await terminal.key('Enter');
+  await terminal.key('k');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.match(await terminal.history(), /Kept\s+\S+RALPH\.md\.\s+Run it:\s+ralph-loop\s+run\s+\S+RALPH\.md/);
+  assert.match(p.read(DRAFT), /max_iterations: 99/);
+});
+
+test('a check that cannot run is named on the screen, which Enter does not leave', async (t) => {
+  const p = projectWithTests(t);
+  p.write('job/RALPH.md', '---\nvalidation: [./gone.sh]\nmax_iterations: 1\n---\nWork.\n');
+  const terminal = await shown(t, p, '$RALPH run job');
+  await terminal.waitFor(/^Checks {4}\.\/gone\.sh cannot run: /m);
+  await terminal.key('Enter');
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.ok(p.has('job/RALPH.md'), 'the file is the user’s');
+});
+
+test('a cancelled start leaves no worktree and no branch', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, `${RUN} --worktree`);
+  await terminal.waitFor(KEYS, /a name is kept/);
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.equal(existsSync(join(p.dir, '.ralph/worktrees/make-failing-tests-pass')), false);
+  assert.doesNotMatch(p.sh('git branch --list; git worktree list').stdout, /make-failing-tests-pass/);
+  assert.equal(p.has(DRAFT), false);
+});
