@@ -36,6 +36,7 @@ test('without settings the defaults of the table apply', () => {
     validation: [],
     unchanged: [],
     mayChange: [],
+    mayRun: [],
     verifyIn: 'project',
     findingsLog: '.ralph/findings.md',
     agent: null,
