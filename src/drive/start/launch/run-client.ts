@@ -14,7 +14,7 @@ import type { Turn } from '../../turn/turn.ts';
 import { firstPrompt } from './first-prompt.ts';
 
 /** How the client runs. */
-export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'checks'> {
+export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'checks' | 'mayRun'> {
   readonly client: string;
   readonly env: NodeJS.ProcessEnv;
   readonly say: (text: string) => void;
