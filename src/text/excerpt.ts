@@ -5,6 +5,12 @@ export function shorten(text: string, limit: number, share = 0.7): string {
   return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (limit - head))}`;
 }
 
+/** Lists the first texts: `a, b and 3 more`. */
+export function listed(texts: readonly string[], most: number): string {
+  const more = texts.length - most;
+  return `${texts.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** Returns a text on one line, with single spaces. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();

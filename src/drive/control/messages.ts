@@ -1,4 +1,5 @@
 import type { FileChange } from '../../state/snapshot/snapshot.ts';
+import { listed } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 
 const MOST_NAMED = 8;
@@ -44,9 +45,8 @@ function momentOf(found: Found): string {
 
 /** Lists changed files; those in the project are relative to it. */
 export function changeList(changes: readonly FileChange[], projectDir: string): string {
-  const names = changes.slice(0, MOST_NAMED).map(({ path, was }) => `${shownPath(path, projectDir)} (${was})`);
-  const more = changes.length - MOST_NAMED;
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const names = changes.map(({ path, was }) => `${shownPath(path, projectDir)} (${was})`);
+  return listed(names, MOST_NAMED);
 }
 
 export function shownPath(path: string, projectDir: string): string {

@@ -1,20 +1,21 @@
 import type { HeldPlan } from '../../task/plan/read-plan.ts';
+import { listed } from '../../text/excerpt.ts';
 
-const MOST_SHOWN = 20;
+const some = (paths: readonly string[]): string => listed(paths, 20);
 
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
-    `outside the scope of ${id}: ${listed(paths)}. Restore these files. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
+    `outside the scope of ${id}: ${some(paths)}. Restore these files. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
   nested: (paths: readonly string[]): string =>
-    `separate git repositories: ${listed(paths)}. A commit would contain only a link to them and none of their files. Remove their .git (for a worktree: git worktree remove), or add them to .gitignore.`,
+    `separate git repositories: ${some(paths)}. A commit would contain only a link to them and none of their files. Remove their .git (for a worktree: git worktree remove), or add them to .gitignore.`,
   unsaved: (paths: readonly string[]): string =>
-    `submodules with uncommitted changes: ${listed(paths)}. The task's commit contains only a link to a submodule's commit. Commit inside the submodule, or revert the changes.`,
+    `submodules with uncommitted changes: ${some(paths)}. The task's commit contains only a link to a submodule's commit. Commit inside the submodule, or revert the changes.`,
   leadingOut: (paths: readonly string[]): string =>
-    `links that lead out of the repository: ${listed(paths)}. The commit has the links alone, so they are no proof of work.`,
+    `links that lead out of the repository: ${some(paths)}. The commit has the links alone, so they are no proof of work.`,
   absoluteLinks: (paths: readonly string[]): string =>
-    `links to an absolute path in this folder: ${listed(paths)}. A clone of the commit has nothing there. Link by a relative path.`,
+    `links to an absolute path in this folder: ${some(paths)}. A clone of the commit has nothing there. Link by a relative path.`,
   hidden: (paths: readonly string[]): string =>
-    `git is set to ignore changes to these tracked files: ${listed(paths)}. Undo that: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
+    `git is set to ignore changes to these tracked files: ${some(paths)}. Undo that: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
   hiddenUnknown:
     'git no longer reports which tracked files it is set to ignore (git ls-files -v), as it did when the task began. Undo the change that caused this.',
   otherBranch: (branch: string | null, wanted: string): string =>
@@ -39,7 +40,7 @@ export const PLAN_TEXTS = {
   gonePlan: (path: string): string =>
     `${path} was removed or replaced while the agent worked on the task. It was restored.`,
   secrets: (paths: readonly string[]): string =>
-    `these files may contain credentials and are not committed: ${listed(paths)}. Remove them, or add them to .gitignore.`,
+    `these files may contain credentials and are not committed: ${some(paths)}. Remove them, or add them to .gitignore.`,
   nothingChanged: (id: string): string =>
     `no file in the scope of ${id} changed, and no check that failed when it began passes now. Do the task. If it needs no change, end as blocked and say so: the user marks such a task (no-change) in the plan.`,
   progressChanged: (path: string): string =>
@@ -47,20 +48,20 @@ export const PLAN_TEXTS = {
   scopeChanged: (id: string, path: string): string =>
     `the scope of ${id} was changed in ${path} while the agent worked. The original scope applies until you stop the loop and resume it. If you did not change it, review the plan.`,
   tasksChanged: (changed: readonly string[], path: string): string =>
-    `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If you did not change them, review the plan.`,
+    `tasks of ${path} were changed while the agent worked: ${some(changed)}. If you did not change them, review the plan.`,
   folded: (commits: number, id: string): string =>
     `${commits === 1 ? 'a commit' : `${commits} commits`} made during ${id} ${commits === 1 ? 'was' : 'were'} folded into the loop's commit.`,
   movedBack: (id: string): string =>
     `the branch was moved back to before the start of ${id} during the task, and was moved forward again. Check whether work of earlier tasks was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>
-    `the commit of ${id} was undone, because a git hook added files outside its scope: ${listed(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
+    `the commit of ${id} was undone, because a git hook added files outside its scope: ${some(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
   differs: (paths: readonly string[], id: string): string =>
-    `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${listed(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
+    `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${some(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
   unknownCommit: 'git does not say which files the commit has. git status says why.',
   otherHooks:
     "The repository's git hooks were changed after the start, so none was run for the commit. Review them: git rev-parse --git-path hooks.",
   notTakenIn: (paths: readonly string[], said: string): string =>
-    `a git hook changed files after they were committed, and they could not be added to the commit: ${listed(paths)}. ${said}`,
+    `a git hook changed files after they were committed, and they could not be added to the commit: ${some(paths)}. ${said}`,
   messageRejected: (said: string): string =>
     `the commit-msg hook of this repository rejects the message of a task's commit. Set its form: commit_message: "{type}: {title}" in the plan's frontmatter (also {id} and {plan}). ${said}`,
   otherForm: (rejected: string, form: string): string =>
@@ -87,8 +88,8 @@ export const PLAN_TEXTS = {
     `${path} is not UTF-8, so it could not be written back byte for byte. Save it as UTF-8.`,
   dirty: (paths: readonly string[], resumed: boolean): string =>
     resumed
-      ? `these files are not committed and do not come from this loop: ${listed(paths)}. Commit, stash or ignore them, then resume again.`
-      : `these files are not committed and would become part of the first task's commit: ${listed(paths)}. Commit, stash or ignore them, then start again. If they are a plan loop's work, continue that loop with --resume.`,
+      ? `these files are not committed and do not come from this loop: ${some(paths)}. Commit, stash or ignore them, then resume again.`
+      : `these files are not committed and would become part of the first task's commit: ${some(paths)}. Commit, stash or ignore them, then start again. If they are a plan loop's work, continue that loop with --resume.`,
   lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
   nothingToDo: (path: string, why: string): string => `${path} has no task to work on: ${why}.`,
   unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,
@@ -117,16 +118,11 @@ export const PART_TEXTS = {
   keepsMoving: (branch: string): string =>
     `${branch} was changed again and again while a task was being committed on it. Stop committing there.`,
   conflicts: (paths: readonly string[], id: string): string =>
-    `other commits changed the same lines as ${id}: ${listed(paths)}. These files now have both versions, between conflict markers. Edit them so that both changes hold.`,
-  markers: (paths: readonly string[]): string => `conflict markers are left in ${listed(paths)}.`,
+    `other commits changed the same lines as ${id}: ${some(paths)}. These files now have both versions, between conflict markers. Edit them so that both changes hold.`,
+  markers: (paths: readonly string[]): string => `conflict markers are left in ${some(paths)}.`,
   notTogether: (id: string): string =>
     `${id} passed by itself, but not together with what was committed on the plan's branch meanwhile. The working tree has both now.`,
   planLeftOut: (id: string, path: string): string =>
     `The agent of ${id} changed ${path} in its worktree. Its changes were left out: the plan in the project counts.`,
   onlyInParallel: (id: string, path: string): string => `this loop works on ${id} of ${path} beside others.`,
 } as const;
-
-function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_SHOWN).join(', ');
-  return paths.length > MOST_SHOWN ? `${shown} and ${paths.length - MOST_SHOWN} more` : shown;
-}

@@ -1,7 +1,7 @@
 import type { Steering } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { asSentence } from '../../text/excerpt.ts';
+import { asSentence, listed } from '../../text/excerpt.ts';
 import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
@@ -92,9 +92,8 @@ export const START_TEXTS = {
     'a plan needs the settings of git at its start, and git did not give them in time. See that "git status" works here, then run the command again.',
   noUndo: (why: string): string => `There will be no undo: ${why}`,
   uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
-    const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
     const apart = canWorktree ? ' To work without them, add --worktree.' : '';
-    return `Uncommitted changes: ${paths.slice(0, 5).join(', ')}${more}.${apart}`;
+    return `Uncommitted changes: ${listed(paths, 5)}.${apart}`;
   },
   invalid: (path: string, list: string): Message => ({ text: `${path} cannot be started:\n${list}`, task: path }),
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,

@@ -1,4 +1,5 @@
 import { counted } from '../../engine/messages.ts';
+import { listed } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 
@@ -87,9 +88,4 @@ export const WORKTREE_TEXTS = {
     ].join('\n'),
 } as const;
 
-const SHOWN = 8;
-
-export function some(files: readonly string[]): string {
-  const more = files.length - SHOWN;
-  return more > 0 ? `${files.slice(0, SHOWN).join(', ')} and ${more} more` : files.join(', ');
-}
+export const some = (files: readonly string[]): string => listed(files, 8);

@@ -1,4 +1,5 @@
 import type { CheckResult } from '../../engine/events.ts';
+import { listed } from '../../text/excerpt.ts';
 
 /** Returns whether a check that did not pass on a copy may pass in the project: the copy may lack a file that it needs. */
 export function mayPassElsewhere({ outcome }: CheckResult): boolean {
@@ -18,14 +19,9 @@ export function failsOnCopy(result: CheckResult, lacks: readonly string[], isCom
   const begin = `passes in the project, fails on the ${place}`;
   const cause =
     named.length > 0
-      ? `, which lacks ignored files: ${listed(named)}.`
-      : `, which lacks all changes outside the task${ignored.length === 0 ? '' : ` and the ignored ${listed(ignored)}`}.`;
+      ? `, which lacks ignored files: ${listed(named, MOST_SHOWN)}.`
+      : `, which lacks all changes outside the task${ignored.length === 0 ? '' : ` and the ignored ${listed(ignored, MOST_SHOWN)}`}.`;
   return { ...result, detail: `${begin}${cause} ${WAY_OUT}\n${result.detail}` };
-}
-
-function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_SHOWN).join(', ');
-  return paths.length > MOST_SHOWN ? `${shown} and ${paths.length - MOST_SHOWN} more` : shown;
 }
 
 /** Returns the path, or a path below it, that a text mentions; null if it mentions none. */
