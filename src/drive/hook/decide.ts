@@ -1,4 +1,5 @@
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
+import { READERS } from '../../engine/schema/constants.ts';
 import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../guard/guard.ts';
@@ -16,16 +17,20 @@ export interface CallOfLoop {
 }
 
 /** Decides a call by the time of its iteration and the rules. Throws if it cannot decide. */
-export async function decide(
-  { call, cwd, loop, stored }: CallOfLoop,
-  rules: GuardRules,
-  now: string,
-): Promise<Verdict> {
+export async function decide(of: CallOfLoop, rulesOf: () => GuardRules, now: string): Promise<Verdict> {
+  const { call, cwd, loop, stored } = of;
   // The turn ends if its calls are denied, and Stop or the router's host decides.
   const late = typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, now);
   if (late !== null) return { decision: 'deny', rule: 'timeout', message: late };
+  if (isFree(of)) return { decision: 'allow', recorded: [] };
+  const rules = rulesOf();
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   return evaluateToolCall({ tool: call.name, input: call.input, cwd }, held);
+}
+
+/** Returns whether no rule can deny the call: it only reads, and the contract is known to have no private files. */
+function isFree({ call: { name }, stored }: CallOfLoop): boolean {
+  return READERS.includes(name) && stored?.contract.guardrails?.privateFiles?.length === 0;
 }
 
 /** Returns what a call is told whose iteration, or whose router's loop, has used its time; null while there is time left. */

@@ -38,7 +38,7 @@ async function answer(context: DriverContext, of: CallOfLoop): Promise<HookAnswe
     if (due !== null) return due;
   }
   const typesUnasked = context.host?.typesUnasked === true;
-  const rules = { ...guardRules(context.files, context.env, stored), typesUnasked };
+  const rules = () => ({ ...guardRules(context.files, context.env, stored), typesUnasked });
   const verdict = await decide(of, rules, context.now());
   if (verdict.decision === 'deny') {
     await recordDenial(context, loop, call, verdict.rule, verdict.message);

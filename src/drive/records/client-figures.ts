@@ -48,7 +48,7 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
     if (owner !== loopId) continue;
     // A runner's own events about calls use another key. They alone report calls that need no guard.
     if (callId === undefined) {
-      if (!isReader(tool)) continue;
+      if (!READERS.includes(String(tool))) continue;
       asked.add(id);
       if (outcome === 'denied') denied.add(id);
       continue;
@@ -62,10 +62,6 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   }
   const deniedCalls = new Set([...denied, ...unanswered]).size;
   return { toolCalls: asked.size, deniedCalls, failedShellCalls, next: lines.next };
-}
-
-function isReader(tool: unknown): boolean {
-  return (READERS as readonly unknown[]).includes(tool);
 }
 
 interface RecordedCall {

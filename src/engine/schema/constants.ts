@@ -17,7 +17,7 @@ export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] 
 export const EVENT_VERSION = 1;
 
 /** The client's tools that can change nothing. A loop without private files has no rule for them. */
-export const READERS = ['Read', 'Grep', 'Glob'] as const;
+export const READERS: readonly string[] = ['Read', 'Grep', 'Glob'];
 
 /** The client's permission modes. */
 export const MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
