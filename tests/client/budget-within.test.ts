@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, type Script, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 /** An agent that calls tools for ever, within one iteration. */
 const busy: Script = { main: ({ index }) => (index > 12 ? text('over') : bash(`echo ${index}`)) };
@@ -42,7 +42,7 @@ longTest('run: a limit of dollars ends a busy iteration after at most one more m
 });
 
 test('control: without a limit the same iteration makes all its calls', async () => {
-  await inLoopProject({ frontmatter: 'max_iterations: 1', usage }, busy, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, frontmatter: 'max_iterations: 1', usage }, busy, async (project) => {
     await project.run({ command: RUN });
     assert.equal(requests(project), 14);
   });
@@ -69,13 +69,17 @@ test('session: a limit of tokens ends a busy iteration after at most one more mo
 });
 
 test('session: max_time ends a client whose command runs on', async () => {
-  await inLoopProject({ frontmatter: 'budget: {max_time: 8s}' }, { main: () => bash('sleep 60') }, async (project) => {
-    const began = Date.now();
-    const run = await project.run();
-    assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
-    assert.equal(project.ended().as, 'budget-exhausted');
-    assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
-  });
+  await inLoopProject(
+    { standIn: !IS_LONG, frontmatter: 'budget: {max_time: 8s}' },
+    { main: () => bash('sleep 60') },
+    async (project) => {
+      const began = Date.now();
+      const run = await project.run();
+      assert.equal(run.code, 2, `${run.said}\n${run.stderr}`);
+      assert.equal(project.ended().as, 'budget-exhausted');
+      assert.ok(Date.now() - began < 50_000, 'the command was not waited for');
+    },
+  );
 });
 
 /** The check runs on once the agent has claimed, so not in the baseline. */

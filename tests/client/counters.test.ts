@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, type RunnerRun, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** A program of the agent: keeps the files of the loop in its first run, and puts them back in every later one. */
@@ -31,7 +31,7 @@ longTest('a session whose program puts older files of the loop back ends at its 
 });
 
 test('a runner whose agent puts older files of the loop back ends at its limit', async () => {
-  await inLoopProject({ ...options, init: false }, script(), async (project) => {
+  await inLoopProject({ ...options, init: false, standIn: !IS_LONG }, script(), async (project) => {
     const run = await runRunner(project);
     assert.equal(run.code, 2, run.stdout + run.stderr);
     assert.equal(requests(project), 4);

@@ -111,7 +111,8 @@ const by = (who: 'main' | 'subagent', calls: readonly MessageReply[]): Script =>
   };
 };
 
-for (const who of ['main', 'subagent'] as const) {
+// A subagent under the same rules is also in the router's tests.
+for (const who of someOf(['main', 'subagent'] as const, 2)) {
   test(`what the user's rules forbid does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which learns the rule, and other calls run`, async () => {
     const script = (workspace: { readonly project: string }) =>
       by(who, [...triedBy(who, workspace.project).map(({ call }) => call), ...harmless]);

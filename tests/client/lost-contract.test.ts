@@ -6,7 +6,7 @@ import { shellWord } from '../../src/text/quote.ts';
 import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 /** A program of the agent's: the guard cannot read what it deletes. */
 const LOSE = `import glob, os
@@ -127,14 +127,14 @@ test('a launched session whose agent deletes contract and state runs no further 
     assert.match(run.said, /This loop is lost: its state \S+ and its contract \S+contract\.json are missing/);
   });
   const kept = { ...OPTIONS, files: { ...OPTIONS.files, 'lose-both.py': OPTIONS.files['keep.py'] } };
-  await inLoopProject(kept, afterLoss(), async (project) => {
+  await inLoopProject({ ...kept, standIn: !IS_LONG }, afterLoss(), async (project) => {
     await project.run();
     assert.deepEqual([project.workspace.has('own.txt'), project.workspace.has('pushed')], [true, false], 'control');
   });
 });
 
 test('control: with its contract, the same calls are judged by its rules, and the loop goes on', async () => {
-  await inLoopProject({ ...OPTIONS, init: false }, script('keep.py'), async (project) => {
+  await inLoopProject({ ...OPTIONS, init: false, standIn: !IS_LONG }, script('keep.py'), async (project) => {
     const run = await runRunner(project);
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.equal(project.workspace.has('pushed'), false);

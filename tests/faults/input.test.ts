@@ -17,7 +17,7 @@ import { hooksKeepTheRules, stopwatch, type Tally } from './input/rules.ts';
 import { spawnStops } from './input/spawned.ts';
 
 /** FUZZ_RUNS=200000 FUZZ_SPAWNED=500 is the long form. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 2_500);
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 1_000);
 const SPAWNED = Number(process.env['FUZZ_SPAWNED'] ?? 24);
 
 const dist = fileURLToPath(new URL('../../dist/plugin', import.meta.url));

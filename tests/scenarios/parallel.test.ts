@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 import {
@@ -206,7 +206,7 @@ test('the last run of a loop counts for those that come after it', (t) => {
   );
 });
 
-test('Ctrl+C ends the loops after their iterations and begins no other; resume continues the rest', async (t) => {
+longTest('Ctrl+C ends the loops after their iterations and begins no other; resume continues the rest', async (t) => {
   const p = repository(t, ['a', 'b', 'c'], `while [ ! -e "$NOTES/go" ]; do sleep 0.02; done\n${OWN_FILE}`);
   const words = ['run', ...jobs(['a', 'b', 'c']), '--parallel', '2', '--agent', './agent.sh'];
   const { child, said, over } = begun(p, words);

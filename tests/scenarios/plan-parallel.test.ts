@@ -147,7 +147,7 @@ ${MAKES}`;
   assertClean(p);
 });
 
-test('a conflict that its agent leaves blocks the task, and the branch stays intact', (t) => {
+longTest('a conflict that its agent leaves blocks the task, and the branch stays intact', (t) => {
   const leaves = `${BY_HAND}if [ "$run" = 2 ]; then return; fi\n${MAKES}`;
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }, { id: 3, needs: [2] }], 'true'), leaves);
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2', '--json']);
@@ -209,7 +209,7 @@ test('work that fails beside other work is returned once, then blocked with the 
   assert.match(p.ralph(['list']).stdout, /^Plan +PLAN\.md +blocked +1 of 2 /m);
 });
 
-test('a session ends after its number of tasks, and the next one continues from there', (t) => {
+longTest('a session ends after its number of tasks, and the next one continues from there', (t) => {
   const p = planProject(t, planText([1, 2, 3].map((id) => ({ id }))));
   const words = ['PLAN.md', '--plan', '--parallel', '2', '--max-tasks', '2'];
   const { code, stdout } = p.run(words);
@@ -222,7 +222,7 @@ test('a session ends after its number of tasks, and the next one continues from 
   assert.deepEqual(subjects(p).length, 3);
 });
 
-test('tasks that an agent ticks or removes in the plan of the main project are done all the same', (t) => {
+longTest('tasks that an agent ticks or removes in the plan of the main project are done all the same', (t) => {
   const cheats = `if [ "$id" = 1 ]; then sed -i 's/\\[ \\] \\*\\*Task 2/[x] **Task 2/; /Task 3:/,$d' "$MAIN_DIR/PLAN.md"; fi\n`;
   const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }, { id: 3, needs: [1] }]), cheats + MAKES);
   const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
@@ -280,7 +280,7 @@ test('refuses options that do not fit a plan, and creates nothing', (t) => {
   assert.deepEqual(p.log(), []);
 });
 
-test('--require-verified ends with 3 where nothing proves a task of a parallel plan, and names it', (t) => {
+longTest('--require-verified ends with 3 where nothing proves a task of a parallel plan, and names it', (t) => {
   // Its own `(no-change)` lets it pass.
   const text = planText([{ id: 1 }, { id: 2 }]).replace('**Task 2', '(no-change) **Task 2');
   const p = planProject(t, text, `[ $id = 2 ] || { ${MAKES}}\n`, 'true\n');

@@ -12,17 +12,18 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
-const LONG = 'fleet-workers screens screens-fleet fleet-control system-calls plan-run plan-parallel fleet-limits'.split(
-  ' ',
-);
+const LONG =
+  'plan-parallel billed-tokens plan-run evidence-table fleet-workers screens screens-fleet fleet-control system-calls report-page parallel plan-parallel-kills fleet-limits'.split(
+    ' ',
+  );
 /** Files about fleets that only the long form plays: each of their tests starts dozens of programs. */
 const ONLY_IN_LONG_FORM =
   'fleet-add fleet-checkpoint fleet-control fleet-doctor fleet-limits fleet-set-up fleet-storm screens-fleet'.split(
     ' ',
   );
 const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
-/** Tests of the client, of fleets and of plans wait for much of their time: a core serves three files. */
-const AT_ONCE = Math.min(8, Math.max(4, 3 * availableParallelism()));
+/** Tests of the client, of fleets and of plans wait for much of their time: a core serves four files. */
+const AT_ONCE = Math.min(8, Math.max(4, 4 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
 const SILENT_MS = 15 * 60_000;
 const SLOWEST = 8;

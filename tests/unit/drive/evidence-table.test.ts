@@ -26,8 +26,8 @@ for (const [column, { play, drivenBy }] of Object.entries(COLUMNS))
     for (const [at, row] of control.entries.entries()) {
       if (same.has(row)) continue;
       const damages = damagesOf(row);
-      // In the short form each damage in a third of the cells of a column, and others in the next column.
-      for (const damage of isWhole ? damages : someOf(damages, 3, at + Object.keys(COLUMNS).indexOf(column))) {
+      // In the short form each damage in a sixth of the cells of a column, and others in the next column.
+      for (const damage of isWhole ? damages : someOf(damages, 6, at + Object.keys(COLUMNS).indexOf(column))) {
         own.push({ row, damage, column, outcome: await outcomeOf(t, play, row, damage, control) });
       }
     }

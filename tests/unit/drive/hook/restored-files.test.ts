@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { baselineChanges, readBaseline, storeBaseline } from '../../../../src/state/snapshot/baseline.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
+import { IS_LONG } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../../../support/snapshot/guarded-project.ts';
 
 const VANDAL = fileURLToPath(new URL('../../../support/snapshot/vandal.mjs', import.meta.url));
-const ROUNDS = 15;
+const ROUNDS = IS_LONG ? 15 : 5;
 const CHANGES = 75;
 
 function spoil({ directory }: Project, seed: number, count: number): Record<string, number> {
@@ -20,7 +21,7 @@ function spoil({ directory }: Project, seed: number, count: number): Record<stri
   return JSON.parse(stdout) as Record<string, number>;
 }
 
-test('undoes 1,000 random changes of protected files without losing other work', async (t) => {
+test('undoes hundreds of random changes of protected files without losing other work', async (t) => {
   const project = aProtectedLoop(t, undefined, { odd: true });
   const tests = join(project.directory, 'tests');
   const before = treeOf(tests);
@@ -36,7 +37,7 @@ test('undoes 1,000 random changes of protected files without losing other work',
     assert.deepEqual(treeOf(join(project.directory, 'src')), work, `round ${round}`);
   }
   const sum = Object.values(done).reduce((a, b) => a + b, 0);
-  assert.ok(sum >= 1000, JSON.stringify(done));
+  assert.ok(sum >= (IS_LONG ? 1000 : 300), JSON.stringify(done));
   assert.equal(noticesIn(project).filter(({ kind }) => kind === 'restore').length, ROUNDS);
 });
 
