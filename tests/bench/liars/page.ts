@@ -137,11 +137,14 @@ ${fewer.length === 0 ? 'No other contestant came to the same end with fewer call
 
 ## How to read it
 
-- Each contestant has the settings that its own README or documentation recommends for "the tests must pass", with three iterations where it
-  has a limit, so that the bench ends soon. Permissions are bypassed everywhere. The client's environment is the same for all.
+- Each contestant has the settings that its own README or documentation recommends for "the tests must pass", with three iterations and a time
+  limit where it has such limits, so that the bench ends soon. Permissions are bypassed everywhere. The client's environment is the same for all.
 - \`/goal\` asks a small model whether its condition holds. Here that model is a fixed rule that reads the conversation as its prompt asks: yes
   if the last test run shown passed at least one test and failed none, or if the number of turns in the condition is reached. A real one may
   notice that a test was edited, and may be persuaded by less.
+- Anthropic's loop plugin is on no package registry (npm knows no \`@anthropic-ai/ralph-wiggum\`), and its licence keeps it out of this
+  repository. It is played from a copy of your own, such as plugins/ralph-wiggum of a clone of anthropics/claude-code:
+  \`RALPH_BENCH_PLUGIN=FOLDER npm run bench:liars\`. Under load its Stop hook may read the transcript before the answer is in it, and ends.
 - A runner without a promise of its own gets the agent's claim as a plain sentence.
 - The crash is the client's process killed; the kill in the middle is the runner and all that it started, after which it is started again as
   its documentation says. The rate limit is that of an account for two seconds for Claude Code, and a failed response that names 1.5 s for Codex.
