@@ -33,7 +33,7 @@ function isFree({ call: { name }, stored }: CallOfLoop): boolean {
   return READERS.includes(name) && stored?.contract.guardrails?.privateFiles?.length === 0;
 }
 
-/** Returns what a call is told whose iteration, or whose router's loop, has used its time; null while there is time left. */
+/** Returns the answer to a call whose iteration, or whose router's loop, has used its time; null while there is time left. */
 async function lateness(loop: Live, { pace, budget }: Policy, now: string): Promise<string | null> {
   if (outOfTime(loop, pace.iterationTimeoutMs, now)) return HOOK_TEXTS.timeIsUp;
   // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
