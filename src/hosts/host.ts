@@ -149,6 +149,8 @@ export interface Host {
   readonly sessionEnv: (projectDir: string) => Readonly<Record<string, string>>;
   /** Returns the API error that a session has ended with; null if it ended otherwise. */
   readonly sessionError: (transcriptPath: string | null) => SessionError | null;
+  /** A hook before a tool call can end the turn. */
+  readonly endsTurns: boolean;
   /** A client of this version prints the messages of our hooks without a terminal. */
   readonly printsMessages: (version: string | null) => boolean;
   /** Lines of a shell that begin a session by hand, after those that name the loop. */

@@ -25,6 +25,7 @@ export const CLAUDE_CODE: Host = {
     const noted = lastApiError(path);
     return noted === null ? null : { ...apiFailure({}, path), at: noted.at };
   },
+  endsTurns: true,
   printsMessages: (version) => version === null || atLeast(version, PRINTS_MESSAGES),
   byHand: ['RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0', 'claude'],
   startTexts: (version) => {

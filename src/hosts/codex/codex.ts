@@ -22,6 +22,7 @@ export const CODEX: Host = {
   sessionArgs: sessionOptions,
   sessionEnv: (projectDir) => ({ CLAUDE_PROJECT_DIR: projectDir }),
   sessionError: rolloutError,
+  endsTurns: false,
   printsMessages: () => false,
   byHand: ['RALPH_ACTIVE=1', 'codex'],
   start: (_, options) => startCodex(options),
@@ -56,7 +57,8 @@ export const CODEX: Host = {
     'input to running commands':
       'no hook is asked for it (`write_stdin`), so commands that take further commands from their terminal are refused',
     steering: 'a message reaches the agent with its next tool call',
-    interruption: 'SIGINT, after which Codex ends its commands; five seconds later its process group is killed',
+    interruption:
+      'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
     'permission mode':
       'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only',
     tokens:

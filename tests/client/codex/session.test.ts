@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mainPath } from '../../support/client/loop-project.ts';
+import { descendantRunning, isRunning, signalQuietly } from '../../support/client/process-tree.ts';
 import { inCodexProject } from '../../support/codex/codex-project.ts';
 import { say, shell, status } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { startTerminal } from '../../support/terminal/terminal.ts';
+import { until } from '../../support/until.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -88,3 +90,38 @@ longTest(
     });
   },
 );
+
+test('Codex: an idle session sleeps in its Stop hook until it is woken, and a token limit ends it', async () => {
+  const idle = say('Nothing to do.\n\n<!-- ralph:state idle -->');
+  // A model that never ends its turn, which no hook of Codex can end either.
+  const script = ({ index }: { readonly index: number }) => (index === 0 ? idle : shell(`echo ${index}`));
+  const frontmatter = 'max_iterations: 9\nidle: {delay: 10m}\nbudget: {max_tokens: 4000}';
+  await inCodexProject({ frontmatter }, script, async (project) => {
+    const running = project.session();
+    await until('it waits', () => project.state()?.['status'] === 'waiting');
+    assert.equal(project.model.requests.length, 1);
+    assert.equal(project.main(['wake']).code, 0);
+    const run = await running.done;
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.match(project.ended().as, /budget/);
+    assert.match(run.stderr, /interrupted/i, 'the launcher ends the turn');
+  });
+});
+
+longTest('Codex: a session whose client is killed leaves a loop that can be resumed', async () => {
+  const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
+  const script = [say('One step.'), shell('sleep 31339'), shell('touch made.txt'), DONE];
+  await inCodexProject({ frontmatter }, script, async (project) => {
+    const running = project.session();
+    await until('its command runs', () => isRunning('sleep 31339'));
+    const pid = descendantRunning(running.pid, /codex exec/);
+    assert.ok(pid !== undefined);
+    signalQuietly(pid, 'SIGKILL');
+    const run = await running.done;
+    assert.equal(run.code, 130, run.stdout + run.stderr);
+    assert.equal(isRunning('sleep 31339'), false, 'its command has ended with it');
+    const resumed = await project.session(['--resume']).done;
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+    assert.equal(project.ended().verified, true);
+  });
+});

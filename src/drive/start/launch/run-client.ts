@@ -23,6 +23,8 @@ export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'ch
 const POLL_MS = 500;
 /** Number of polls that a headless client may outlive its loop. */
 const POLLS_AFTER_END = 20;
+/** The same for a turn that no hook can end, while each of its calls is denied. */
+const POLLS_OF_TURN = 6;
 
 /** Runs the client until it exits. Does not start it if the user leaves or ends the loop while its prompt is made. */
 export async function runClient(
@@ -73,11 +75,13 @@ export async function runClient(
 /** Ends a headless client after its loop: it would otherwise wait ten minutes and more for background shells (measured). */
 function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, repeat: () => void): NodeJS.Timeout {
   const { loopId } = loaded.state;
+  const { endsTurns } = hostOf(loaded.stored?.contract.host);
   let polls = 0;
   return setInterval(() => {
     repeat();
     if (readLoop(files, loopId) !== null || endedState(files, loopId) === null) polls = 0;
     else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
+    else if (polls === POLLS_OF_TURN && !endsTurns) child.kill('SIGINT');
   }, POLL_MS);
 }
 
