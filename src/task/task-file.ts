@@ -71,6 +71,8 @@ export function configFiles(
 
 /** Reserved: no loop directory can have this name. */
 export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
+/** Folder of reports that are written without a name of their own. */
+export const REPORTS = `${LOOP_DIRECTORIES}/reports`;
 
 /** Returns the main project of a loop's worktree; null for any other project. */
 export function mainProjectOf(projectDir: string): string | null {

@@ -138,3 +138,20 @@ test('resume PATH runs a task again in the mode in which its last loop ran', (co
     'no loop without a driver is left',
   );
 });
+
+test('a resumed run keeps the permission mode with which it was started, unless another is given', (context) => {
+  const p = project(context);
+  p.write('job/RALPH.md', '---\nvalidation: ["false"]\nmax_iterations: 1\n---\nWork.\n');
+  p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
+  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh'), RALPH_RETRY_WAIT: '10ms' };
+  const modes = (): string[] =>
+    [...p.read('args.txt').matchAll(/--permission-mode (\w+)/g)].map(([, mode]) => mode ?? '');
+  p.ralph(['run', 'job', '--permission-mode', 'acceptEdits'], env);
+  const first = modes().length;
+  assert.deepEqual([...new Set(modes())], ['acceptEdits']);
+  p.ralph(['run', '--resume', 'job', '--max-iterations', '2'], env);
+  const second = modes().slice(first);
+  assert.deepEqual([...new Set(second)], ['acceptEdits']);
+  p.ralph(['run', '--resume', 'job', '--max-iterations', '3', '--permission-mode', 'auto'], env);
+  assert.deepEqual([...new Set(modes().slice(first + second.length))], ['auto']);
+});

@@ -169,7 +169,12 @@ const SCENES: Readonly<Record<string, Scene>> = {
     typed: 'yes\n',
     shows: /Adopt these changes/,
   },
-  'a run with a new goal': { prepare: repository, script: '$RALPH run new-goal', typed: '\n', shows: /goal/i },
+  'a run with a new goal': {
+    prepare: repository,
+    script: '$RALPH run new-goal',
+    typed: '\n',
+    shows: /A new task called new-goal/,
+  },
   'the question about the sandbox': {
     prepare: (p) => {
       p.sh('rm ../config/ralph-loop/config.json');

@@ -48,8 +48,8 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
   if (isPath(word, projectDir)) return withTask(word);
   // A resumed loop, of this project or of a worktree, is found by its name.
   if (mayName(word) && values['resume'] === true) return withTask(word);
-  if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
-  if (/\s/.test(word.trim())) {
+  if (mayName(word) && !(await isText(context, word))) return withTask(await loopDirectoryFile(context, word));
+  if (mayName(word) || /\s/.test(word.trim())) {
     const drafted = await draftFrom(context, word.trim());
     return withTask(drafted.path, drafted);
   }
@@ -94,7 +94,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   billOf(context, path, template);
   const others = loopDirectoryTasks(projectDir).map((other) => other.name);
   const hint = suggestion(name, others);
-  const goal = await askGoal(context, name, hint);
+  const goal = await askGoal(context, name);
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
   writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals));
@@ -110,10 +110,28 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   );
 }
 
+/** Returns whether the user means one word that names no task as the text of one. Throws `usage` if they cancel. */
+async function isText(context: CommandContext, word: string): Promise<boolean> {
+  const { mayAsk, values, projectDir, err } = context;
+  const folder = dirname(safePath(projectDir, loopDirectoryTask(word)));
+  if (!mayAsk || values['yes'] === true || (existsSync(folder) && taskFileIn(folder) !== null)) return false;
+  err(
+    `There is no task ${word} yet.${suggestion(
+      word,
+      loopDirectoryTasks(projectDir).map(({ name }) => name),
+    )}`,
+  );
+  for (;;) {
+    const answer = await ask(`A new task called ${word} [n], or the text "${word}" [t] (an empty line cancels)? `);
+    if (answer === 'n' || answer === 't') return answer === 't';
+    if (!answer) throw new RalphError('usage', 'Cancelled; nothing was written.');
+  }
+}
+
 /** Asks for the goal. Returns '' without a terminal or for an empty line, null if the user cancels. */
-async function askGoal({ mayAsk, values, err }: CommandContext, name: string, hint: string): Promise<string | null> {
+async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
   if (!mayAsk || values['yes'] === true) return '';
-  err(`There is no loop ${name} yet.${hint} Its directory will be ${dirname(loopDirectoryTask(name))}.`);
+  err(`Its directory will be ${dirname(loopDirectoryTask(name))}.`);
   return ask('What is the goal (an empty line only creates the file)? ');
 }
 

@@ -94,10 +94,10 @@ export function startFlags(context: CommandContext): Record<string, string> {
   return Object.fromEntries(flags.flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));
 }
 
-/** Returns the former settings that still apply, and the new ones. `permission_mode` has to be given at each start. */
+/** Returns the former settings that still apply, and the new ones. */
 function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
   const keys = Object.keys(flags).map(snakeCase);
-  const dropped = ['permission_mode', ...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
+  const dropped = [...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
   // One key is the other, or part of it: `idle` and `idle.delay`.
   const overlaps = (one: string, other: string): boolean =>
     one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);

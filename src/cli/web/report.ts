@@ -1,9 +1,12 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
+import { safePath } from '../../install/project-files.ts';
+import { writeAtomically } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { chosenLoop, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
@@ -13,6 +16,9 @@ import { noWeb } from './no-web.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, shownLoop } from './shown-loop.ts';
 
+/** What git ignores in `.ralph`: all that is not the user's. */
+const RALPH_IGNORED = ['/.gitignore', '/worktrees/', '/reports/', '/*/.ralph-runner*/', ''].join('\n');
+
 export const REPORT_COMMAND: Command = {
   name: 'report',
   summary: 'Write a report of a loop or run into one HTML file.',
@@ -20,7 +26,7 @@ export const REPORT_COMMAND: Command = {
   help: 'Writes a report of a loop, or of a run over several tasks with all of its loops, into one HTML file that needs no network: outcome and reason, proof, tasks, each iteration with its tool calls and checks, waits, limits. It works for running and ended ones; --archived takes a name from "ralph-loop archive". Secrets are masked.',
   example: 'ralph-loop report docs --open',
   options: options({
-    'o, out FILE': 'Write to this file; default: ralph-report.html, or ralph-report-NAME.html.',
+    'o, out FILE': 'Write to this file; default: .ralph/reports/ralph-report[-NAME].html.',
     open: 'Open it in the browser.',
     'archived FILE': 'Use this archived loop, by its file or id.',
   }),
@@ -30,8 +36,7 @@ export const REPORT_COMMAND: Command = {
     if (run !== null) return reportRun(context, run.run);
     const loop = reportedLoop(context);
     const { name } = loop.files;
-    const out =
-      typeof values['out'] === 'string' ? values['out'] : `ralph-report${name === null ? '' : `-${name}`}.html`;
+    const out = outOf(context, name);
     const { writeReport } = await import('./write-report.ts').catch(noWeb);
     const path = await writeReport(context, loop, out);
     answer({ success: true, path, loopId: loop.state.loopId, status: loop.status }, () => `The report is in ${path}.`);
@@ -40,9 +45,19 @@ export const REPORT_COMMAND: Command = {
   },
 };
 
+/** Returns the file of a report: the one that the user names, else one in a folder that git ignores. */
+function outOf({ values, projectDir }: CommandContext, name: string | null): string {
+  if (typeof values['out'] === 'string') return values['out'];
+  const folder = safePath(projectDir, REPORTS);
+  mkdirSync(folder, { recursive: true });
+  const ignore = join(dirname(folder), '.gitignore');
+  if (!existsSync(ignore)) writeAtomically(ignore, RALPH_IGNORED);
+  return join(folder, `ralph-report${name === null ? '' : `-${name}`}.html`);
+}
+
 async function reportRun(context: CommandContext, run: Run): Promise<number> {
   const { values, answer } = context;
-  const out = typeof values['out'] === 'string' ? values['out'] : 'ralph-report.html';
+  const out = outOf(context, null);
   const { writeRunReport } = await import('./write-report.ts').catch(noWeb);
   const path = await writeRunReport(context, run, out);
   answer({ success: true, path, runs: [run], status: run.status }, () => `The report is in ${path}.`);

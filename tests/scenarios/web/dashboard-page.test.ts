@@ -258,7 +258,7 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   );
   assert.deepEqual(problems, []);
   p.ralph(['report']);
-  const report = readFileSync(join(p.dir, 'ralph-report.html'), 'utf8');
+  const report = readFileSync(join(p.dir, '.ralph/reports/ralph-report.html'), 'utf8');
   assert.match(report, /Add a key/);
   assert.doesNotMatch(report, new RegExp(SECRET));
   await page.context().close();

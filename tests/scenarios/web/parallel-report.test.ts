@@ -125,9 +125,9 @@ test('a report finds a loop by its name in the worktree where it ran', (t) => {
   assert.equal(code, 0, stdout);
   for (const words of [['a'], ['--loop', 'a']]) {
     const { json, stderr } = p.ralph(['report', ...words, '--json']);
-    assert.deepEqual([json['path'], json['status']], ['ralph-report-a.html', 'complete'], stderr);
+    assert.deepEqual([json['path'], json['status']], ['.ralph/reports/ralph-report-a.html', 'complete'], stderr);
   }
-  assert.equal(p.has('ralph-report-a.html'), true);
+  assert.equal(p.has('.ralph/reports/ralph-report-a.html'), true);
   // The controls: a name that no loop has, and the path of a task that has not run here.
   for (const word of ['c', 'jobs/a']) assert.match(p.ralph(['report', word]).stderr, /no loop has worked on/);
 });

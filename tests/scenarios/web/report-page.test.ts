@@ -30,7 +30,7 @@ test('a report of 300 iterations is one file that opens without network, errors 
   writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 300, hostile: true });
   const { code, stderr } = p.ralph(['report', 'dates']);
   assert.equal(code, 0, stderr);
-  const path = join(p.dir, 'ralph-report-dates.html');
+  const path = join(p.dir, '.ralph/reports/ralph-report-dates.html');
   const data = /id="data">(.*)<\/script>/.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
   assert.ok(statSync(path).size - data.length < 1_000_000, 'at most 1 MB beside its data');
   for (const view of someOf(VIEWS, 3)) {
@@ -55,7 +55,7 @@ test('the report says what was proved, and shows each iteration by key and click
   writeLongLoop(p.dir, p.env, { name: null, iterations: 100 });
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await counts(page, 'section[aria-labelledby=proof] tbody tr', (count) => count === 3);
   const rows = await page.locator('section[aria-labelledby=proof] tbody tr').allInnerTexts();
   assert.deepEqual(
@@ -86,7 +86,7 @@ test("an agent's text stays text: tags, script ends, terminal codes, direction m
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.said', /hidden/);
   const said = await page.innerText('.said');
   assert.ok(said.startsWith(HOSTILE.split('\n')[0] ?? ''), said);
@@ -102,7 +102,7 @@ test('control: a page whose data could end its element runs what an agent wrote'
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
   p.ralph(['report']);
-  const path = join(p.dir, 'ralph-report.html');
+  const path = join(p.dir, '.ralph/reports/ralph-report.html');
   const broken = readFileSync(path, 'utf8')
     .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '')
     .replaceAll('\\u003c', '<');
@@ -233,7 +233,7 @@ test('a report shows uncommitted changes without the path of the project', async
   p.write('notes.txt', `two at ${p.dir}/x\n`);
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const changes = 'section[aria-labelledby=changes]';
   await page.click(`${changes} summary`);
   await page.waitForSelector(`${changes} details > :not(summary)`);
@@ -257,7 +257,7 @@ test('a report lists the commits of all iterations, and names their number at th
   }
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.head .facts', / · 2 commits · /);
   await shows(
     page,
@@ -284,7 +284,7 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
   writeFileSync(files.events, events);
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.head .facts', /^6 of 100 iterations · cost unknown · hook mode/);
   await shows(page, 'section[aria-labelledby=plots] > p', /late: those of an iteration's last answer can count/);
   await counts(page, 'figure:has-text("Time so far")', (count) => count === 1);
@@ -299,7 +299,7 @@ test('a report of a running loop says as of when its figures are, whenever it is
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.clock.setFixedTime(Date.now() + 48 * 3_600_000);
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.head .facts', / · 2h (?:\d+[ms] )?· .*, as of 2d (?:\d+[hms] )?ago/);
   assert.deepEqual(problems, []);
   await page.context().close();
@@ -310,7 +310,7 @@ test('on paper a report is dark on light, with what is folded away on the screen
   writeLongLoop(p.dir, p.env, { name: null, iterations: 40 });
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 1_000 }, 'file:');
-  await page.goto(pathToFileURL(join(p.dir, 'ralph-report.html')).href);
+  await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const [figures, colour] = ['section[aria-labelledby=figures] tbody tr', 'getComputedStyle(document.body).color'];
   await page.waitForSelector('.plot canvas');
   assert.equal(await page.locator(figures).count(), 0, 'folded away');
@@ -354,7 +354,12 @@ test('a report names the archived loop that is asked for', (t) => {
   const p = project(t);
   const { loopId } = writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 4 });
   const { json } = p.ralph(['report', 'dates', '--archived', loopId, '--json']);
-  assert.deepEqual(json, { success: true, path: 'ralph-report-dates.html', loopId, status: 'circuit-open' });
+  assert.deepEqual(json, {
+    success: true,
+    path: '.ralph/reports/ralph-report-dates.html',
+    loopId,
+    status: 'circuit-open',
+  });
   assert.match(p.ralph(['report', 'dates', '--archived', 'x']).stderr, /there is no archived loop x/);
 });
 

@@ -125,6 +125,7 @@ export function resumedBatch(context: CommandContext, former: Batch | null): Bat
   if (former === null) throw new RalphError('no-loop', advise(PARALLEL_TEXTS.nothingLeft, 'List the loops', 'list'));
   const given = limitsOf(context);
   const { limits } = former;
+  const kept = values['permission-mode'] === undefined ? (words: readonly string[]) => [...words] : withoutMode;
   return takeUp(context, {
     ...notDrivenSince(context.projectDir, context.env, former),
     ...(values['parallel'] !== undefined && { atOnce: atOnceOf(context) }),
@@ -134,9 +135,9 @@ export function resumedBatch(context: CommandContext, former: Batch | null): Bat
       maxTokens: given.maxTokens ?? limits.maxTokens,
       maxTimeMs: given.maxTimeMs ?? limits.maxTimeMs,
     },
-    words: [...withoutMode(former.words), ...wordsOf(context)],
-    rest: rest.length > 0 ? [...rest] : withoutMode(former.rest),
-    tasks: former.tasks.map((task) => ({ ...task, words: withoutMode(task.words) })),
+    words: [...kept(former.words), ...wordsOf(context)],
+    rest: rest.length > 0 ? [...rest] : kept(former.rest),
+    tasks: former.tasks.map((task) => ({ ...task, words: kept(task.words) })),
   });
 }
 
