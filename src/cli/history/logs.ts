@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { iterationsOf, unrecordedIterations } from '../../drive/status/loop-report.ts';
+import { iterationsOf, unrecordedIterations } from '../../drive/records/journal.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { unrecordedText } from '../../engine/end-report.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';

@@ -1,5 +1,6 @@
+import { eventsOf } from '../../drive/records/journal.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
+import { describeLoop, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';

@@ -1,6 +1,7 @@
+import { iterationsOf } from '../../drive/records/journal.ts';
 import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
-import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
+import { describeLoop, type EndedLoop, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import { planRunOf } from '../../drive/status/plan-run.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { EndReport } from '../../engine/end-report.ts';

@@ -1,8 +1,8 @@
 import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { appendEvent, lastWhere, streamed } from '../../state/event-stream.ts';
-import { lastEntry, readTail } from '../../state/files/journal-lines.ts';
+import { appendEvent, type Entry, isActivity, lastWhere, readStream, streamed } from '../../state/event-stream.ts';
+import { lastEntry, readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
 
@@ -92,4 +92,34 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
     default:
       return true;
   }
+}
+
+/** Returns the iteration records of the loop `loopId`, or of the last recorded loop, oldest first, and the unreadable lines. */
+export function iterationsOf(files: LoopFiles, loopId?: string) {
+  const former = readAllLines(files.iterations);
+  const own = readAllLines(files.events, '"type":"iteration.ended"');
+  const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];
+  const wanted = loopId ?? entries.at(-1)?.['loopId'];
+  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
+}
+
+/**
+ * Returns how many iterations of a loop its journal lacks. The state is on disk before a decision takes effect, the journal is
+ * not: after a loss of power, or a kill in between, it ends earlier.
+ */
+export function unrecordedIterations(files: LoopFiles, { loopId, iteration, contractHash }: LoopState): number {
+  // The iterations of an adopted loop were counted by another program.
+  if (contractHash === null) return 0;
+  const { entries } = iterationsOf(files, loopId);
+  const recorded = new Set(entries.map((entry) => (entry['kind'] === 'idle' ? 0 : entry['iteration'])));
+  return Array.from({ length: iteration }, (_, at) => at + 1).filter((number) => !recorded.has(number)).length;
+}
+
+/** Returns the decisions about a loop, oldest first. */
+export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
+  const events: Entry[] = [];
+  readStream(files, loopId, 0, (event) => {
+    if (!isActivity(event['type'])) events.push(event);
+  });
+  return events;
 }

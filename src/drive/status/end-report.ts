@@ -15,7 +15,7 @@ import { changesBetween, type StartPoint, showCommand, startPointOf } from '../.
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine, type Message } from '../../text/message.ts';
-import { unrecordedIterations } from './loop-report.ts';
+import { unrecordedIterations } from '../records/journal.ts';
 
 const TIMEOUT_MS = 10_000;
 

@@ -6,8 +6,6 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
-import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
-import { readAllLines } from '../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
@@ -263,34 +261,4 @@ export function heartbeatOf({ files, live }: LoopReport, at: string): string | n
   // `status` itself reports a folder that cannot be read or was replaced by a link.
   const beats = nullIfRefused(() => ifOutOfReach(() => liveBeats(run, at), []), 'refused') ?? [];
   return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
-}
-
-/** Returns the iteration records of the loop `loopId`, or of the last recorded loop, oldest first, and the unreadable lines. */
-export function iterationsOf(files: LoopFiles, loopId?: string) {
-  const former = readAllLines(files.iterations);
-  const own = readAllLines(files.events, '"type":"iteration.ended"');
-  const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];
-  const wanted = loopId ?? entries.at(-1)?.['loopId'];
-  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
-}
-
-/**
- * Returns how many iterations of a loop its journal lacks. The state is on disk before a decision takes effect, the journal is
- * not: after a loss of power, or a kill in between, it ends earlier.
- */
-export function unrecordedIterations(files: LoopFiles, { loopId, iteration, contractHash }: LoopState): number {
-  // The iterations of an adopted loop were counted by another program.
-  if (contractHash === null) return 0;
-  const { entries } = iterationsOf(files, loopId);
-  const recorded = new Set(entries.map((entry) => (entry['kind'] === 'idle' ? 0 : entry['iteration'])));
-  return Array.from({ length: iteration }, (_, at) => at + 1).filter((number) => !recorded.has(number)).length;
-}
-
-/** Returns the decisions about a loop, oldest first. */
-export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
-  const events: Entry[] = [];
-  readStream(files, loopId, 0, (event) => {
-    if (!isActivity(event['type'])) events.push(event);
-  });
-  return events;
 }
