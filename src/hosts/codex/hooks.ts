@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
@@ -83,6 +84,10 @@ export const USER_HOOKS: UserHooks = {
       return 'Codex reads none of them, because its plugins or this one are switched off';
     if (ours.length > wanted) return 'they stand in the plugin and in hooks.json, so each runs twice';
     if (ours.length < wanted) return `Codex reads ${ours.length} of them`;
+    const gone = ours
+      .map(({ command }) => programIn(textOf(command)))
+      .find((path) => path !== null && !existsSync(path));
+    if (gone !== undefined) return `their program ${gone} is gone, so write them again with init --codex`;
     if (ours.some(({ enabled }) => enabled !== true)) return 'they are switched off in Codex';
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
     return lost.length === 0 ? null : `Codex does not trust ${lost.length} of them and skips those without a word`;
@@ -92,6 +97,11 @@ export const USER_HOOKS: UserHooks = {
 
 function isOurs(entry: unknown): boolean {
   return textOf(fieldsOf(entry)['command']).startsWith(REGISTERED);
+}
+
+/** Returns the file that a hook of `hooks.json` runs; null for a hook of the plugin. */
+function programIn(command: string): string | null {
+  return / '?(\/[^'"]+\.cjs)'? --host codex/.exec(command)?.[1] ?? null;
 }
 
 /** Returns whether the user's configuration names the plugin, switched on or off. */

@@ -48,6 +48,8 @@ test('Codex: init writes its hooks beside those of the user, doctor names a lost
     // Control: one changed definition loses its trust.
     writeFileSync(file, written.replace('ralph-stop-hook.cjs', './ralph-stop-hook.cjs'));
     assert.match(state() ?? '', /^error: .*does not trust 1 of them/);
+    writeFileSync(file, written.replace('ralph-stop-hook.cjs', 'of-a-former-install.cjs'));
+    assert.match(state() ?? '', /^error: .*their program .*of-a-former-install\.cjs is gone/);
     writeFileSync(file, written);
 
     assert.equal(call(['uninit', '--codex']).code, 0);
