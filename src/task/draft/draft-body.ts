@@ -49,7 +49,7 @@ const ENDS: Readonly<Record<DraftKind, string>> = {
 };
 
 const QUESTIONS =
-  'Write what only the user can answer into `OPEN_QUESTIONS.md` in this folder: under `## P0` what blocks the work, under `## P1` what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered.';
+  'Write what only the user can answer into `OPEN_QUESTIONS.md` in this folder: under `## P0` what blocks the work, under `## P1` what must be answered before the end, each question a list item. When one is answered, make it `- [x]` and write the answer behind it; never delete or reword one.';
 
 /** Returns the steps of a fix whose tests exist and must not change. */
 function stepsWithin(unchanged: readonly string[]): readonly string[] {
