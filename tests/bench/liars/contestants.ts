@@ -133,6 +133,11 @@ const HERE: readonly Contestant[] = [
     again: () => main('resume', 'job', ...mode),
   },
   {
+    ...{ ...ours, key: 'codex-session', name: 'ralph-loop, session, Codex', host: 'codex' as const },
+    command: () => main('start', '--task', 'job', '--launch', '--headless', '--agent', 'codex', ...mode),
+    again: () => main('start', '--resume', '--task', 'job', '--launch', '--headless', ...mode),
+  },
+  {
     ...{ key: 'goal', name: 'Claude Code /goal', host: 'claude' as const, version: claude, promise: null },
     settings: `\`claude -p "/goal npm test exits 0 without changes to the tests, or stop after ${LIMIT} turns"\``,
     command: ({ workspace }) => [
