@@ -69,11 +69,12 @@ test('an issue that was not solved gets one comment and no pull request', (t) =>
 test('the issues of a label become one run, each with its own task', (t) => {
   const other = { ...ISSUE, number: 8, title: 'the same again' };
   const { p, gh, run } = broken(t, [other, ISSUE, { ...ISSUE, number: 9, labels: [] }]);
-  const { code, stdout, stderr } = run(['--issues', 'ralph', '--parallel', '2']);
+  const { code, stdout, stderr } = run(['--issues', 'ralph', '--parallel', '2', '--integrate', 'pr']);
   assert.equal(code, 0, stdout + stderr);
   assert.ok(p.has('.ralph/fix-issue-7/RALPH.md') && p.has('.ralph/fix-issue-8/RALPH.md'));
   assert.equal(p.has('.ralph/fix-issue-9/RALPH.md'), false);
-  assert.equal(gh.state().comments.length, 2);
+  const { comments, pulls } = gh.state();
+  assert.deepEqual([comments.length, pulls.length], [2, 2]);
 });
 
 const KILLS = ['pr list', 'pr create', 'issue comment'].flatMap((what) => [`${what} before`, `${what} after`]);
@@ -154,4 +155,20 @@ test('a word that is no issue is refused before gh runs', (t) => {
     assert.match(stderr, /give a number or the URL/);
   }
   assert.deepEqual(gh.state().calls, []);
+});
+
+test('a task from an issue that no user has read is not started', (t) => {
+  const { p, gh } = broken(t, [ISSUE]);
+  const { code, stderr } = p.ralph(['run', '--issue', '7', '--agent', './agent.sh'], gh.env);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /no user has read it/);
+  assert.equal(existsSync(join(p.home, 'prompt')), false);
+  assert.deepEqual(gh.state().comments, []);
+});
+
+test('without gh on the PATH, an issue is refused with the reason', (t) => {
+  const { p } = broken(t, [ISSUE]);
+  const { code, stderr } = p.ralph(['run', '--issue', '7', '--agent', './agent.sh', '--yes']);
+  assert.equal(code, 1);
+  assert.match(stderr, /gh is not on the PATH/);
 });
