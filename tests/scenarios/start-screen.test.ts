@@ -130,3 +130,25 @@ test('a cancelled start leaves no worktree and no branch', async (t) => {
   assert.doesNotMatch(p.sh('git branch --list; git worktree list').stdout, /make-failing-tests-pass/);
   assert.equal(p.has(DRAFT), false);
 });
+
+test('--dry-run prints the start and the first prompt, also in a pipe, and leaves nothing behind', (t) => {
+  const p = projectWithTests(t);
+  const before = p.tree();
+  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh') };
+  const { code, stdout, stderr } = p.ralph(['run', 'make the failing tests pass', '--dry-run'], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^Checks {4}npm test: 1 of 2 tests fails \(a name is kept\)$/m);
+  assert.match(
+    stdout,
+    /The prompt of the first iteration:\n\n[\s\S]*Iteration 1 of 25[\s\S]*> make the failing tests pass/,
+  );
+  p.sh('rm -f runs args.txt');
+  assert.deepEqual(p.tree(), before);
+  assert.equal(existsSync(join(p.home, '.local')), false, 'nothing outside the project either');
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 2\n---\nWrite docs.\n');
+  p.write('.ralph/site/task.md', '# Goals\n\nA site.\n\n# Checklist\n\n- [ ] routes\n');
+  assert.match(p.ralph(['run', '--dry-run'], env).stdout, /Iteration 1 of 2[\s\S]*Write docs\./);
+  assert.match(p.ralph(['run', 'site', '--dry-run'], env).stdout, /Checklist: 0 of 1[\s\S]*- routes/);
+  assert.match(p.ralph(['run', 'new-one', '--dry-run'], env).stderr, /there is no task new-one/);
+  assert.match(p.ralph(['run', 'site', '--dry-run', '--worktree'], env).stderr, /it takes no --worktree/);
+});

@@ -90,6 +90,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
   if (there !== null) return join(dirname(path), there);
   refuseArguments(context, name);
+  if (context.values['dry-run'] === true) throw new RalphError('usage', `there is no task ${name} to be shown.`);
   const template = bundledText('templates/task.md');
   billOf(context, path, template);
   const others = loopDirectoryTasks(projectDir).map((other) => other.name);
@@ -114,7 +115,13 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
 async function isText(context: CommandContext, word: string): Promise<boolean> {
   const { mayAsk, values, projectDir, err } = context;
   const folder = dirname(safePath(projectDir, loopDirectoryTask(word)));
-  if (!mayAsk || values['yes'] === true || (existsSync(folder) && taskFileIn(folder) !== null)) return false;
+  if (
+    !mayAsk ||
+    values['yes'] === true ||
+    values['dry-run'] === true ||
+    (existsSync(folder) && taskFileIn(folder) !== null)
+  )
+    return false;
   err(
     `There is no task ${word} yet.${suggestion(
       word,

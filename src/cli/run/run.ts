@@ -10,6 +10,7 @@ import { type Command, type CommandContext, options } from '../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { withInput } from '../start/skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import { dryRun } from './dry-run.ts';
 import { requestedLoop } from './requested-loop.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
@@ -39,6 +40,7 @@ export const RUN_COMMAND: Command = {
     ...SETTING_OPTIONS,
     ...options({
       'report FILE': 'Write an HTML report to this file at the end.',
+      'dry-run': 'Show the start and its first prompt; start nothing.',
       plain: 'Print plain lines, even in a terminal.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
       yes: 'Ask nothing; permission mode acceptEdits by default.',
@@ -69,6 +71,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
   const review: Review = { drafted, isKept: false };
   const isShown = drafted !== null && asks(context);
   try {
+    if (context.values['dry-run'] === true) return await dryRun(context, review);
     return await withMode(context, input.projectDir, supervisor, { review, isShown });
   } finally {
     if (drafted !== null && !review.isKept) removeDraft(drafted.path);

@@ -100,7 +100,7 @@ export function draftToRun(
   const path = placeFor(context, { ...draft, name: `${LOOP_DIRECTORIES}/${draft.name}` }, context.projectDir);
   const bill = billOf(path, draft.text);
   keepDraft(context, draft, path);
-  if (mayAsk && values['yes'] !== true) return { path, notes: draft.gaps };
+  if (values['dry-run'] === true || (mayAsk && values['yes'] !== true)) return { path, notes: draft.gaps };
   for (const note of [...draft.notes, bill]) err(withPrefix(note));
   printProblems(context, draft.text, path);
   const shown = relative(process.cwd(), path);
@@ -111,9 +111,9 @@ export function draftToRun(
 }
 
 /** Writes a draft. Its user thereby agrees to what it lets the agent run: commands of the project, and commits. */
-function keepDraft({ projectDir, env }: CommandContext, draft: Draft, path: string): void {
+function keepDraft({ projectDir, env, values }: CommandContext, draft: Draft, path: string): void {
   writeTaskFile(path, draft.text);
-  if (isAgent(env) || draft.mayRun.length === 0) return;
+  if (values['dry-run'] === true || isAgent(env) || draft.mayRun.length === 0) return;
   rememberAgreed(env, [riskySetting(projectDir, 'frontmatter', 'may_run', draft.mayRun)]);
 }
 

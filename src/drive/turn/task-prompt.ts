@@ -54,7 +54,32 @@ export async function taskPrompt(request: TaskPromptRequest) {
   const ofFolder = hasFolder(taskKind(contract.taskPath));
   const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
   signal.throwIfAborted();
-  const { prompt, reflects } = promptOf(request, {
+  const { prompt, reflects } = promptWith(request, evidence);
+  const whole = wholePrompt(prompt);
+  note(request, 'turn', () =>
+    writePromptedTurn(files, {
+      loopId: state.loopId,
+      iteration,
+      at: request.now(),
+      prompt: whole,
+      reflected: reflects,
+      evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
+      snapshot: before,
+    }),
+  );
+  const keep = () => (ofFolder ? keepPrompt(folder, whole, contract) : keepPlainPrompt(files, whole));
+  return { prompt, path: note(request, 'prompt', keep) };
+}
+
+/** Returns the next prompt with the output of the task's commands; stores nothing. */
+export function promptWith(
+  request: Omit<TaskPromptRequest, 'env' | 'signal' | 'before' | 'watch'>,
+  evidence: readonly Evidence[],
+): { readonly prompt: AssembledPrompt; readonly reflects: boolean } {
+  const { files, contract, task, state } = request;
+  const { projectDir } = files;
+  const iteration = state.iteration + 1;
+  return promptOf(request, {
     iteration,
     maxIterations: state.maxIterations,
     ...request.told,
@@ -75,20 +100,6 @@ export async function taskPrompt(request: TaskPromptRequest) {
     missing: missingFiles(projectDir, contract.taskPath, task),
     elapsedMs: timeSpent(state, request.now()),
   });
-  const whole = wholePrompt(prompt);
-  note(request, 'turn', () =>
-    writePromptedTurn(files, {
-      loopId: state.loopId,
-      iteration,
-      at: request.now(),
-      prompt: whole,
-      reflected: reflects,
-      evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
-      snapshot: before,
-    }),
-  );
-  const keep = () => (ofFolder ? keepPrompt(folder, whole, contract) : keepPlainPrompt(files, whole));
-  return { prompt, path: note(request, 'prompt', keep) };
 }
 
 function newEvidence(
@@ -110,13 +121,16 @@ function startEvidence({ files, contract, now, watch }: TaskPromptRequest): Evid
 }
 
 /** Renders the body. That of a prompt file without arguments and commands is literal text. */
-function renderedBody({ text: { body }, contract, task }: TaskPromptRequest, values: BodyValues): string {
+function renderedBody(
+  { text: { body }, contract, task }: Pick<TaskPromptRequest, 'text' | 'contract' | 'task'>,
+  values: BodyValues,
+): string {
   const isText = task.commands.length === 0 && Object.keys(task.args).length === 0;
   return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
 }
 
 function promptOf(
-  { files, contract, task, text }: TaskPromptRequest,
+  { files, contract, task, text }: Pick<TaskPromptRequest, 'files' | 'contract' | 'task' | 'text'>,
   parts: Omit<TaskPromptParts, 'progress'>,
 ): { prompt: AssembledPrompt; reflects: boolean } {
   const { projectDir } = files;

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { firstBaseline } from '../../drive/start/baseline.ts';
+import { prepareStart } from '../../drive/start/prepare-contract.ts';
+import { previewPrompt } from '../../drive/start/preview-prompt.ts';
+import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
+import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
+import { clientFinder } from '../../hosts/hosts.ts';
+import { draftedWords } from '../../task/draft/draft-task.ts';
+import { taskTitle } from '../../task/task-title.ts';
+import { printable } from '../../term/format.ts';
+import { columnsOf } from '../../term/write-text.ts';
+import { RalphError } from '../../text/message.ts';
+import type { CommandContext } from '../command.ts';
+import { RECOMMENDED } from '../permission-modes.ts';
+import { LEFT, watchChecks } from '../start/first-checks.ts';
+import { RUNNER, startRequest, startTarget } from '../start/start-request.ts';
+import { startScreenLines } from '../start/start-screen.ts';
+import type { Review } from './review-start.ts';
+
+/** Options whose start changes something before it is shown. */
+const NOT_TO_BE_SHOWN = ['plan', 'tdd', 'resume', 'consent', 'worktree', 'fresh'];
+
+/** Prints what a run would show and the prompt of its first iteration. Starts nothing. Returns the exit code. */
+export async function dryRun(context: CommandContext, { drafted }: Review): Promise<number> {
+  const { values, env, rest, out, paint } = context;
+  const stray = NOT_TO_BE_SHOWN.find((name) => values[name] !== undefined);
+  if (stray !== undefined)
+    throw new RalphError('usage', `--dry-run shows the start of one new run: it takes no --${stray}.`);
+  const client = clientFinder(env);
+  const target = startTarget(context, 'run');
+  const own = { ...RUNNER, plan: null, clientArgs: rest };
+  const prepared = preparedWithMode(
+    startRequest(context, target, { ...own, clientVersion: (host) => client(host).version }),
+  );
+  const { terms, request, resolved } = prepared;
+  const open = unagreedSettings(request, resolved);
+  // What the user has not agreed to does not run for a look at it.
+  const isAgreed = drafted !== null || open.length === 0;
+  const ran = isAgreed
+    ? await watchChecks(context, async (options) => ({ baseline: await firstBaseline(prepared, options) }))
+    : { baseline: null };
+  if (ran === null) return LEFT;
+  const text = readFileSync(join(context.projectDir, terms.taskPath), 'utf8');
+  const lines = startScreenLines(
+    {
+      task: draftedWords(text) ?? taskTitle(text),
+      path: terms.taskPath,
+      terms,
+      checks: { kind: 'done', baseline: ran.baseline?.baseline ?? null },
+      notes: [...(drafted?.notes ?? []), ...(isAgreed ? [] : open.map(({ line }) => `to be agreed to: ${line}`))],
+      foot: ['The prompt of the first iteration:'],
+    },
+    Math.min(columnsOf(1), 120),
+    paint,
+  );
+  out(`${lines.join('\n')}\n\n${printable(previewPrompt(prepared, ran.baseline))}`);
+  return 0;
+}
+
+/** Prepares a start; one without a permission mode gets the recommended one, as on the start screen. */
+function preparedWithMode(request: StartRequest): Prepared {
+  try {
+    return prepareStart(request);
+  } catch (error) {
+    if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
+    return prepareStart({ ...request, flags: { ...request.flags, permission_mode: RECOMMENDED } });
+  }
+}
