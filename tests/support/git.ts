@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ENV } from './environment.ts';
@@ -19,8 +19,11 @@ export function initRepository(directory: string, branch = 'main'): Git {
     execFileSync('git', ['init', '--quiet', made], { env: GIT_ENV });
     appendFileSync(
       join(made, '.git', 'config'),
-      '[user]\n\tname = Test\n\temail = test@example.invalid\n[gc]\n\tauto = 0\n',
+      '[user]\n\tname = Test\n\temail = test@example.invalid\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[core]\n\tfsync = none\n',
     );
+    // Examples, of which each repository would get fourteen files.
+    const hooks = join(made, '.git', 'hooks');
+    for (const name of readdirSync(hooks)) rmSync(join(hooks, name));
     template = made;
   }
   cpSync(join(template, '.git'), join(directory, '.git'), { recursive: true });
