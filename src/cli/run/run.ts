@@ -25,15 +25,15 @@ export const RUN_COMMAND: Command = {
   options: {
     ...TASK_OPTIONS,
     ...options({
-      resume: 'Resume the live or last archived loop; keeps its counters and its options.',
+      resume: 'Resume the live or last archived loop as it was set.',
       fresh: 'Archive an interrupted loop and start over.',
       consent: 'Approve and run the loop that an agent requested.',
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
-      'agent CMD': 'codex, or another command-line agent without guardrails.',
+      'agent CMD': 'codex, or another agent without guardrails.',
       'parallel N': 'Tasks to work on at once; auto is half of the cores.',
       'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
-      'issue ISSUE': 'Work on an issue (number or URL), read and answered by gh.',
+      'issue ISSUE': 'Work on an issue, by number or URL, through gh.',
       'issues LABEL': 'Work on the open issues with this label.',
     }),
     ...PLAN_OPTIONS,

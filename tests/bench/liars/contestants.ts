@@ -110,7 +110,7 @@ export const contestants = (hasPeers: boolean): readonly Contestant[] => [...HER
 export function programVersions(): string[] {
   const { version } = JSON.parse(readFileSync(join(dirname(CODEX), '../package.json'), 'utf8')) as { version: string };
   return [
-    `ralph-loop ${VERSION}, Claude Code ${claude}, Codex ${version}`,
+    `This program ${VERSION}, Claude Code ${claude}, Codex ${version}`,
     `ralphy-cli ${PINNED['ralphy-cli']}, ralph-tui ${PINNED['ralph-tui']} with bun ${PINNED.bun}`,
     `Node.js ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} processors, load ${loadavg()[0]?.toFixed(1)} at the end`,
   ];
