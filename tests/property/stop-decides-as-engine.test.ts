@@ -19,9 +19,9 @@ import { ownStart } from '../../src/state/process/identity.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import { aHook, type Project, put, start } from '../support/drive/drive-project.ts';
 import { decisionsOf, iterationsIn } from '../support/journal.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 
-const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? 150);
+const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? runs(150));
 
 const CLAIM = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const text = fc.constantFrom(

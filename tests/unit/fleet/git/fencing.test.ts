@@ -7,12 +7,12 @@ import { askGit, git as gitOf } from '../../../../src/fleet/git/git.ts';
 import { readRef } from '../../../../src/fleet/git/mirror.ts';
 import { ownCall } from '../../../../src/fleet/git/place.ts';
 import type { Workspace } from '../../../../src/fleet/git/workspace.ts';
-import fc from '../../../support/property.ts';
+import fc, { runs } from '../../../support/property.ts';
 import { git } from '../../../support/repository.ts';
 import '../../../support/starts-processes.ts';
 import { type Fleet, fleet, meta, open, REF } from './support/fleet-place.ts';
 
-const ROUNDS = Number(process.env['RALPH_FENCE_ROUNDS'] ?? 25);
+const ROUNDS = Number(process.env['RALPH_FENCE_ROUNDS'] ?? runs(25));
 
 type Push = (ws: Workspace, ref: string, sha: string, expected: string | null) => Promise<string>;
 
