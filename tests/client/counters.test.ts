@@ -48,7 +48,7 @@ async function resumeFromBackup(body: (project: LoopProject, resume: () => Promi
     await until('the first iteration', () => project.iterations().length === 1);
     const backup = project.workspace.path('../backup');
     // What comes and goes while a file is written.
-    const filter = (path: string): boolean => !/\.(?:lock|tmp)$/.test(path);
+    const filter = (path: string): boolean => !/\.(?:lock|tmp)(?:\.|$)/.test(path);
     cpSync(project.files.runtimeDir, backup, { recursive: true, filter });
     await until('the third request', () => requests(project) === 3);
     running.kill();
