@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { type Batch, type BatchTask, NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
-import { ISSUE_TEXTS, PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
@@ -10,7 +10,6 @@ import { userGit } from '../../../drive/worktree/repository.ts';
 import { blockedIn } from '../../../engine/plan/attempt.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
-import { issueText } from '../../../task/draft/quote-issue.ts';
 import { readPlan } from '../../../task/plan/read-plan.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
@@ -19,9 +18,9 @@ import { agrees } from '../../ask.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
-import { QUOTED_ISSUE } from '../../task/draft.ts';
 import { type NamedTask, runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
+import { wantedTasks } from './wanted-tasks.ts';
 
 /** Finds the tasks and collects problems of their names. Returns null if the user decides not to start one of them. */
 export async function begunBatch(
@@ -70,28 +69,6 @@ export async function begunBatch(
     tasks.set(name, { ...NEW_TASK, name, taskPath, title, words: [], ...(url && { issue: { url, told: false } }) });
   }
   return { ...batch, fresh: values['fresh'] === true, tasks: [...tasks.values()] };
-}
-
-interface Wanted {
-  readonly word: string;
-  readonly url: string | null;
-  readonly values: CommandContext['values'];
-}
-
-/** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
-async function wantedTasks({ values, positionals, projectDir, env }: CommandContext): Promise<Wanted[]> {
-  const { issue, issues } = values;
-  if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
-  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
-  if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
-    throw new RalphError('usage', ISSUE_TEXTS.both);
-  const from = { projectDir, env };
-  const found = issues === undefined ? [readIssue(from, String(issue))] : issuesWith(from, String(issues));
-  return found.map((one) => ({
-    word: `Fix issue #${one.number}.`,
-    url: one.url,
-    values: { [QUOTED_ISSUE]: issueText(one) },
-  }));
 }
 
 /** Asks about a draft, which the user can read meanwhile. */

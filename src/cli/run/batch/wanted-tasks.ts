@@ -1,0 +1,27 @@
+import { ISSUE_TEXTS } from '../../../drive/parallel/messages.ts';
+import { issueText } from '../../../task/draft/quote-issue.ts';
+import { RalphError } from '../../../text/message.ts';
+import type { CommandContext } from '../../command.ts';
+import { QUOTED_ISSUE } from '../../task/draft.ts';
+
+interface Wanted {
+  readonly word: string;
+  readonly url: string | null;
+  readonly values: CommandContext['values'];
+}
+
+/** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
+export async function wantedTasks({ values, positionals, projectDir, env }: CommandContext): Promise<Wanted[]> {
+  const { issue, issues } = values;
+  if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
+  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
+  if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
+    throw new RalphError('usage', ISSUE_TEXTS.both);
+  const from = { projectDir, env };
+  const found = issues === undefined ? [readIssue(from, String(issue))] : issuesWith(from, String(issues));
+  return found.map((one) => ({
+    word: `Fix issue #${one.number}.`,
+    url: one.url,
+    values: { [QUOTED_ISSUE]: issueText(one) },
+  }));
+}
