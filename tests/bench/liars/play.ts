@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findClientBinary } from '../../support/client/client-binary.ts';
 import type { EnvironmentChanges } from '../../support/client/client-environment.ts';
 import { inLoopProject, type LoopProject } from '../../support/client/loop-project.ts';
-import { killTree, signalQuietly } from '../../support/client/process-tree.ts';
+import { killTree, signalQuietly, stopTree } from '../../support/client/process-tree.ts';
 import { CODEX, inCodexProject } from '../../support/codex/codex-project.ts';
 import * as responses from '../../support/codex/responses-model.ts';
 import { commitFolder } from '../../support/git.ts';
@@ -130,9 +130,14 @@ class Stage {
     }, LIMIT_MS);
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (exit, signal) => resolve(isCutOff ? null : (exit ?? (signal === null ? 1 : 137))));
+      child.once('exit', (exit, signal) => resolve(isCutOff ? null : (exit ?? (signal === null ? 1 : 137))));
     });
     clearTimeout(timer);
+    // What a killed program leaves behind may hold these open.
+    await new Promise<void>((resolve) => {
+      child.once('close', () => resolve());
+      setTimeout(resolve, 500);
+    });
     await this.#killing;
     return { code, output };
   }
@@ -214,7 +219,8 @@ class Stage {
 
   #crash(): void {
     const pid = existsSync(this.#pids) ? Number(readFileSync(this.#pids, 'utf8').trim().split('\n').at(-1)) : 0;
-    if (pid > 0) signalQuietly(pid, 'SIGKILL');
+    // The client of npm's Codex is a child of its wrapper.
+    for (const each of pid > 0 ? stopTree(pid) : []) signalQuietly(each, 'SIGKILL');
   }
 
   #kill(): void {
