@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { rememberAgreed, riskySetting } from '../../src/drive/start/terms/agreed-settings.ts';
 import { agreeTo } from '../support/agree-to.ts';
+import { clientEnvironment } from '../support/client/client-environment.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
@@ -216,6 +218,24 @@ test('under acceptEdits the agent may run the checks that the user named but tho
     const run = await project.run(options);
     areDenied(project);
     assert.deepEqual([run.stdout.match(/"content":"checked"/g)?.length, run.code], [2, 0], run.stderr);
+  });
+});
+
+test('what may_run names may be run with any arguments, and no other command behind it', async () => {
+  const files = { 'check.mjs': "console.log('checked')\n", 'other.mjs': "console.log('other')\n" };
+  const calls = ['node check.mjs --deep', 'node other.mjs', 'node check.mjs && node other.mjs'].map((run) => bash(run));
+  const frontmatter = 'may_run: ["node check.mjs"]';
+  await inLoopProject({ frontmatter, files }, steps([...calls, done]), async (project) => {
+    const { workspace, model } = project;
+    // As a person at a terminal agrees.
+    const setting = riskySetting(workspace.project, 'frontmatter', 'may_run', ['node check.mjs']);
+    rememberAgreed(clientEnvironment(workspace, model.url), [setting]);
+    const run = await runRunner(project, { permissionMode: 'acceptEdits' });
+    assert.deepEqual(
+      ofType(run.events, 'tool.ended').map(({ outcome }) => outcome === 'ok'),
+      [true, false, false],
+      run.stdout + run.stderr,
+    );
   });
 });
 
