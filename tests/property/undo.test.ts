@@ -254,6 +254,8 @@ interface Outcome {
   readonly start: Map<string, string>;
   readonly startHead: string;
   readonly before: Map<string, string>;
+  /** Untracked files that a .gitignore hides when the undo begins. */
+  readonly hidden: ReadonlySet<string>;
   readonly refsBefore: Map<string, string>;
   readonly after: Map<string, string>;
   readonly world: World;
@@ -321,19 +323,23 @@ async function play(seed: number, undo: Undo): Promise<Outcome> {
   many(random, 5, () => (random(4) === 0 ? world.user(random(20) === 0) : world.agent()));
   const end = await record(world, 'end');
   many(random, 3, () => world.user(random(8) === 0));
-  const outcome = { start: atStart, startHead: start.head, before: look(world.top), refsBefore: world.refs() };
+  const hidden = new Set(world.git('ls-files', '--others', '--ignored', '--exclude-standard', '-z').split('\0'));
+  const now = look(world.top);
+  const outcome = { start: atStart, startHead: start.head, before: now, hidden, refsBefore: world.refs() };
   const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at) });
   return { ...outcome, refused, after: look(world.top), world };
 }
 
 /** Returns what is wrong after an undo; null if nothing is. */
-function problemOf({ refused, start, startHead, before, refsBefore, after, world }: Outcome): string | null {
+function problemOf({ refused, start, startHead, before, hidden, refsBefore, after, world }: Outcome): string | null {
   const own = (path: string): boolean => path.startsWith(world.folder) && !/(?:^|\/)(?:vendor|nested\d+)\//.test(path);
   for (const path of new Set([...start.keys(), ...before.keys(), ...after.keys()])) {
     const isAgents = !refused && own(path) && world.agents.has(path) && !world.users.has(path);
     const wanted = isAgents ? start.get(path) : before.get(path);
     // A file that the user removed is brought back: its time is unknown.
     if (!isAgents && !before.has(path) && start.has(path) && after.get(path) === start.get(path)) continue;
+    // A file that the agent made and ignored is in no record; it stays.
+    if (isAgents && hidden.has(relative(world.folder, path)) && after.get(path) === before.get(path)) continue;
     // What was ignored at the start is not in its record, and files keep their times when a folder above them moves.
     if (isAgents && /ignored\/|^(?:app\/)?src\d+\//.test(path) && after.get(path) === before.get(path)) continue;
     if (after.get(path) !== wanted) return `${path}: ${after.get(path)} instead of ${wanted}`;
