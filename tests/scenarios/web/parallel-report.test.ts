@@ -123,13 +123,14 @@ test('a report finds a loop by its name in the worktree where it ran', (t) => {
   const p = repository(t, ['a', 'b'], CLAIMS);
   const { code, stdout } = run(p, [...jobs(['a', 'b']), '--parallel', '2']);
   assert.equal(code, 0, stdout);
-  for (const words of [['a'], ['--loop', 'a']]) {
+  for (const words of [['a'], ['jobs/a'], ['--loop', 'a']]) {
     const { json, stderr } = p.ralph(['report', ...words, '--json']);
     assert.deepEqual([json['path'], json['status']], ['.ralph/reports/ralph-report-a.html', 'complete'], stderr);
   }
   assert.equal(p.has('.ralph/reports/ralph-report-a.html'), true);
-  // The controls: a name that no loop has, and the path of a task that has not run here.
-  for (const word of ['c', 'jobs/a']) assert.match(p.ralph(['report', word]).stderr, /no loop has worked on/);
+  // The controls: a name that no loop has, and the path of a task that has not run.
+  p.write('jobs/c/RALPH.md', 'Do it.\n');
+  for (const word of ['c', 'jobs/c']) assert.match(p.ralph(['report', word]).stderr, /no loop has worked on/);
 });
 
 test('a report that could not be written is refused before a loop begins', (t) => {
