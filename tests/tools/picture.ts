@@ -55,7 +55,9 @@ const terminal = await startTerminal({
 });
 try {
   await terminal.waitFor(/^\$/m);
-  await terminal.submit('ralph-loop run "make the failing tests pass" --permission-mode acceptEdits --yes');
+  await terminal.submit('ralph-loop run "make the failing tests pass"');
+  await terminal.waitFor(/tests? fails?[\s\S]*\[Enter\] start/);
+  await terminal.key('Enter');
   await terminal.waitFor(/\bcomplete\b[\s\S]*\n\S*[$#]\s*$/i);
   const screen = await terminal.painted();
   writeFileSync(join(root, 'docs', 'run.svg'), screenSvg(screen, COLUMNS));
