@@ -76,7 +76,7 @@ test('every command of the guide does what the page says, in its order', async (
         const [first = '', night = ''] = shown('run');
         assert.match(
           first,
-          /Complete after 1 iteration, verified by \d checks?\. \S+ failed before the start and passes/,
+          /Complete after 1 iteration, verified by \d checks?\. npm test failed before the start and passes/,
         );
         assert.match(night, /Complete after 1 iteration/);
         assert.match(shown('undo')[0] ?? '', /sum\.js/);

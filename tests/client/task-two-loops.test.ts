@@ -22,6 +22,7 @@ commands:
   - { name: notes, run: cat ${name}.txt 2>/dev/null || echo none of ${name} }
 max_iterations: 9
 completion_promise: DONE
+completion_gate: required
 guardrails: { protected_files: ['${name}.lock'] }
 ---
 Work on ${name}: {{ commands.notes }}
