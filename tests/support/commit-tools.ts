@@ -27,6 +27,9 @@ export function commitTools(): string {
     '--no-save',
     '--no-audit',
     '--no-fund',
+    // Without a network it fails soon, not after five minutes.
+    '--fetch-retries=1',
+    '--fetch-timeout=60000',
     ...PACKAGES,
   ];
   const { status, stderr } = spawnSync('npm', words, {

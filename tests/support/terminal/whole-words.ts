@@ -38,15 +38,18 @@ export function wordsOfOne(narrow: Shown, wide: Shown): string[] {
 
 /** Words as they are in any run: without folders of the test, identifiers, times, figures and bars. */
 function words({ dir, lines }: Shown): string[] {
-  return texts(lines)
-    .join('\n')
-    .replaceAll(dir, 'DIR')
-    .replace(/ralph-test-\w+/g, 'TEST')
-    .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b/g, '#')
-    .replace(/\d+(?:m?s|m|h)\b/g, '0')
-    .replace(/\d+/g, '0')
-    .replace(/[\u2588-\u258f]+/g, '')
-    .toLowerCase()
-    .split(/\s+/)
-    .filter(Boolean);
+  return (
+    texts(lines)
+      .join('\n')
+      .replaceAll(dir, 'DIR')
+      .replace(/ralph-test-\w+/g, 'TEST')
+      .replace(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b/g, '#')
+      .replace(/\d+(?:m?s|m|h)\b/g, '0')
+      .replace(/\d+/g, '0')
+      .replace(/[\u2588-\u258f]+/g, '')
+      .toLowerCase()
+      .split(/\s+/)
+      // A command that ends at once has no time behind it: figures alone are no part of a word.
+      .filter((word) => /[^\d().,]/.test(word))
+  );
 }
