@@ -42,7 +42,7 @@ export const CLAUDE_CODE: Host = {
     'input to running commands': 'the client has no tool for it',
     steering: 'a message reaches the agent at its next tool call',
     interruption: 'the client ends its turn and reports its figures',
-    'permission mode': "the client's own modes",
+    'permission mode': "the client's own modes; commands of `may_run` are allowed besides",
     tokens: 'while the agent works',
     cost: 'as the client reports it; `max_cost` ends a run within it',
     'rate limits and API errors': 'from the stream, with the time of the reset',

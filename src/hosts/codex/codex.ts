@@ -60,7 +60,7 @@ export const CODEX: Host = {
     interruption:
       'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
     'permission mode':
-      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only',
+      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only; the sandbox decides, `may_run` does nothing',
     tokens:
       'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
     cost: 'unknown; `max_cost` is refused',
