@@ -43,22 +43,34 @@ export const SCAFFOLD_COMMAND: Command = {
 
 const ROLES: Readonly<Record<string, Role>> = { tests: 'tests', build: 'build', lint: 'lint', dependencies: 'audit' };
 const MISSING: Readonly<Record<string, string>> = { tests: 'test', dependencies: 'audit' };
-const ENTRY = /^ {2}- name: (\w+)\n {4}run: .*\n((?: {4}.*\n)*)/gm;
+const ENTRY = /^ {2}- name: (\w+)\n {4}run: (.*)\n((?: {4}.*\n)*)/gm;
+const CHECKS = /^(#.*\n)?validation:\n((?: {2}- .*\n)+)/m;
 
 /** Replaces a preset's commands by the project's own, and removes those that were not found. */
 function withProjectCommands(template: string, { projectDir, env }: CommandContext): string {
   const found = namedCommands(projectSignals(projectDir, env).commands);
   const missing = new Set<string>();
-  const text = template.replace(ENTRY, (entry, name: string, options: string) => {
+  /** The project's commands, by the preset's command that they replace. */
+  const inPlaceOf = new Map<string, readonly string[]>();
+  const text = template.replace(ENTRY, (entry, name: string, run: string, options: string) => {
     const commands = found.filter(({ role }) => role === ROLES[name]);
     if (ROLES[name] === undefined) return entry;
+    inPlaceOf.set(
+      run,
+      commands.map((each) => each.run),
+    );
     if (commands.length === 0) missing.add(name);
     return commands
       .map((each, index) => `  - name: ${index === 0 ? name : each.name}\n    run: ${each.run}\n${options}`)
       .join('');
   });
   return text
-    .replace(/^(?:#.*\n)?commands:\n(?! )/m, '')
+    .replace(CHECKS, (_, comment: string, list: string) => {
+      const presets = [...list.matchAll(/^ {2}- (.*)$/gm)].map(([, run = '']) => run);
+      const checks = presets.flatMap((run) => inPlaceOf.get(run) ?? [run]);
+      return checks.length === 0 ? '' : `${comment}validation:\n${checks.map((run) => `  - ${run}\n`).join('')}`;
+    })
+    .replace(/^commands:\n(?! )/m, '')
     .replace(/^\{\{ commands\.(\w+) \}\}$/gm, (place, name: string) =>
       missing.has(name)
         ? `<!-- No ${MISSING[name] ?? name} command was found. Add one under "commands:" and show its output here. -->`
