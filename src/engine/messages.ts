@@ -231,10 +231,22 @@ export function reasonText({ name, outcome, detail }: CheckResult): string {
   return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT, 0.25)}`;
 }
 
-/** Returns a reason as lines for people, with the last 15 lines of the output indented below it. */
-export function reasonLines(reason: string, indent = '  '): string[] {
+/** Returns what a person reads of failed checks: below the names of failed tests, the output is only counted. */
+export function failureLines(failed: readonly CheckResult[]): string[] {
+  return failed.flatMap((result) => {
+    const isNamed = (result.tests?.failures.length ?? 0) > 0;
+    return reasonLines(reasonText(result), '  ', isNamed ? 0 : OUTPUT_LINES);
+  });
+}
+
+/** Returns a reason as lines for people, with the last lines of the output indented below it. */
+export function reasonLines(reason: string, indent = '  ', most = OUTPUT_LINES): string[] {
   const [head, ...output] = reason.trimEnd().split('\n');
-  const hidden = output.length - OUTPUT_LINES;
-  const mark = hidden > 0 ? [`${indent}  [${hidden} more lines]`] : [];
-  return [`${indent}${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `${indent}  ${line}`)];
+  const hidden = output.length - most;
+  const mark = hidden > 0 ? [`${indent}  [${counted(hidden, 'more line')}]`] : [];
+  return [
+    `${indent}${head}`,
+    ...mark,
+    ...output.slice(Math.max(0, output.length - most)).map((line) => `${indent}  ${line}`),
+  ];
 }

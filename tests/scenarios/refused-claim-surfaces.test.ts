@@ -11,8 +11,8 @@ const PACKAGE = (name: string): string => JSON.stringify({ name, version: '1.0.0
 /** A line of the failed check's raw output, and how often a surface has it: once for each claim that it tells about. */
 const RAW = /(?:#|ℹ) fail 1\b/g;
 const RAW_LINES: Readonly<Record<string, number>> = {
-  'the screen': 2,
-  'the end on the screen': 2,
+  'the screen': 0,
+  'the end on the screen': 0,
   explain: 2,
   'the claim in explain': 2,
   logs: 2,

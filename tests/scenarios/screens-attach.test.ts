@@ -52,6 +52,8 @@ async function attached(t: TestContext, columns: number): Promise<Shown> {
   await prompted(4);
   await terminal.key('Escape');
   await keep(/│ pauses after this iteration/);
+  // Long enough that the end says how long it was stopped, at either width.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
   assert.equal(p.ralph(['resume']).code, 0);
   p.write('go-4', '');
   assert.equal(await terminal.waitForExit(), 0);

@@ -1,6 +1,6 @@
 import { shorten } from '../../text/excerpt.ts';
 import type { Effect, EventOf } from '../events.ts';
-import { reasonLines, reasonText } from '../messages.ts';
+import { failureLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
 import { statedBlockers } from '../plan/blockers.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
@@ -73,7 +73,8 @@ export function planVerified(
   policy: Policy,
 ): Transition {
   const { task, as, notes, work } = attempt;
-  const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
+  const failed = results.filter(({ outcome }) => outcome !== 'ok');
+  const reasons = failed.map(reasonText);
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const stated = as === 'blocked' && reasons.length === 0 ? statedBlockers(planOf(state).report?.text ?? '') : null;
   const why = stated === null ? reasons : [stated];
@@ -85,7 +86,7 @@ export function planVerified(
   const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
   const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');
-  const message = [verdictLine, ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
+  const message = [verdictLine, ...failureLines(failed)].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }

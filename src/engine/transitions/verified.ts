@@ -1,7 +1,7 @@
 import { render } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
-import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
+import { completeText, failureLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
@@ -47,7 +47,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
   };
   const next = decideNext(rejected, at, policy, state.verifying.failure ?? null);
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const message = [render(rejectedText(failed), state), ...reasons.flatMap((reason) => reasonLines(reason))].join('\n');
+  const message = [render(rejectedText(failed), state), ...failureLines(failed)].join('\n');
   const said: Effect = { type: 'notify', message };
   return {
     state: next.state,

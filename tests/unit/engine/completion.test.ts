@@ -159,6 +159,17 @@ describe('a gate that fails', () => {
     assert.deepEqual(shown.slice(15), ['  types: x']);
   });
 
+  test('only counts the output below the names of failed tests', () => {
+    const failures = [{ name: 'adds', message: '1 !== 2', file: null, line: null }];
+    const named = {
+      ...failed('tests', '1 of 4 tests fails: adds\nraw\nmore'),
+      tests: { run: 4, failed: 1, skipped: 0, failures },
+    };
+    const { effects } = after(running(), policy(), turnEnded(SIGNAL), verified(named));
+    const [, ...shown] = effect(effects, 'notify').message.split('\n');
+    assert.deepEqual(shown, ['  tests: 1 of 4 tests fails: adds', '    [2 more lines]']);
+  });
+
   test('adds a sign the second time for the same reason', () => {
     const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'));
     assert.deepEqual(effect(effects, 'add-sign').sign, {
