@@ -9,7 +9,9 @@ const NO_REASON =
   /^(?:[-─━=⎯.·|│^~>{}\s]*$|[=>❯ ]*\d+ *[:|]|-{3,}|Error \{$|message: '|Message:$|Failure\/Error:|Stack:|Error Message:$|Stack Trace:$|Traceback |stack backtrace:|error:? [|>]-?$|duration_ms|location:|failureType:|code: |name: '|at:? |operator: |compare: |running \d+ test|test \S+ \.\.\. )/;
 /** A first line that names no values; the lines below say more. */
 const WEAK = /^(?:expect\(|should |assertion (?:`|failed)|Assert\.|.*:$)/;
-const VALUE = /^(expected|received|actual|got|left|right)\s*: *(.+)$/i;
+/** Begins values over many lines, which are not read: what announces them is the message, unless a line below has both values. */
+const MANY_LINES = /^(?:[[{(]|\+ actual - expected.*)$/;
+const VALUE = /^(expected|received|actual|got|left|right)\s*: *(?!\s|(?:[[{(]|[|>]-?)$)(.+?),?$/i;
 const EXCEPTION = /^(?:Uncaught )?(?:Assertion)?Error(?: \[\w+\])?: (?=.)/;
 const FOREIGN =
   /node_modules|\/lib\/python\d|node:|internal\/|site-packages|dist-packages|^\/usr\/|\/rustc\/|ext:|\/gems\/|<frozen/;
@@ -88,6 +90,10 @@ export class FailedTestDraft {
     if (BLOCK.test(said) && this.message === null) this.message = ':';
     if (said === '' || NO_REASON.test(said) || LOCATION_ONLY.test(said)) return;
     if (this.message !== null && !this.message.endsWith(':')) return;
+    if (MANY_LINES.test(said) && this.message !== null && this.message !== ':') {
+      this.message = this.message.slice(0, -1);
+      return;
+    }
     this.message = said.slice(0, MAX_TEXT);
     this.#isWeak = WEAK.test(said);
   }
