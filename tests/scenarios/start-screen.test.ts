@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
+import { until } from '../support/until.ts';
 
 const DRAFT = '.ralph/make-failing-tests-pass/RALPH.md';
 const KEYS = /\[Enter\] start.*\[Esc\] cancel/s;
@@ -129,6 +130,43 @@ test('a cancelled start leaves no worktree and no branch', async (t) => {
   assert.equal(existsSync(join(p.dir, '.ralph/worktrees/make-failing-tests-pass')), false);
   assert.doesNotMatch(p.sh('git branch --list; git worktree list').stdout, /make-failing-tests-pass/);
   assert.equal(p.has(DRAFT), false);
+});
+
+test('a draft that is not started takes no folder of the user with it, and an edited one stays', async (t) => {
+  const p = project(t);
+  p.write('outer/inner/client.sh', CLIENT, 0o755);
+  rmSync(join(p.dir, 'outer/inner/client.sh'));
+  const there = join(p.dir, 'outer/inner');
+  const refused = p.ralph(['run', 'write a poem', '--dry-run', '--project', there], { RALPH_CLAUDE: 'gone' }, there);
+  assert.equal(refused.code, 1);
+  assert.deepEqual(readdirSync(there), [], 'the folder of the project is empty, and is the user’s');
+
+  const tested = projectWithTests(t);
+  const editor = join(tested.home, 'editor');
+  const script = `printf '#!/bin/sh\necho mine >> "$1"\n' > ${editor}; chmod +x ${editor}; ${RUN}`;
+  const terminal = await shown(t, tested, script, { EDITOR: editor });
+  await terminal.waitFor(KEYS, /a name is kept/);
+  await terminal.key('e');
+  await until('it is edited', () => tested.read(DRAFT).endsWith('mine\n'));
+  await terminal.waitFor(/\[k\] keep/);
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.match(await terminal.history(), /Kept \S+RALPH\.md, which was\s+edited\./);
+  assert.match(tested.read(DRAFT), /mine\n$/);
+});
+
+test('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, `${RUN} --worktree`);
+  await terminal.waitFor(KEYS, /a name is kept/);
+  const tree = '.ralph/worktrees/make-failing-tests-pass';
+  p.sh(
+    `cd ${tree} && echo mine > mine.txt && git add mine.txt && git -c user.name=x -c user.email=x@y commit -qm mine`,
+  );
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.equal(p.read(`${tree}/mine.txt`), 'mine\n');
+  assert.match((await terminal.history()).replaceAll(/\s+/g, ' '), /1 commit that no branch but ralph\/make-failing/);
 });
 
 test('--dry-run prints the start and the first prompt, also in a pipe, and leaves nothing behind', (t) => {

@@ -17,12 +17,13 @@ import { modeLines, PERMISSION_MODES } from '../permission-modes.ts';
 import { openEditor } from '../start/open-editor.ts';
 import { modeIn } from '../start/start-request.ts';
 import { type FirstChecks, type StartScreen, startScreenLines } from '../start/start-screen.ts';
+import type { DraftedTask } from '../task/draft.ts';
 import { KeyQueue } from './key-queue.ts';
 
 /** What a run shows before it starts, and what becomes of a draft that it does not start. */
 export interface Review {
   /** Draft that this command has written; null for a task of the user. */
-  readonly drafted: { readonly path: string; readonly notes: readonly string[] } | null;
+  readonly drafted: DraftedTask | null;
   /** The user keeps the draft, or a loop works on it. */
   isKept: boolean;
 }

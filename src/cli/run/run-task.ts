@@ -24,13 +24,13 @@ import { formatDuration } from '../../text/time.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
+import type { DraftedTask } from '../task/draft.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
-import type { Review } from './review-start.ts';
 
 /** A command line that names its task, and the draft that was written for it. */
 export interface NamedTask {
   readonly context: CommandContext;
-  readonly drafted: Review['drafted'];
+  readonly drafted: DraftedTask | null;
 }
 
 /** Resolves the words after `run` to a task. Throws `usage`. */
@@ -42,7 +42,7 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
     throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}. Quote a task in plain words.`);
   }
   if (values['task'] !== undefined) throw new RalphError('usage', 'the task was given twice: as TASK and as --task.');
-  const withTask = (task: string, drafted: Review['drafted'] = null): NamedTask => {
+  const withTask = (task: string, drafted: DraftedTask | null = null): NamedTask => {
     return { context: { ...context, values: { ...values, task } }, drafted };
   };
   if (isPath(word, projectDir)) return withTask(word);
@@ -60,7 +60,7 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
 }
 
 /** Drafts a task from plain words, with limits where the user has set none. */
-async function draftFrom(context: CommandContext, words: string): Promise<NonNullable<Review['drafted']>> {
+async function draftFrom(context: CommandContext, words: string): Promise<DraftedTask> {
   refuseArguments(context, words);
   const { draftToRun } = await import('../task/draft.ts');
   const path = join(context.projectDir, LOOP_DIRECTORIES, 'draft', RALPH_FILE);

@@ -4,8 +4,6 @@ import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import { holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
-import { removeWorktree } from '../../drive/worktree/remove-worktree.ts';
 import type { WorktreePlace } from '../../drive/worktree/worktree-place.ts';
 import { clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
@@ -20,7 +18,7 @@ import { refuseAlone } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
 import { printWarnings } from '../start/warnings.ts';
 import { approveRun } from './approve-run.ts';
-import { inWorktree } from './in-worktree.ts';
+import { dropWorktree, inWorktree } from './in-worktree.ts';
 import { reportAtEnd } from './report-at-end.ts';
 import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
@@ -46,12 +44,6 @@ export async function runToEnd(
   } finally {
     if (worktree !== null && isNew && !review.isKept) dropWorktree(projectDir, worktree, run);
   }
-}
-
-/** Removes a worktree in which nothing was started. */
-function dropWorktree(projectDir: string, place: WorktreePlace, { env, now }: CommandContext): void {
-  const agreed = lossTexts(holdingsOf({ projectDir, place, env }), place.branch);
-  removeWorktree(projectDir, place.name, { agreed, env, at: now() });
 }
 
 async function runIn(

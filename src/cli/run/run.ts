@@ -1,15 +1,17 @@
-import { rmdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, relative, sep } from 'node:path';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf } from '../../hosts/hosts.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { withInput } from '../start/skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import type { DraftedTask } from '../task/draft.ts';
 import { dryRun } from './dry-run.ts';
 import { requestedLoop } from './requested-loop.ts';
 import type { Review } from './review-start.ts';
@@ -74,7 +76,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
     if (context.values['dry-run'] === true) return await dryRun(context, review);
     return await withMode(context, input.projectDir, supervisor, { review, isShown });
   } finally {
-    if (drafted !== null && !review.isKept) removeDraft(drafted.path);
+    if (drafted !== null && !review.isKept) removeDraft(input, drafted);
   }
 }
 
@@ -82,13 +84,16 @@ function asks({ mayAsk, values }: CommandContext): boolean {
   return mayAsk && values['yes'] !== true;
 }
 
-/** Removes a draft that was not started, and its folders as far as they are empty. */
-function removeDraft(path: string): void {
-  rmSync(path, { force: true });
-  try {
-    for (let at = dirname(path); ; at = dirname(at)) rmdirSync(at);
-  } catch {
-    // The next folder holds something else.
+/** Removes a draft that was not started, and its folders in the project as far as they are empty. Keeps one that was edited. */
+function removeDraft({ projectDir, err }: CommandContext, { path, text }: DraftedTask): void {
+  if (readRegularFile(path) !== text) {
+    if (existsSync(path)) err(withPrefix(`Kept ${relative(process.cwd(), path)}, which was edited.`));
+    return;
+  }
+  rmSync(path);
+  for (let at = dirname(path); at.startsWith(`${projectDir}${sep}`); at = dirname(at)) {
+    if (readdirSync(at).length > 0) return;
+    rmdirSync(at);
   }
 }
 

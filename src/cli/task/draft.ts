@@ -86,26 +86,34 @@ interface DraftedRun {
   readonly billOf: (path: string, text: string) => string;
 }
 
+/** Draft that a run has written: its absolute path, its text as written, and what the user should know of it. */
+export interface DraftedTask {
+  readonly path: string;
+  readonly text: string;
+  readonly notes: readonly string[];
+}
+
 /**
- * Writes the draft `.ralph/NAME/RALPH.md` of a run. Returns its path, and what the user should know of it. Throws `refused`,
+ * Writes the draft `.ralph/NAME/RALPH.md` of a run. Throws `refused`,
  * and keeps the draft, if no user can read it before it starts.
  */
 export function draftToRun(
   context: CommandContext,
   words: string,
   { isClient, budget, billOf }: DraftedRun,
-): { readonly path: string; readonly notes: readonly string[] } {
+): DraftedTask {
   const { mayAsk, values, err } = context;
   const draft = draftOf(context, words, { budget, isClient });
   const path = placeFor(context, { ...draft, name: `${LOOP_DIRECTORIES}/${draft.name}` }, context.projectDir);
   const bill = billOf(path, draft.text);
   keepDraft(context, draft, path);
-  if (values['dry-run'] === true || (mayAsk && values['yes'] !== true)) return { path, notes: draft.gaps };
+  if (values['dry-run'] === true || (mayAsk && values['yes'] !== true))
+    return { path, text: draft.text, notes: draft.gaps };
   for (const note of [...draft.notes, bill]) err(withPrefix(note));
   printProblems(context, draft.text, path);
   const shown = relative(process.cwd(), path);
   err(withPrefix(`Wrote the draft ${shown}.`));
-  if (values['yes'] === true) return { path, notes: [] };
+  if (values['yes'] === true) return { path, text: draft.text, notes: [] };
   const text = `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`;
   throw new RalphError('refused', advise(text, 'Read it, then start it', `run ${quoted(shown)}`));
 }

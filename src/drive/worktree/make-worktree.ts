@@ -36,6 +36,8 @@ interface MadeWorktree {
   readonly place: WorktreePlace;
   /** True until its set-up has finished. */
   readonly needsSetUp: boolean;
+  /** This call has created it. */
+  readonly isNew: boolean;
   readonly notices: readonly string[];
 }
 
@@ -59,7 +61,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
         ...(lost === null ? [] : [lost.text]),
         ...taskNotices(request, place),
       ];
-      return { place, needsSetUp: record?.step === 'made', notices };
+      return { place, needsSetUp: record?.step === 'made', isNew: false, notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));
     if (isRegistered(projectDir, place.dir, env)) forget(request, place);
@@ -141,7 +143,7 @@ function makeNew(
     ...(copied.length === 0 ? [] : [WORKTREE_TEXTS.copied(copied)]),
     ...(left === 0 ? [] : [WORKTREE_TEXTS.leftOut(left, short)]),
   ];
-  return { place, needsSetUp: true, notices };
+  return { place, needsSetUp: true, isNew: true, notices };
 }
 
 /** Returns true if the branch exists without commits of its own, false if it does not exist. Throws RalphError otherwise. */

@@ -18,7 +18,8 @@ import { agrees } from '../../ask.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
-import { type NamedTask, runTask } from '../run-task.ts';
+import type { DraftedTask } from '../../task/draft.ts';
+import { runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 import { wantedTasks } from './wanted-tasks.ts';
 
@@ -72,7 +73,7 @@ export async function begunBatch(
 }
 
 /** Asks about a draft, which the user can read meanwhile. */
-function agreesToDraft({ err }: CommandContext, { path, notes }: NonNullable<NamedTask['drafted']>): Promise<boolean> {
+function agreesToDraft({ err }: CommandContext, { path, notes }: DraftedTask): Promise<boolean> {
   for (const note of notes) err(withPrefix(note));
   return agrees(`The draft ${relative(process.cwd(), path)} is written. Run it as it is?`);
 }
