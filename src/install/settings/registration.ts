@@ -109,16 +109,17 @@ export function fullRegistration(bundle: string, platform: NodeJS.Platform = pro
 
 /**
  * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. The runner hears of every call
- * from its agent, so a call of READERS starts node only if the loop has private files or was cancelled.
+ * from its agent, so a call of READERS starts node only if the loop has private files or was cancelled. `marks` is null for a
+ * loop that has private files at its start: then no mark, which a program could forge, frees a read.
  */
 export function agentRegistration(
   bundle: string,
-  marks: ReadMarks,
+  marks: ReadMarks | null,
   platform: NodeJS.Platform = process.platform,
 ): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
   const all = registration(definitions, platform, placeIn(bundle));
-  if (platform === 'win32') return all;
+  if (marks === null || platform === 'win32') return all;
   const isFree = `[ -e ${shellWord(marks.freeReads)} ] && [ ! -e ${shellWord(marks.cancellation)} ] && exit 0`;
   const split = ({ matcher, hooks }: HookGroup): HookGroup[] => {
     if (matcher === undefined) return [{ hooks }];

@@ -75,7 +75,7 @@ function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Pl
 
 /** Builds the runner's `--settings` for its agent: tool hooks of the bundle, and variables that name the driver. */
 export function agentSettings(
-  loop: StartedLoop & { readonly bundleDir: string; readonly marks: ReadMarks },
+  loop: StartedLoop & { readonly bundleDir: string; readonly marks: ReadMarks | null },
 ): AgentSettings {
   return {
     disableAllHooks: false,

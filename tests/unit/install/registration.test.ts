@@ -112,10 +112,11 @@ test('in a runner a read starts node only without the mark of free reads, or wit
     assert.equal(runs(), true);
     for (const mark of Object.values(marks)) rmSync(mark);
   }
-  assert.deepEqual(
-    agentRegistration(bundle, marks, 'win32').PreToolUse?.map(({ matcher }) => matcher),
-    ['*'],
-  );
+  for (const all of [agentRegistration(bundle, marks, 'win32'), agentRegistration(bundle, null, 'linux')])
+    assert.deepEqual(
+      all.PreToolUse?.map(({ matcher }) => matcher),
+      ['*'],
+    );
 });
 
 test('a registered hook is silent if the launcher has passed its own, and those run', () => {
