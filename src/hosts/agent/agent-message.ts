@@ -75,6 +75,21 @@ export interface AgentResult {
   readonly usage: UsageDelta | null;
 }
 
+/** Returns the result of a turn that ended well, of a host whose stream says no more about it. */
+export function endedWell(text: string): AgentResult {
+  return {
+    subtype: 'success',
+    isError: false,
+    terminalReason: 'completed',
+    stopReason: null,
+    apiStatus: null,
+    turns: null,
+    text,
+    costUsd: null,
+    usage: null,
+  };
+}
+
 /** Summary of a run, of constant size however long its stream is. */
 export interface RunFacts {
   readonly sessionId: string | null;

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { lastWordsText, shorten } from '../../text/excerpt.ts';
 import { shownText } from '../../text/terminal-screen.ts';
-import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
+import { endedWell, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
 
@@ -35,7 +35,7 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
     pid: agent.pid,
     done: agent.done.then(({ exit, durationMs, complaint }) => {
       const text = heard.end();
-      const facts: RunFacts = { ...NO_FACTS, toolCalls: null, result: exit.code === 0 ? resultOf(text) : null };
+      const facts: RunFacts = { ...NO_FACTS, toolCalls: null, result: exit.code === 0 ? endedWell(text) : null };
       return { outcome: outcomeOf(facts, exit, complaint), facts, durationMs, complaint };
     }),
     send: () => false,
@@ -85,18 +85,4 @@ function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcom
   if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
   const said = lastWordsText(shorten(complaint, QUOTE));
   return { kind: 'invalid-request', message: `the agent's command cannot be run (exit code ${exit.code}).${said}` };
-}
-
-function resultOf(text: string): AgentResult {
-  return {
-    subtype: 'success',
-    isError: false,
-    terminalReason: 'completed',
-    stopReason: null,
-    apiStatus: null,
-    turns: null,
-    text,
-    costUsd: null,
-    usage: null,
-  };
 }

@@ -1,5 +1,5 @@
 import { commandWords } from '../../text/shell/command-words.ts';
-import type { AgentMessage } from '../agent/agent-message.ts';
+import { type AgentMessage, endedWell } from '../agent/agent-message.ts';
 import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { apiFailure } from './api-error.ts';
 import { usageOf } from './billed.ts';
@@ -38,12 +38,12 @@ export function eventReader(onThread: (id: string) => void): (line: string) => r
       case 'error':
         return [failure(textOf(event['message']))];
       case 'turn.completed':
-        return [{ kind: 'result', ...DONE, text, usage: usageOf(fieldsOf(event['usage'])) }];
+        return [{ kind: 'result', ...endedWell(text), usage: usageOf(fieldsOf(event['usage'])) }];
       case 'turn.failed': {
         const { error, message, status } = apiFailure(textOf(fieldsOf(event['error'])['message']));
         const terminalReason = error === 'prompt_too_long' ? error : 'api_error';
         const failed = { subtype: 'error', isError: true, terminalReason, apiStatus: status, text: message };
-        return [{ kind: 'result', ...DONE, ...failed }];
+        return [{ kind: 'result', ...endedWell(''), ...failed }];
       }
       default:
         return [];
@@ -55,18 +55,6 @@ function threadsOf(event: Fields, item: Fields): string[] {
   const receivers = item['receiver_thread_ids'];
   return [event['thread_id'], ...(Array.isArray(receivers) ? receivers : [])].map(textOf).filter((id) => id !== '');
 }
-
-const DONE = {
-  subtype: 'success',
-  isError: false,
-  terminalReason: 'completed',
-  stopReason: null,
-  apiStatus: null,
-  turns: null,
-  text: '',
-  costUsd: null,
-  usage: null,
-} as const;
 
 /** Returns the tool call that an item is about; null for another item. The names are those that hooks get. */
 function callOf(item: Fields): Extract<AgentMessage, { kind: 'tool' }> | null {

@@ -3,7 +3,7 @@ import { RalphError } from '../../../text/message.ts';
 import { ISSUE_TEXTS } from '../messages.ts';
 import { type Gh, ghJson } from './gh.ts';
 
-const FORM = /^(?:\d{1,9}|https:\/\/[\w.-]+\/[\w.-]+\/[\w.-]+\/issues\/\d{1,9})$/;
+const NUMBER = /^\d{1,9}$/;
 const URL_FORM = /^https:\/\/[\w.-]+\/[\w.-]+\/[\w.-]+\/issues\/\d{1,9}$/;
 /** Maximum number of issues of a label that one run takes. */
 const MOST = 20;
@@ -24,7 +24,7 @@ export type Issue = z.infer<typeof issue>;
 
 /** Reads an issue by its number or URL. Throws `usage` for another word and `refused` if gh does not give it. */
 export function readIssue(from: Gh, word: string): Issue {
-  if (!FORM.test(word)) throw new RalphError('usage', ISSUE_TEXTS.noIssue(word));
+  if (!NUMBER.test(word) && !URL_FORM.test(word)) throw new RalphError('usage', ISSUE_TEXTS.noIssue(word));
   const answer = issue.safeParse(ghJson(from, ['issue', 'view', word, '--json', 'number,title,body,url,comments']));
   if (!answer.success) throw new RalphError('refused', ISSUE_TEXTS.unreadable(word));
   return answer.data;

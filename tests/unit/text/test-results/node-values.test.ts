@@ -8,7 +8,7 @@ const SPEC = (reason: string, end: string): string => `✖ failing tests:
 test at cart.test.js:3:1
 ✖ gets the first free number (1.3ms)
   AssertionError [ERR_ASSERTION]: Expected values to be strictly ${reason}
-      at TestContext.<anonymous> (/work/cart.test.js:3:23)
+      at TestContext.<anonymous> (/project/cart.test.js:3:23)
       at Test.runInAsyncScope (node:async_hooks:206:9) {
     generatedMessage: true,
     code: 'ERR_ASSERTION',
