@@ -1,10 +1,6 @@
 import type { ApiError } from '../engine/events.ts';
 import type { AgentRun, ProgramOptions } from './agent/agent-run.ts';
 
-/** Clients whose hooks this program answers. */
-export const HOST_NAMES = ['claude-code', 'codex'] as const;
-export type HostName = (typeof HOST_NAMES)[number];
-
 export interface FoundClient {
   readonly path: string;
   readonly version: string | null;
@@ -68,13 +64,17 @@ export interface HookGroup {
 /** Hooks of sessions that a client keeps in a file of the user, and runs only if the user trusts them. */
 export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
+  /** Name of that file, for people. */
+  readonly fileName: string;
   /** Our plugin for this client registers the same hooks. */
   readonly hasPlugin: (env: NodeJS.ProcessEnv) => boolean;
   /** Returns the hooks by event. They are the same in every version, because a changed one loses its trust. */
   readonly groups: (place: Pick<HookPlace, 'node' | 'hookPath'>) => Readonly<Record<string, readonly HookGroup[]>>;
   /** Returns whether any version of this program wrote a hook. */
   readonly isOurs: (entry: unknown) => boolean;
-  /** Asks the client why it would not run them; null if it would. Throws RalphError if it cannot be asked. */
+  /** A launched client gets them from its options, so that only sessions begun by hand need the file. */
+  readonly passedAtLaunch: boolean;
+  /** Finds out why the client would not run them; null if it would. Throws RalphError if it cannot be asked. */
   readonly problem: (program: () => string, place: HookPlace) => Promise<string | null>;
   /** What the user does to trust them. */
   readonly repair: string;
@@ -82,6 +82,8 @@ export interface UserHooks {
 
 /** What a loop asks of its host. */
 export interface Wanted {
+  /** A new client for each iteration. */
+  readonly iterations: boolean;
   readonly maxCostUsd: number | null;
   /** The loop pauses at a share of the account's usage limits. */
   readonly stopsAtWindow: boolean;
@@ -119,9 +121,18 @@ export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permission
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** How a client works on one iteration after the other, each with a fresh context. */
+export interface IterationHost {
+  /** Returns what the client is started with, whatever the iteration. */
+  readonly prepare: (terms: AgentTerms) => PreparedAgent;
+  /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */
+  readonly start: (sessionId: string, options: ProgramOptions) => AgentRun;
+}
+
 /** What drivers and commands need to know about a client. */
 export interface Host {
-  readonly name: HostName;
+  /** Name in contracts, in `--agent NAME`, `init --NAME` and `--host NAME` of a hook. */
+  readonly name: string;
   /** Name for people. */
   readonly title: string;
   /** Oldest supported version. */
@@ -139,10 +150,8 @@ export interface Host {
     place: HookPlace,
     kind: 'iteration' | 'session',
   ) => Promise<readonly string[]>;
-  /** Returns what the client is started with, whatever the iteration. */
-  readonly prepare: (terms: AgentTerms) => PreparedAgent;
-  /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */
-  readonly start: (sessionId: string, options: ProgramOptions) => AgentRun;
+  /** null for a client that works in sessions only. */
+  readonly iterations: IterationHost | null;
   /** Returns the words with which the client begins a session. */
   readonly sessionArgs: (terms: SessionTerms) => readonly string[];
   /** Variables added to the environment of a session. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { commandHelp, commandList } from '../../src/cli/help.ts';
-import { HOST_NAMES, TOPICS } from '../../src/hosts/host.ts';
+import { TOPICS } from '../../src/hosts/host.ts';
 import { HOSTS } from '../../src/hosts/hosts.ts';
 import { ITERATION_CAP } from '../../src/task/frontmatter/schema.ts';
 import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../../src/task/settings/defaults.ts';
@@ -54,15 +54,14 @@ function configurationPage(): string {
 }
 
 function hostsPage(): string {
-  const hosts = HOST_NAMES.map((name) => HOSTS[name]);
   const rows = [
-    ['', ...hosts.map(({ title }) => title)],
-    hosts.map(() => '---').concat('---'),
-    ['oldest version', ...hosts.map(({ oldest }) => oldest)],
-    ...TOPICS.map((topic) => [topic, ...hosts.map(({ topics }) => topics[topic])]),
+    ['', ...HOSTS.map(({ title }) => title)],
+    HOSTS.map(() => '---').concat('---'),
+    ['oldest version', ...HOSTS.map(({ oldest }) => oldest)],
+    ...TOPICS.map((topic) => [topic, ...HOSTS.map(({ topics }) => topics[topic])]),
   ];
   const table = rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-  const refused = hosts.flatMap(({ title, cannot }) =>
+  const refused = HOSTS.flatMap(({ title, cannot }) =>
     cannot.map(({ setting, because }) => `- \`${setting}\`: ${title} ${because}`),
   );
   return page('Hosts', 'the tables of the hosts', [

@@ -3,7 +3,7 @@ import { dirname, relative, sep } from 'node:path';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { hostNamed, hostOf } from '../../hosts/hosts.ts';
+import { hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { RalphError } from '../../text/message.ts';
@@ -17,6 +17,9 @@ import { requestedLoop } from './requested-loop.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { runToEnd } from './run-to-end.ts';
+
+/** Names of the clients that work on iterations beside Claude Code. */
+const ITERATING = NAMED_HOSTS.filter(({ iterations }) => iterations !== null).map(({ name }) => name);
 
 export const RUN_COMMAND: Command = {
   name: 'run',
@@ -32,7 +35,7 @@ export const RUN_COMMAND: Command = {
       consent: 'Approve and run the loop that an agent requested.',
       worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
       'worktree-setup CMD': 'Shell command that sets up a new worktree.',
-      'agent CMD': 'codex, or another agent without guardrails.',
+      'agent CMD': `${ITERATING.join(', ')}, or another agent without guardrails.`,
       'parallel N': 'Tasks to work on at once; auto is half of the cores.',
       'integrate HOW': 'Afterwards merge, rebase or pr; default: none.',
       'issue ISSUE': 'Work on an issue, by number or URL, through gh.',

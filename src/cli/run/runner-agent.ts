@@ -38,8 +38,9 @@ export function runnerAgent(
   });
   const { agent: command, host } = stored.contract;
   if (command !== undefined) return commandAgent(command, own, env);
-  const { start, prepare } = hostOf(host);
-  const { env: agentEnv, ...prepared } = prepare({
+  const { name, iterations } = hostOf(host);
+  if (iterations === null) throw new Error(`${name} works in sessions only, which the start refuses`);
+  const { env: agentEnv, ...prepared } = iterations.prepare({
     ...settings,
     permissionMode: modeIn(rest) === null ? settings.permissionMode : null,
     projectDir: files.projectDir,
@@ -50,7 +51,7 @@ export function runnerAgent(
     own: rest,
   });
   const { path: program } = client(host);
-  return { startAgent: (sessionId, options) => start(sessionId, { ...options, ...prepared, program }), agentEnv };
+  return { startAgent: (id, options) => iterations.start(id, { ...options, ...prepared, program }), agentEnv };
 }
 
 /** Runs the user's command in a shell and passes the prompt on standard input. */

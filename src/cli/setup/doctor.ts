@@ -1,5 +1,5 @@
 import { findClient } from '../../hosts/claude/find-client.ts';
-import { HOSTS } from '../../hosts/hosts.ts';
+import { USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
@@ -62,10 +62,10 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
 
 /** Asks each client that has hooks of ours in a file of the user whether it would run them. */
 async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
-  const asked = Object.values(HOSTS).map(async (host) => {
+  const asked = USER_HOOK_HOSTS.map(async (host) => {
     const { userHooks } = host;
-    const place = userHooks === undefined ? null : userHooksPlace(userHooks, env);
-    if (userHooks === undefined || place === null) return [];
+    const place = userHooksPlace(userHooks, env);
+    if (place === null) return [];
     const problem = await userHooksProblem(host, projectDir, env);
     return [{ place, problem, repair: userHooks.repair }];
   });

@@ -1,4 +1,4 @@
-import { HOSTS } from '../../hosts/hosts.ts';
+import { type HostWithUserHooks, USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import {
   type UserHooksChange,
   userHooksProblem,
@@ -8,16 +8,30 @@ import {
 } from '../../install/settings/user-hooks.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
-import type { CommandContext } from '../command.ts';
+import { type CommandContext, options } from '../command.ts';
 
-type HostWithHooks = 'codex';
+/** Usage of the options that name a client: `--codex`. */
+export const HOST_USAGE = USER_HOOK_HOSTS.map(({ name }) => `--${name}`).join(' | ');
+
+/** Returns an option for each client whose hooks stand in a file of the user; `does` says what happens to them. */
+export function hostOptions(does: (title: string, file: string) => string) {
+  return options(
+    Object.fromEntries(USER_HOOK_HOSTS.map(({ name, title, userHooks }) => [name, does(title, userHooks.fileName)])),
+  );
+}
+
+/** Returns the client that the options name; undefined for none. Throws RalphError `usage` for several. */
+export function hostInOptions({ values }: Pick<CommandContext, 'values'>): HostWithUserHooks | undefined {
+  const [host, other] = USER_HOOK_HOSTS.filter(({ name }) => values[name] === true);
+  if (host !== undefined && other !== undefined)
+    throw new RalphError('usage', `--${host.name} and --${other.name}: name one client at a time.`);
+  return host;
+}
 
 /** Registers the hooks of sessions in the user's configuration of a client, after it has shown them. Returns the exit code. */
-export async function initHost(context: CommandContext, name: HostWithHooks): Promise<number> {
+export async function initHost(context: CommandContext, host: HostWithUserHooks): Promise<number> {
   const { env, projectDir, answer } = context;
-  const host = HOSTS[name];
-  const { title, userHooks } = host;
-  if (userHooks === undefined) throw new Error(`${name} has no hooks of the user`);
+  const { name, title, userHooks } = host;
   if (process.platform === 'win32') throw new RalphError('usage', `--${name} needs a POSIX shell for the hooks.`);
   const change = withUserHooks(userHooks, env);
   const isChanged = change.after !== change.before;
@@ -29,7 +43,7 @@ export async function initHost(context: CommandContext, name: HostWithHooks): Pr
     [
       `${change.path}: ${isChanged ? 'hooks added' : 'nothing to change'}.`,
       ...(copy === null ? [] : [`The file as it was: ${copy}.`]),
-      problem === null ? `${title} trusts them.` : `${problem[0]?.toUpperCase()}${problem.slice(1)}. Next: ${next}`,
+      problem === null ? `${title} runs them.` : `${problem[0]?.toUpperCase()}${problem.slice(1)}. Next: ${next}`,
     ].join('\n'),
   );
   return 0;
@@ -39,7 +53,7 @@ async function agreeToWrite(
   { values, mayAsk, err }: CommandContext,
   { path }: UserHooksChange,
   hooks: object,
-  name: HostWithHooks,
+  name: string,
 ): Promise<void> {
   err(`These hooks come into ${path}:\n${JSON.stringify(hooks, null, 2)}`);
   if (values['yes'] === true || (mayAsk && (await agrees('Write them?')))) return;
@@ -47,9 +61,7 @@ async function agreeToWrite(
 }
 
 /** Takes our hooks out of the user's configuration of a client. Returns the exit code. */
-export function uninitHost({ env, answer }: CommandContext, name: HostWithHooks): number {
-  const { userHooks } = HOSTS[name];
-  if (userHooks === undefined) throw new Error(`${name} has no hooks of the user`);
+export function uninitHost({ env, answer }: CommandContext, { userHooks }: HostWithUserHooks): number {
   const change = withoutUserHooks(userHooks, env);
   const isChanged = change.after !== change.before;
   const copy = writeUserHooks(change);

@@ -10,25 +10,26 @@ import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
-import { initHost, uninitHost } from './init-host.ts';
+import { HOST_USAGE, hostInOptions, hostOptions, initHost, uninitHost } from './init-host.ts';
 
 export const INIT_COMMAND: Command = {
   name: 'init',
   summary: 'Install ralph-loop into a project, for teams.',
-  usage: '[--project DIR] [--yes | --ci github | --codex]',
+  usage: `[--project DIR] [--yes | --ci github | ${HOST_USAGE}]`,
   help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
-  options: options({
-    yes: 'Move the programs of an older loop aside without asking.',
-    codex: 'Write only the hooks of Codex sessions, into your own hooks.json.',
-    'ci PROVIDER': 'Write only a workflow that verifies the proofs of pull requests (github).',
-  }),
+  options: {
+    ...options({ yes: 'Move the programs of an older loop aside without asking.' }),
+    ...hostOptions((title, file) => `Write only the hooks of ${title} sessions, into your own ${file}.`),
+    ...options({ 'ci PROVIDER': 'Write only a workflow that verifies the proofs of pull requests (github).' }),
+  },
   control: true,
   async run(context) {
     const { projectDir, env, answer } = context;
     refuseClientDir(projectDir, env);
     if (context.values['ci'] !== undefined) return writeWorkflow(context);
-    if (context.values['codex'] === true) return initHost(context, 'codex');
+    const host = hostInOptions(context);
+    if (host !== undefined) return initHost(context, host);
     const sources = settingsSources(projectDir, env, process.platform);
     const pluginEnabled = isPluginEnabled(sources);
     const bundle = bundleDir();
@@ -124,13 +125,14 @@ function titled(title: string, paths: readonly string[]): string[] {
 export const UNINIT_COMMAND: Command = {
   name: 'uninit',
   summary: 'Remove what init created from a project.',
-  usage: '[--project DIR] [--codex]',
+  usage: `[--project DIR] [${HOST_USAGE}]`,
   help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
   example: 'ralph-loop uninit',
-  options: options({ codex: 'Remove only the hooks of Codex sessions from your own hooks.json.' }),
+  options: hostOptions((title, file) => `Remove only the hooks of ${title} sessions from your own ${file}.`),
   control: true,
   run(context) {
-    if (context.values['codex'] === true) return uninitHost(context, 'codex');
+    const host = hostInOptions(context);
+    if (host !== undefined) return uninitHost(context, host);
     const { projectDir, env, answer } = context;
     const { removed, kept, settings } = uninitProject(projectDir, env);
     const word = {

@@ -1,4 +1,3 @@
-import type { HostName } from '../../hosts/host.ts';
 import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { hookPath } from '../../install/settings/registration.ts';
@@ -11,7 +10,7 @@ type Place = Pick<CommandContext, 'env' | 'projectDir'>;
 /** Returns the options with which the client of this host runs our hooks. Throws RalphError `refused` if it would not. */
 export async function hostHooks(
   { env, projectDir }: Place,
-  host: HostName | undefined,
+  host: string | undefined,
   client: ReturnType<typeof clientFinder>,
   kind: 'iteration' | 'session',
 ): Promise<readonly string[]> {
@@ -24,15 +23,22 @@ export async function hostHooks(
   return hostOf(host).hookArgs(() => client(host).path, place, kind);
 }
 
-/** Throws RalphError `refused` if a session that the user begins by hand would run without our hooks. */
-export async function requireUserHooks({ env, projectDir }: Place, name: HostName | undefined): Promise<void> {
+/** Throws RalphError `refused` if a session would run without our hooks because they are not in the user's file. */
+export async function requireUserHooks(
+  { env, projectDir }: Place,
+  name: string | undefined,
+  launched: boolean,
+): Promise<void> {
   const host = hostOf(name);
   const { title, userHooks } = host;
-  if (userHooks === undefined) return;
+  if (userHooks === undefined || (launched && userHooks.passedAtLaunch)) return;
   const place = userHooksPlace(userHooks, env);
   if (place === null) {
-    const text = `${title} has no hooks of ralph-loop, so the loop could neither guard nor continue. Add --launch, which passes them.`;
-    throw new RalphError('refused', advise(text, 'Or write them', `init --${name}`));
+    const text = `${title} has no hooks of ralph-loop, so the loop could neither guard nor continue.`;
+    const [passing, write] = userHooks.passedAtLaunch
+      ? [' Add --launch, which passes them.', 'Or write them']
+      : ['', 'Write them'];
+    throw new RalphError('refused', advise(`${text}${passing}`, write, `init --${name}`));
   }
   const problem = await userHooksProblem(host, projectDir, env);
   if (problem !== null)

@@ -2,7 +2,7 @@ import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import { clientFinder, hostNamed, hostOf } from '../../hosts/hosts.ts';
+import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';
@@ -29,8 +29,8 @@ export const START_COMMAND: Command = {
   options: {
     ...TASK_OPTIONS,
     ...options({
-      launch: 'Start Claude Code for the loop and wait for it.',
-      'agent codex': 'Start Codex in the place of Claude Code.',
+      launch: 'Start the client for the loop and wait for it.',
+      [`agent ${NAMED_HOSTS.map(({ name }) => name).join('|')}`]: 'Client in the place of Claude Code.',
       headless: 'Launch without a terminal; needs --permission-mode.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
       resume: 'Resume the live or last archived loop; keeps its counters.',
@@ -81,7 +81,7 @@ export const START_COMMAND: Command = {
     const request = await requestStart(context, target, own, asks);
     const approved = await approveStart(await prepareAsked(request, user), user);
     if (approved === null) return LEFT;
-    if (!launched && !byAgent && mode === 'hook') await requireUserHooks(context, host);
+    if (!byAgent && mode === 'hook') await requireUserHooks(context, host, launched);
     const hooks = launched ? await hostHooks(context, host, find, 'session') : [];
     const loop = startLoop(approved);
     printWarnings(context, loop, client?.version ?? null);

@@ -1,4 +1,5 @@
-import { type HookHost, hookHost } from '../../hosts/hook-host.ts';
+import { hookHost } from '../../hosts/hook-hosts.ts';
+import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import { parseHookInput } from '../../hosts/hook-io/hook-input.ts';
 import { type HookAnswer, readStdin, writeAll } from '../../hosts/hook-io/stdio.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
@@ -21,7 +22,8 @@ export async function runHook(
   const host = hookHost(process.argv);
   if (host === null) process.exit();
   try {
-    const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
+    const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '', host.read);
+    if (input === 'ignored') process.exit();
     if (input === null || !events.includes(input.event)) {
       throw new Error(`standard input was no ${events[0] ?? ''} event`);
     }

@@ -31,7 +31,7 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
   const { agent, host } = agentOf(request, resolved);
   if (agent !== null) refuseForCommand(agent, resolved, request);
-  else refuseUnsupported(hostOf(host), wantedOf(resolved));
+  else refuseUnsupported(hostOf(host), { ...wantedOf(resolved), iterations: driven });
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
   }
@@ -45,13 +45,13 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
 export function agentOf(
   { mode, host: named }: Pick<ContractRequest, 'mode' | 'host'>,
   { settings: { agent } }: Resolved,
-): { readonly agent: string | null; readonly host?: NonNullable<ReturnType<typeof hostNamed>> } {
+): { readonly agent: string | null; readonly host?: string } {
   const host = mode === 'runner' ? hostNamed(agent) : named;
   if (host) return { agent: null, host };
   return { agent: mode === 'runner' ? agent : null };
 }
 
-function wantedOf({ policy: { budget }, settings: { sandbox } }: Resolved): Wanted {
+function wantedOf({ policy: { budget }, settings: { sandbox } }: Resolved): Omit<Wanted, 'iterations'> {
   return { maxCostUsd: budget.maxCostUsd, stopsAtWindow: budget.stopAt !== undefined, sandbox: sandbox.mode };
 }
 

@@ -1,6 +1,5 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { HostName } from '../../hosts/host.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -33,9 +32,9 @@ export interface ContractRequest {
   /** A launcher starts the client, with our status line and a known permission mode. Default: false. */
   readonly launched?: boolean;
   /** Version of the client. A function is called with the host, and not for a command; its errors are thrown. Default: null. */
-  readonly clientVersion?: string | null | ((host: HostName | undefined) => string | null);
+  readonly clientVersion?: string | null | ((host: string | undefined) => string | null);
   /** Host of a loop in a session; absent for Claude Code. A runner's host stands in its settings. */
-  readonly host?: Exclude<HostName, 'claude-code'> | undefined;
+  readonly host?: string | undefined;
   readonly bundleDir?: string | null;
   readonly clientArgs?: readonly string[];
   /**

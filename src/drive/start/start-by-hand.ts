@@ -1,4 +1,3 @@
-import type { HostName } from '../../hosts/host.ts';
 import { RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { prepareStart } from './prepare-contract.ts';
@@ -9,7 +8,7 @@ export function startByHand(
   projectDir: string,
   env: NodeJS.ProcessEnv,
   at: string,
-  client?: HostName,
+  client?: string,
 ): { readonly problem: string | null; readonly warnings: readonly string[] } {
   try {
     const prepared = prepareStart({

@@ -213,8 +213,11 @@ export const contract = z.strictObject({
       isolation: z.string().nullable(),
     })
     .optional(),
-  /** Client of the loop; absent for Claude Code, and if a command replaces it. */
-  host: z.enum(['codex']).optional(),
+  /** Name of the loop's host; absent for Claude Code, and if a command replaces it. */
+  host: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/)
+    .optional(),
   /** Command that works on a runner's iterations instead of the client; absent if the client does. */
   agent: z.string().min(1).optional(),
   /** Scenario list of a loop that works test-first; absent for other loops. `hash` covers its scenarios and commands. */

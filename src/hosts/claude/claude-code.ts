@@ -17,8 +17,10 @@ export const CLAUDE_CODE: Host = {
   requireClient,
   requireArgs: requireClientArgs,
   hookArgs: async () => [],
-  prepare: prepareClaude,
-  start: (sessionId, options) => startAgent({ ...options, args: [...options.args, '--session-id', sessionId] }),
+  iterations: {
+    prepare: prepareClaude,
+    start: (sessionId, options) => startAgent({ ...options, args: [...options.args, '--session-id', sessionId] }),
+  },
   sessionArgs: claudeSession,
   sessionEnv: () => ({}),
   sessionError: (path) => {

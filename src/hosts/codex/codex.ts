@@ -14,18 +14,20 @@ export const CODEX: Host = {
   requireClient: requireCodex,
   requireArgs,
   hookArgs: trustedHooks,
-  prepare: (terms) => ({
-    args: runOptions(terms),
-    // Its hooks find the project by it: their working directory is that of the call.
-    env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
-  }),
+  iterations: {
+    prepare: (terms) => ({
+      args: runOptions(terms),
+      // Its hooks find the project by it: their working directory is that of the call.
+      env: { ...terms.settings.env, CLAUDE_PROJECT_DIR: terms.projectDir },
+    }),
+    start: (_, options) => startCodex(options),
+  },
   sessionArgs: sessionOptions,
   sessionEnv: (projectDir) => ({ CLAUDE_PROJECT_DIR: projectDir }),
   sessionError: rolloutError,
   endsTurns: false,
   printsMessages: () => false,
   byHand: ['RALPH_ACTIVE=1', 'codex'],
-  start: (_, options) => startCodex(options),
   startTexts: (_, permissionMode) => [sandboxText(permissionMode)],
   readsClaudeSettings: false,
   confines: true,

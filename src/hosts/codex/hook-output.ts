@@ -1,11 +1,5 @@
+import type { HookHost, HookOutput } from '../hook-io/hook-host.ts';
 import type { HookAnswer } from '../hook-io/stdio.ts';
-
-/** Output of a hook's process. */
-export interface HookOutput {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: 0 | 2;
-}
 
 const SILENT: HookOutput = { stdout: '', stderr: '', code: 0 };
 
@@ -49,3 +43,11 @@ function printed(answer: object): HookOutput {
 function textOr(...texts: readonly (string | undefined)[]): string {
   return texts.find((text) => text !== undefined && text.trim() !== '') ?? '';
 }
+
+export const CODEX_HOOKS: HookHost = {
+  name: 'codex',
+  output: codexOutput,
+  typesUnasked: true,
+  namesCallDir: true,
+  hooksSteer: true,
+};

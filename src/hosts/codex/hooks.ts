@@ -72,7 +72,9 @@ export function codexPluginHooks(): Readonly<Record<string, readonly HookGroup[]
 /** Hooks in the user's `hooks.json`, which keep their trust, or in the plugin. */
 export const USER_HOOKS: UserHooks = {
   file: (env) => join(codexHome(env), 'hooks.json'),
+  fileName: 'hooks.json',
   hasPlugin,
+  passedAtLaunch: true,
   groups: ({ node, hookPath }) => registered(node, (file) => shellWord(hookPath(file))),
   isOurs,
   problem: async (program, place) => {

@@ -1,4 +1,5 @@
 import { type Fields, isFields, parseFields, textOf } from '../fields.ts';
+import type { HookHost } from './hook-host.ts';
 
 /** Payload of a hook, reduced to what this program uses, each field checked for its type. */
 export interface HookInput {
@@ -23,9 +24,13 @@ interface BackgroundTask {
   readonly command: string | null;
 }
 
-export function parseHookInput(text: string): HookInput | null {
-  const raw = parseFields(text);
-  if (raw === null) return null;
+/** Parses the payload of a hook, which `read` brings into the form of Claude Code; null if event or session are missing. */
+export function parseHookInput(text: string): HookInput | null;
+export function parseHookInput(text: string, read: HookHost['read']): HookInput | 'ignored' | null;
+export function parseHookInput(text: string, read: HookHost['read'] = (same) => same): HookInput | 'ignored' | null {
+  const payload = parseFields(text);
+  const raw = payload === null ? null : read(payload);
+  if (raw === null || raw === 'ignored') return raw;
   const event = string(raw['hook_event_name']);
   const sessionId = string(raw['session_id']);
   if (event === null || sessionId === null) return null;

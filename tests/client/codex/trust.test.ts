@@ -38,7 +38,7 @@ test('Codex: init writes its hooks beside those of the user, doctor names a lost
 
     await trustAll(environment() as NodeJS.ProcessEnv, workspace.project);
     assert.match(state() ?? '', /^ok: .*trusted/);
-    assert.match(call(['init', '--codex', '--yes']).stdout, /nothing to change.*Codex trusts them/s);
+    assert.match(call(['init', '--codex', '--yes']).stdout, /nothing to change.*Codex runs them/s);
     assert.equal(readFileSync(file, 'utf8'), written, 'a second init keeps every place, and so the trust');
 
     const started = call(['start', '--agent', 'codex']);

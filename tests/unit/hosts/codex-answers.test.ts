@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codexOutput } from '../../../src/hosts/codex/hook-output.ts';
-import { hookHost } from '../../../src/hosts/hook-host.ts';
+import { hookHost } from '../../../src/hosts/hook-hosts.ts';
 import type { HookAnswer } from '../../../src/hosts/hook-io/stdio.ts';
 
 /** Fields that Codex 0.171 accepts for each event, at the top and in hookSpecificOutput; any other makes an answer void. */

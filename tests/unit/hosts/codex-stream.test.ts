@@ -84,9 +84,9 @@ test('a mode that would ask may only read, because Codex asks nobody', () => {
 });
 
 test('settings that Codex cannot honour are refused by their names', () => {
-  const wanted = { maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
+  const wanted = { iterations: true, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
   refuseUnsupported(CODEX, wanted);
-  const all = { maxCostUsd: 2, stopsAtWindow: true, sandbox: 'on' } as const;
+  const all = { iterations: true, maxCostUsd: 2, stopsAtWindow: true, sandbox: 'on' } as const;
   assert.throws(() => refuseUnsupported(CODEX, all), /budget\.max_cost.*\n.*budget\.stop_at.*\n.*sandbox\.mode/);
 });
 

@@ -1,0 +1,20 @@
+import { CODEX_HOOKS } from './codex/hook-output.ts';
+import type { HookHost } from './hook-io/hook-host.ts';
+
+const CLAUDE_HOOKS: HookHost = {
+  name: 'claude-code',
+  output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
+  typesUnasked: false,
+  namesCallDir: false,
+  hooksSteer: false,
+};
+
+/** The hosts of hosts.ts, as hooks load them: with nothing but what a hook needs. */
+export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS];
+
+/** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */
+export function hookHost(words: readonly string[]): HookHost | null {
+  const at = words.indexOf('--host');
+  if (at === -1) return CLAUDE_HOOKS;
+  return HOOK_HOSTS.find(({ name }) => name === words[at + 1]) ?? null;
+}

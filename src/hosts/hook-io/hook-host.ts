@@ -1,0 +1,26 @@
+import type { Fields } from '../fields.ts';
+import type { HookAnswer } from './stdio.ts';
+
+/** Output of a hook's process. */
+export interface HookOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: 0 | 2;
+}
+
+/** How the hooks of a client are called and answered. */
+export interface HookHost {
+  readonly name: string;
+  /**
+   * Returns a payload with the events, tools and fields of Claude Code; `ignored` for a call that means nothing to a loop. Absent
+   * if the client uses these itself.
+   */
+  readonly read?: (payload: Fields) => Fields | 'ignored';
+  readonly output: (event: string, answer: HookAnswer) => HookOutput;
+  /** The client lets its agent type into a running command without asking a hook. */
+  readonly typesUnasked: boolean;
+  /** Its input names the working directory of the call; a hook itself runs in that of the session. */
+  readonly namesCallDir: boolean;
+  /** The client takes no message from its runner while it works: its hooks deliver steering. */
+  readonly hooksSteer: boolean;
+}
