@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
+import { AGENT_SHELLS } from '../hosts/hook-hosts.ts';
 import { safePath } from '../install/project-files.ts';
 import { insideLoopsClient } from '../state/process/ancestors.ts';
 import { projectPath } from '../task/project-file.ts';
@@ -8,16 +9,17 @@ import { foreignSegment } from './task/scaffold.ts';
 
 /** Returns whether the caller may be an agent: in its shell, below its client, or below a runner's agent command. */
 export function isAgent(env: NodeJS.ProcessEnv): boolean {
-  return env['CLAUDECODE'] === '1' || env['RALPH_DRIVER'] === 'runner' || insideLoopsClient();
+  const inShell = AGENT_SHELLS.some((name) => env[name] === '1');
+  return inShell || env['RALPH_DRIVER'] === 'runner' || insideLoopsClient(AGENT_SHELLS);
 }
 
 /** Throws `refused` in an agent's shell: only the user controls a loop, from another terminal. */
 export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   if (!isAgent(env)) return;
   throw new RalphError('refused', {
-    text: `"${what}" is for the user at a terminal, and this is the shell of an agent (CLAUDECODE=1, or a runner's).`,
+    text: `"${what}" is for the user at a terminal, and this is the shell of an agent.`,
     advice: [
-      { verb: 'The user can run it in another terminal, outside Claude Code', command: what },
+      { verb: 'The user can run it in another terminal, outside the client', command: what },
       ...(what === 'run' ? [{ verb: 'An agent can request a loop', command: 'start --mode runner' }] : []),
     ],
   });

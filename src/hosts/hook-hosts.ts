@@ -3,6 +3,7 @@ import type { HookHost } from './hook-io/hook-host.ts';
 
 const CLAUDE_HOOKS: HookHost = {
   name: 'claude-code',
+  agentVariable: 'CLAUDECODE',
   output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
   typesUnasked: false,
   namesCallDir: false,
@@ -11,6 +12,9 @@ const CLAUDE_HOOKS: HookHost = {
 
 /** The hosts of hosts.ts, as hooks load them: with nothing but what a hook needs. */
 export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS];
+
+/** Variables that are 1 in the shells of agents. */
+export const AGENT_SHELLS = HOOK_HOSTS.map(({ agentVariable }) => agentVariable);
 
 /** Returns the host that the words of a hook's command name with `--host NAME`; null for one that is not known. */
 export function hookHost(words: readonly string[]): HookHost | null {

@@ -9,6 +9,7 @@ import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
+import { isAgent } from '../refuse-agent.ts';
 import { effectiveSettings } from '../task/config.ts';
 
 export const DOCTOR_COMMAND: Command = {
@@ -20,7 +21,7 @@ export const DOCTOR_COMMAND: Command = {
   options: options({ fix: 'Repair what can be repaired without losing your changes.' }),
   async run(context) {
     const fix = context.values['fix'] === true;
-    if (fix && context.env['CLAUDECODE'] === '1') {
+    if (fix && isAgent(context.env)) {
       throw new RalphError('refused', '"doctor --fix" is for the user at a terminal; agents may run "doctor" alone.');
     }
     const hostHooks = await examineHosts(context);

@@ -1,3 +1,4 @@
+import { AGENT_SHELLS } from '../../hosts/hook-hosts.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { ancestors, insideLoopsClient, terminalOf, titleOf } from '../../state/process/ancestors.ts';
@@ -41,7 +42,7 @@ export function takeAllowRequest(files: LoopFiles, agentPid: number | null): Ask
   if (!isAlive({ pid, startedAt })) return { refused: 'that process is not running' };
   if (titleOf(pid) !== titleFor(call)) return { refused: `process ${pid} did not ask` };
   const line = [pid, ...ancestors(pid)];
-  if ((agentPid !== null && line.includes(agentPid)) || insideLoopsClient(line))
+  if ((agentPid !== null && line.includes(agentPid)) || insideLoopsClient(AGENT_SHELLS, line))
     return { refused: `process ${pid} belongs to the agent` };
   const terminal = terminalOf(pid);
   return terminal === null ? { refused: `process ${pid} has no terminal` } : { call, terminal };

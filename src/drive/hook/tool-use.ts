@@ -48,7 +48,8 @@ async function answer(context: DriverContext, of: CallOfLoop): Promise<HookAnswe
   // A change from before this call, outside any other call, is the user's: examine before recording the call.
   const seen = mayWrite(call) ? await lookAtProtected(context, loop, stored, null) : null;
   record(context, loop, call, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
-  return allowed('PreToolUse', seen, await steering(context, loop), isCheck(of));
+  const steer = context.host?.tellsAfterCalls ? null : await steering(context, loop);
+  return allowed('PreToolUse', seen, steer, isCheck(of));
 }
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */

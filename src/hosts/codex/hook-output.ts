@@ -46,6 +46,7 @@ function textOr(...texts: readonly (string | undefined)[]): string {
 
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',
+  agentVariable: 'CODEX_CI',
   output: codexOutput,
   typesUnasked: true,
   namesCallDir: true,

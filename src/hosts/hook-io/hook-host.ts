@@ -17,6 +17,10 @@ export interface HookHost {
    */
   readonly read?: (payload: Fields) => Fields | 'ignored';
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
+  /** Variable that is 1 in the shell of its agent. */
+  readonly agentVariable: string;
+  /** The client drops a text for the agent in the answer before a call, and delivers one after it. */
+  readonly tellsAfterCalls?: true;
   /** The client lets its agent type into a running command without asking a hook. */
   readonly typesUnasked: boolean;
   /** Its input names the working directory of the call; a hook itself runs in that of the session. */

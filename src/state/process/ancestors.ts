@@ -57,11 +57,16 @@ export function titleOf(pid: number): string {
   return words.split('\0', 1)[0] ?? '';
 }
 
-/** Returns whether an ancestor has the environment of a loop's client or agent, whatever our own says. Linux only. */
-export function insideLoopsClient(above = ancestors()): boolean {
+/**
+ * Returns whether an ancestor has the environment of a loop's agent, whatever our own says. `shells` are the variables that
+ * are 1 in the shell of an agent. Linux only.
+ */
+export function insideLoopsClient(shells: readonly string[], above = ancestors()): boolean {
   return above.some((pid) => {
     const variables = environmentOf(pid);
-    const agents = variables.includes('CLAUDECODE=1') || variables.includes('RALPH_DRIVER=runner');
+    const agents = ['RALPH_DRIVER=runner', ...shells.map((name) => `${name}=1`)].some((each) =>
+      variables.includes(each),
+    );
     return agents && variables.some((entry) => /^RALPH_LOOP_ID=./.test(entry));
   });
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { contract } from '../../../src/engine/schema/contract.ts';
 import { codexOutput } from '../../../src/hosts/codex/hook-output.ts';
-import { hookHost } from '../../../src/hosts/hook-hosts.ts';
+import { HOOK_HOSTS, hookHost } from '../../../src/hosts/hook-hosts.ts';
 import type { HookAnswer } from '../../../src/hosts/hook-io/stdio.ts';
+import { HOSTS, hostOf } from '../../../src/hosts/hosts.ts';
 
 /** Fields that Codex 0.171 accepts for each event, at the top and in hookSpecificOutput; any other makes an answer void. */
 const ACCEPTED: Readonly<Record<string, readonly [top: readonly string[], inside: readonly string[]]>> = {
@@ -102,6 +104,16 @@ test('a Stop that blocks carries the prompt in its reason, whichever field it wa
     ...tool({ additionalContext: 'Do it.' }, 'Stop'),
   });
   assert.equal((JSON.parse(both.stdout) as { reason: string }).reason, 'See below.\n\nDo it.');
+});
+
+test('hooks know every host that the commands know', () => {
+  const names = HOSTS.map(({ name }) => name);
+  assert.deepEqual(
+    HOOK_HOSTS.map(({ name }) => name),
+    names,
+  );
+  for (const name of names) assert.ok(contract.shape.host.safeParse(name).success, name);
+  assert.throws(() => hostOf('constructor'), /does not know the client constructor/);
 });
 
 test('a hook of a client that is not known is not answered', () => {
