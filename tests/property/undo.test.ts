@@ -28,8 +28,10 @@ import { IS_LONG } from '../support/short-form.ts';
 /** Number of random sequences of what a user and an agent do around a loop; each takes half a second of processor time. */
 const RUNS = Number(process.env['UNDO_RUNS'] ?? (IS_LONG ? 500 : 100));
 const SEED = Number(process.env['UNDO_SEED'] ?? 20261126);
-/** Longer than the tick of the clock that stamps files. */
-const APART_MS = 30;
+/** Longer than the tick of the clock that stamps files, which is at most 10 ms. */
+const APART_MS = 12;
+/** Memory where there is some: a sequence is little but files. */
+const SCRATCH = join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'undo-');
 
 type Random = (below: number) => number;
 
@@ -74,7 +76,7 @@ process.once('exit', () => {
 function template(folder: Folder): string {
   const known = templates.get(folder);
   if (known !== undefined) return known;
-  const top = mkdtempSync(join(tmpdir(), 'undo-'));
+  const top = mkdtempSync(SCRATCH);
   templates.set(folder, top);
   const at = (path: string): string => join(top, folder, path);
   for (const path of ['src/deep', 'ignored', 'vendor']) mkdirSync(at(path), { recursive: true });
@@ -94,7 +96,7 @@ function template(folder: Folder): string {
 }
 
 class World {
-  readonly top = mkdtempSync(join(tmpdir(), 'undo-'));
+  readonly top = mkdtempSync(SCRATCH);
   readonly project: string;
   readonly spans: [number, number][] = [];
   /** Paths whose last change is the agent's, and those that the user changed since the start. */

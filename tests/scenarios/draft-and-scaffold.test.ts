@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/cli/task/scaffold.ts';
+import { agreeTo } from '../support/agree-to.ts';
 import { DIST, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -110,8 +111,10 @@ test('a draft is written to a folder named after its words, with the project’s
     ],
   });
   assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /do \{ pnpm test; \}/);
-  const start = p.ralph(['start', '--task', 'fix-flaky-auth-tests', '--no-baseline']);
-  assert.equal(start.code, 0, start.stderr);
+  const start = () => p.ralph(['start', '--task', 'fix-flaky-auth-tests', '--no-baseline']);
+  assert.match(start().stderr, /may_run: .*"git commit".*\(task file\)/, 'no one has agreed by writing a draft');
+  agreeTo(p.dir, p.env, { may_run: ['pnpm test', 'pnpm run lint', 'git add', 'git commit'] });
+  assert.equal(start().code, 0);
 });
 
 test('a second draft of the same words gets a number; a given name must be free', (t) => {

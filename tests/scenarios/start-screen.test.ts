@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { outsideRoot } from '../../src/state/loop-files.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
@@ -35,6 +36,12 @@ async function shown(t: TestContext, p: Project, script: string, more: Record<st
   return terminal;
 }
 
+/** Number of settings that the user has agreed to. */
+const agreements = (p: Project): number => {
+  const path = join(outsideRoot(p.env), 'agreed-settings.json');
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as unknown[]).length : 0;
+};
+
 const runs = (p: Project): number => (p.has('runs') ? p.read('runs').split('\n').length - 1 : 0);
 
 test('plain words show one screen with the failed test by name, and Enter starts after one run of the checks', async (t) => {
@@ -57,6 +64,7 @@ test('plain words show one screen with the failed test by name, and Enter starts
   assert.match(p.read('args.txt'), /--allowedTools .*Bash\(npm test:\*\) Bash\(git add:\*\) Bash\(git commit:\*\)/);
   assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
   assert.ok(p.has(DRAFT));
+  assert.equal(agreements(p), 1, 'control: by starting it, the user agreed to may_run');
 });
 
 test('a number chooses another mode, one key another limit, and the checks do not run again for it', async (t) => {
@@ -91,6 +99,7 @@ for (const key of ['Escape', 'C-c', 'C-d'])
     assert.equal(await terminal.waitForExit(), 130);
     assert.match(await terminal.history(), /Cancelled; nothing was started\./);
     assert.deepEqual([p.has('.ralph'), p.has('args.txt') && /acceptEdits/.test(p.read('args.txt'))], [false, false]);
+    assert.equal(agreements(p), 0, 'the user has agreed to nothing');
   });
 
 test('a kept draft stays, its file can be read and edited, and a file with errors cannot be started', async (t) => {

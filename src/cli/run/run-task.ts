@@ -23,7 +23,7 @@ import { quoted } from '../../text/quote.ts';
 import { formatDuration } from '../../text/time.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
-import { startFlags } from '../start/start-request.ts';
+import { AGREED_BY_START, startFlags } from '../start/start-request.ts';
 import type { DraftedTask } from '../task/draft.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
@@ -43,7 +43,7 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
   }
   if (values['task'] !== undefined) throw new RalphError('usage', 'the task was given twice: as TASK and as --task.');
   const withTask = (task: string, drafted: DraftedTask | null = null): NamedTask => {
-    return { context: { ...context, values: { ...values, task } }, drafted };
+    return { context: { ...context, values: { ...values, task, [AGREED_BY_START]: drafted?.agreed } }, drafted };
   };
   if (isPath(word, projectDir)) return withTask(word);
   // A resumed loop, of this project or of a worktree, is found by its name.

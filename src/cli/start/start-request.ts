@@ -29,6 +29,9 @@ type OwnTerms = Pick<
 /** What a loop that a runner drives starts with. */
 export const RUNNER = { mode: 'runner', headless: true, launched: true, consented: true } as const;
 
+/** Value that a run of its own draft gives: digests of settings to which its start agrees; no option of a command line. */
+export const AGREED_BY_START = 'agreed by start';
+
 /** Value that `resume` gives after a person at its terminal has agreed; no option of a command line. */
 export const NEW_START = 'new start';
 
@@ -45,6 +48,7 @@ export function startRequest(context: CommandContext, target: StartTarget, own: 
     at: context.now(),
     existing: existingLoopPolicy(values),
     takesNewStart: values[NEW_START] === true,
+    agreed: valuesOf(context, AGREED_BY_START),
     tdd: values['tdd'] === true,
     bundleDir: bundleDir(),
     ...own,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { rememberAgreed, riskySetting } from '../../drive/start/terms/agreed-settings.ts';
+import { riskySetting } from '../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { type Draft, type DraftOptions, draftTask } from '../../task/draft/draft-task.ts';
@@ -65,7 +65,7 @@ function placeFor(context: CommandContext, { name }: Draft, base = baseDir(conte
 
 function write(context: CommandContext, draft: Draft, path: string): number {
   const { forPeople, json, out, err, projectDir: dir, env } = context;
-  keepDraft(context, draft, path);
+  writeTaskFile(path, draft.text);
   const { kind, commands, notes } = draft;
   const name = basename(dirname(path)); // a derived name may have got a number
   const { problems } = checkTaskFile(path, draft.text, 'ralph-md', { dir, env });
@@ -91,6 +91,8 @@ export interface DraftedTask {
   readonly path: string;
   readonly text: string;
   readonly notes: readonly string[];
+  /** Digests of its settings to which the user agrees by starting it: commands of the project, and commits. */
+  readonly agreed: string[];
 }
 
 /**
@@ -102,27 +104,22 @@ export function draftToRun(
   words: string,
   { isClient, budget, billOf }: DraftedRun,
 ): DraftedTask {
-  const { mayAsk, values, err } = context;
+  const { mayAsk, values, projectDir, env, err } = context;
   const draft = draftOf(context, words, { budget, isClient });
-  const path = placeFor(context, { ...draft, name: `${LOOP_DIRECTORIES}/${draft.name}` }, context.projectDir);
+  const path = placeFor(context, { ...draft, name: `${LOOP_DIRECTORIES}/${draft.name}` }, projectDir);
   const bill = billOf(path, draft.text);
-  keepDraft(context, draft, path);
-  if (values['dry-run'] === true || (mayAsk && values['yes'] !== true))
-    return { path, text: draft.text, notes: draft.gaps };
+  writeTaskFile(path, draft.text);
+  const { mayRun, text } = draft;
+  const setting = riskySetting(projectDir, 'frontmatter', 'may_run', mayRun);
+  const drafted = { path, text, agreed: mayRun.length === 0 || isAgent(env) ? [] : [setting.digest] };
+  if (values['dry-run'] === true || (mayAsk && values['yes'] !== true)) return { ...drafted, notes: draft.gaps };
   for (const note of [...draft.notes, bill]) err(withPrefix(note));
-  printProblems(context, draft.text, path);
+  printProblems(context, text, path);
   const shown = relative(process.cwd(), path);
   err(withPrefix(`Wrote the draft ${shown}.`));
-  if (values['yes'] === true) return { path, text: draft.text, notes: [] };
-  const text = `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`;
-  throw new RalphError('refused', advise(text, 'Read it, then start it', `run ${quoted(shown)}`));
-}
-
-/** Writes a draft. Its user thereby agrees to what it lets the agent run: commands of the project, and commits. */
-function keepDraft({ projectDir, env, values }: CommandContext, draft: Draft, path: string): void {
-  writeTaskFile(path, draft.text);
-  if (values['dry-run'] === true || isAgent(env) || draft.mayRun.length === 0) return;
-  rememberAgreed(env, [riskySetting(projectDir, 'frontmatter', 'may_run', draft.mayRun)]);
+  if (values['yes'] === true) return { ...drafted, notes: [] };
+  const unread = `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`;
+  throw new RalphError('refused', advise(unread, 'Read it, then start it', `run ${quoted(shown)}`));
 }
 
 /** Prints problems. Returns whether the text has no error. */

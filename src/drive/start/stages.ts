@@ -58,6 +58,8 @@ export interface StartRequest extends ContractRequest {
   readonly existing: 'resume' | 'fresh' | 'refuse';
   /** Works test-first on the existing list. A resumed TDD loop does so by default. */
   readonly tdd?: boolean;
+  /** Digests of settings to which the user agrees by the start itself, which shows them. Default: none. */
+  readonly agreed?: readonly string[];
   /** A person at a terminal takes the present state as a new start if evidence of the resumed loop is lost. */
   readonly takesNewStart?: boolean;
 }

@@ -19,7 +19,7 @@ import { type Continued, continueExistingLoop } from './resume/existing-loop.ts'
 import { formerEvidence, lossAtResume, takeNewStart } from './resume/former-evidence.ts';
 import type { Approved, Prepared, StartedLoop } from './stages.ts';
 import { storeLoop, withConsentDigest } from './store-loop.ts';
-import { requireAgreed } from './terms/agreed-settings.ts';
+import { rememberAgreed, requireAgreed } from './terms/agreed-settings.ts';
 
 /** A start for which no person has to be asked, and nothing was found out before. */
 export function unasked(prepared: Prepared): Approved {
@@ -50,6 +50,8 @@ export function startLoop(approved: Approved): StartedLoop {
     const result = createLoop({ ...approved, prepared }, continued, left);
     return { next: result.started.state, result };
   });
+  const agreed = (request.agreed ?? []).map((digest) => ({ digest }));
+  orLogged(files, at, 'agreed', () => rememberAgreed(request.env, agreed));
   projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
   return started;
 }

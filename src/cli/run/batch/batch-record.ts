@@ -23,11 +23,12 @@ import { runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 import { wantedTasks } from './wanted-tasks.ts';
 
-/** Finds the tasks and collects problems of their names. Returns null if the user decides not to start one of them. */
+/** Finds the tasks and collects problems of their names, and the digests of settings to which their start agrees. Returns null if the user decides not to start one of them. */
 export async function begunBatch(
   context: CommandContext,
   former: Batch | null,
   problems: string[],
+  agreed: string[],
 ): Promise<Batch | null> {
   const { values } = context;
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
@@ -55,6 +56,7 @@ export async function begunBatch(
       positionals: [word],
     });
     if (drafted !== null && values['yes'] !== true && !(await agreesToDraft(context, drafted))) return null;
+    agreed.push(...(drafted?.agreed ?? []));
     const target = startTarget(own, 'run');
     const taskPath = target.task ?? DEFAULT_TASK;
     const name = target.files.name ?? (fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task');

@@ -6,6 +6,7 @@ import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
 import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
 import { runOfBatch } from '../../../drive/parallel/run-of-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
+import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';
 import { show } from '../../../state/process/program.ts';
@@ -13,6 +14,7 @@ import { columnsOf } from '../../../term/write-text.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
+import { AGREED_BY_START } from '../../start/start-request.ts';
 import { reportAtEnd } from '../report-at-end.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
@@ -27,12 +29,18 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const known = former instanceof RalphError ? null : former;
   if (known !== null) refuseRunning(known);
   const problems: string[] = [];
-  const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, problems);
+  const agreed: string[] = [];
+  const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, problems, agreed);
   if (wanted === null) return 0;
   const report = await reportAtEnd(context);
-  const batch = await agreedBatch(context, command, wanted, problems);
+  const asked = { ...context, values: { ...values, [AGREED_BY_START]: agreed } };
+  const batch = await agreedBatch(asked, command, wanted, problems);
   if (batch === null) return 1;
   claimBatch(projectDir, env, batch, former);
+  rememberAgreed(
+    env,
+    agreed.map((digest) => ({ digest })),
+  );
   err(withPrefix(firstText(batch, resumes)));
   const view = await loopView(context);
   const notice = (message: string): void => view.tell({ type: 'agent.notice', message });

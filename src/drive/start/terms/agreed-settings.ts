@@ -24,10 +24,10 @@ const MOST = 1_000;
  * has not agreed to yet. Options are the user's own.
  */
 export function unagreedSettings(
-  { projectDir, env, mode: driver = 'hook' }: Pick<StartRequest, 'projectDir' | 'env' | 'mode'>,
+  { projectDir, env, mode: driver = 'hook', agreed = [] }: Pick<StartRequest, 'projectDir' | 'env' | 'mode' | 'agreed'>,
   { sources, values, overridden }: Resolved,
 ): RiskySetting[] {
-  const known = new Set(agreed(env));
+  const known = new Set([...remembered(env), ...agreed]);
   return KEY_PATHS.flatMap((key): RiskySetting[] => {
     const source = sources[key] ?? 'default';
     const value = valueAt(values, key);
@@ -63,13 +63,14 @@ export function settingsRefusal(
   return about(START_TEXTS.settingsUnagreed(open.map(({ line }) => line)), { name, mode });
 }
 
-export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly RiskySetting[]): void {
-  const all = new Set([...agreed(env), ...settings.map(({ digest }) => digest)]);
+export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly Pick<RiskySetting, 'digest'>[]): void {
+  if (settings.length === 0) return;
+  const all = new Set([...remembered(env), ...settings.map(({ digest }) => digest)]);
   writeRecord(pathOf(env), [...all].slice(-MOST));
 }
 
 /** Returns the agreements; none for an unreadable file, so that the user is asked again. */
-function agreed(env: NodeJS.ProcessEnv): string[] {
+function remembered(env: NodeJS.ProcessEnv): string[] {
   const found = readRecord<unknown[]>(pathOf(env));
   return Array.isArray(found) ? found.map(String) : [];
 }
