@@ -90,6 +90,13 @@ for (const at of someOf(KILLS, 3)) {
   });
 }
 
+test('while gh cannot list pull requests, none is opened, and the reason is said', (t) => {
+  const { gh, run } = broken(t, [ISSUE]);
+  const { stdout } = run(['--issue', '7', '--integrate', 'pr'], { GH_NO_LIST: '[]' });
+  assert.match(stdout, /opened no pull request, because gh could not say whether there is one: HTTP 502/);
+  assert.deepEqual(gh.state().pulls, []);
+});
+
 longTest('control: with a gh that does not show what was written, a kill gives a second one', (t) => {
   for (const [at, kind] of [
     ['pr create after', 'pulls'],

@@ -158,7 +158,11 @@ test('pr pushes the branches and reports a missing gh', (t) => {
 test('pr opens a pull request with gh, with the end of the loop as its body', (t) => {
   const p = repository(t, ['a']);
   p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');
-  p.write('../bin/gh', '#!/bin/sh\nprintf "%s\\n" "$@" > "$NOTES/gh"\necho https://example.invalid/pull/1\n', 0o755);
+  p.write(
+    '../bin/gh',
+    '#!/bin/sh\n[ "$2" = list ] && exec echo "[]"\nprintf "%s\\n" "$@" > "$NOTES/gh"\necho https://example.invalid/pull/1\n',
+    0o755,
+  );
   const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'pr'], {
     PATH: `${join(p.dir, '..', 'bin')}:${p.env['PATH']}`,
   });

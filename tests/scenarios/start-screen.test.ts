@@ -57,6 +57,7 @@ test('plain words show one screen with the failed test by name, and Enter starts
   ])
     assert.match(screen, row);
   assert.ok(screen.trimEnd().split('\n').length <= 20, screen);
+  p.write('meanwhile.txt', 'mine\n');
   await terminal.key('Enter');
   await terminal.waitForExit();
   assert.equal(runs(p), 1, 'the results on the screen are the baseline');
@@ -64,6 +65,8 @@ test('plain words show one screen with the failed test by name, and Enter starts
   assert.match(p.read('args.txt'), /--allowedTools .*Bash\(npm test:\*\) Bash\(git add:\*\) Bash\(git commit:\*\)/);
   assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
   assert.ok(p.has(DRAFT));
+  const record = p.sh(`find '${outsideRoot(p.env)}' -name '*.start-files' -exec cat {} +`).stdout;
+  assert.match(record, /"meanwhile\.txt"/, 'what the user has written by Enter is no work of the loop');
   assert.equal(agreements(p), 1, 'control: by starting it, the user agreed to may_run');
 });
 
@@ -132,7 +135,8 @@ test('a check that cannot run is named on the screen, which Enter does not leave
 
 test('a cancelled start leaves no worktree and no branch', async (t) => {
   const p = projectWithTests(t);
-  const terminal = await shown(t, p, `${RUN} --worktree`);
+  const setUp = 'echo set-up > made.txt; echo >> package.json; echo > args.txt';
+  const terminal = await shown(t, p, `${RUN} --worktree --worktree-setup '${setUp}'`);
   await terminal.waitFor(KEYS, /a name is kept/);
   await terminal.key('Escape');
   assert.equal(await terminal.waitForExit(), 130);
@@ -162,6 +166,22 @@ test('a draft that is not started takes no folder of the user with it, and an ed
   assert.equal(await terminal.waitForExit(), 130);
   assert.match(await terminal.history(), /Kept \S+RALPH\.md, which was\s+edited\./);
   assert.match(tested.read(DRAFT), /mine\n$/);
+});
+
+test('a cancelled start keeps a worktree in which a person has made files meanwhile, and names no others', async (t) => {
+  const p = projectWithTests(t);
+  p.write('package.json', { type: 'module', scripts: { test: 'echo >> runs; node --test' }, version: '1.0.0' });
+  commitFolder(p.dir);
+  const setUp = 'echo set-up > made.txt; echo >> package.json; echo > args.txt';
+  const terminal = await shown(t, p, `${RUN} --worktree --worktree-setup '${setUp}'`);
+  await terminal.waitFor(KEYS, /a name is kept/);
+  const tree = '.ralph/worktrees/make-failing-tests-pass';
+  p.write(`${tree}/mine.txt`, 'mine\n');
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.equal(p.read(`${tree}/mine.txt`), 'mine\n');
+  const said = (await terminal.history()).replaceAll(/\s+/g, ' ');
+  assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\)\. Keep it/);
 });
 
 test('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {

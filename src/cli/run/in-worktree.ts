@@ -5,29 +5,27 @@ import { prepareStart } from '../../drive/start/prepare-contract.ts';
 import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
 import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
 import { makeWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
-import { removeWorktree } from '../../drive/worktree/remove-worktree.ts';
 import { setUpWorktree } from '../../drive/worktree/set-up.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { safePath } from '../../install/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget } from '../start/start-request.ts';
+import { FreshWorktree } from './fresh-worktree.ts';
 
 /**
  * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns it, null for a loop that works in the project
- * itself, and the command to run there.
+ * itself, the command to run there, and what removes a new one again.
  */
 export async function inWorktree(context: CommandContext) {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
-  if (values['worktree'] !== true && resumed === null) return { context, worktree: null, isNew: false };
+  if (values['worktree'] !== true && resumed === null) return { context, worktree: null, fresh: null };
   const target = resumed === null ? startTarget({ ...context, values: { ...values, resume: false } }) : null;
   const request = requestOf(context, target, resumed);
   const { projectDir, taskPath } = request;
@@ -43,21 +41,8 @@ export async function inWorktree(context: CommandContext) {
     const sandbox = prepared?.terms.sandbox;
     await setUpWorktree(place, { projectDir, command, copies, sandbox, env, signal, tell });
   }
-  return { context: within(context, place, taskPath), worktree: place, isNew };
-}
-
-/** Removes a worktree that `inWorktree` has made and in which nothing was started. Keeps one with commits or stashes. */
-export function dropWorktree(projectDir: string, place: WorktreePlace, { env, now, err }: CommandContext): void {
-  const { uncommitted, ignored } = holdingsOf({ projectDir, place, env });
-  const none = { unmerged: 0, adrift: [], stashes: [], submodules: [], beside: [] };
-  // Files that are there by now are of its set-up and its checks; commits are of a person.
-  const agreed = lossTexts({ ...none, uncommitted, ignored }, place.branch);
-  try {
-    removeWorktree(projectDir, place.name, { agreed, env, at: now() });
-  } catch (error) {
-    if (!(error instanceof RalphError)) throw error;
-    err(withPrefix(show(error.advised)));
-  }
+  const fresh = isNew ? new FreshWorktree(projectDir, place, context) : null;
+  return { context: within(context, place, taskPath), worktree: place, fresh };
 }
 
 /** Returns the worktree named by a bare word or --loop if the project itself has no loop of that name. */

@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
-import { firstBaseline } from '../../drive/start/baseline.ts';
+import { baselineNow, firstBaseline } from '../../drive/start/baseline.ts';
 import type { Approved, Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { show } from '../../state/process/program.ts';
@@ -26,6 +26,8 @@ export interface Review {
   readonly drafted: DraftedTask | null;
   /** The user keeps the draft, or a loop works on it. */
   isKept: boolean;
+  /** Called when the checks before the start have ended by themselves. */
+  onChecked?: () => void;
 }
 
 interface RunningChecks {
@@ -120,7 +122,7 @@ export class StartReview {
         if (state?.kind === 'problem') starts = false;
         if (starts && state?.kind === 'done') {
           this.#draw(prepared, [`Starting ${prepared.terms.agent === undefined ? 'Claude Code' : 'the agent'} …`]);
-          return { baseline: result };
+          return { baseline: result && (await baselineNow(prepared, result, { env: this.#context.env })) };
         }
         this.#draw(
           prepared,
@@ -248,6 +250,7 @@ export class StartReview {
       } catch (error) {
         change({ state: { kind: 'problem', text: error instanceof RalphError ? error.message : String(error) } });
       }
+      if (!left.signal.aborted) this.#review.onChecked?.();
     };
     const checks: RunningChecks = { of, left, state, result: null, over: Promise.resolve().then(work) };
     this.#checks = checks;

@@ -18,7 +18,7 @@ import { refuseAlone } from '../start/start-plan.ts';
 import { startTarget } from '../start/start-request.ts';
 import { printWarnings } from '../start/warnings.ts';
 import { approveRun } from './approve-run.ts';
-import { dropWorktree, inWorktree } from './in-worktree.ts';
+import { inWorktree } from './in-worktree.ts';
 import { reportAtEnd } from './report-at-end.ts';
 import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
@@ -38,11 +38,17 @@ export async function runToEnd(
   projectDir: string,
   { supervisor, review, isShown }: RunManner,
 ): Promise<number> {
-  const { context: place, worktree, isNew } = await inWorktree(run);
+  const { context: place, worktree, fresh } = await inWorktree(run);
+  const noteChecks = (): void => fresh?.noteChecks();
+  review.onChecked = noteChecks;
   try {
     return await runIn(place, projectDir, { supervisor, review, isShown, worktree });
+  } catch (error) {
+    // A start that was shown to nobody and refused: what is new is of its checks.
+    if (!isShown) noteChecks();
+    throw error;
   } finally {
-    if (worktree !== null && isNew && !review.isKept) dropWorktree(projectDir, worktree, run);
+    if (!review.isKept) fresh?.drop();
   }
 }
 

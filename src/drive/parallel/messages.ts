@@ -108,6 +108,8 @@ export const INTEGRATE_TEXTS = {
   pushed: (name: string, branch: string, remote: string): string =>
     `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,
   opened: (name: string, url: string): string => `${name}: opened ${url}`,
+  notListed: (name: string, branch: string, complaint: string): string =>
+    `${name}: pushed ${branch}, and opened no pull request, because gh could not say whether there is one: ${complaint}. If there is none: gh pr create --head ${branch}`,
   pullFailed: (name: string, branch: string, complaint: string): string =>
     `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,
 } as const;

@@ -57,6 +57,15 @@ export async function givenBaseline(
   return { baseline, record: { files: record, written: [] }, evidence: [] };
 }
 
+/** Returns a baseline for the project's files as they are now: a user at the start screen may have edited some since its checks. */
+export async function baselineNow(
+  { files, terms }: Prepared,
+  { record, ...rest }: StartBaseline,
+  options: Pick<BaselineOptions, 'env'>,
+): Promise<StartBaseline> {
+  return { ...rest, record: { ...record, files: await readStartFiles(files.projectDir, taskDirOf(terms), options) } };
+}
+
 /** Runs the checks of a contract, as `firstBaseline` does. Returns null if there are none, or they are not to run. */
 export async function takeBaseline(
   files: LoopFiles,
@@ -67,8 +76,7 @@ export async function takeBaseline(
   const { projectDir } = files;
   const git = { env: options.env, signal: options.signal };
   if (contract.skipsBaseline || !(isTdd || hasChecks(contract))) return null;
-  const folder = hasTaskFolder(contract) ? relativeTaskFolder(contract.taskPath) : '.';
-  const taskDir = folder === '.' ? null : folder;
+  const taskDir = taskDirOf(contract);
   const before = await readStartFiles(projectDir, taskDir, git);
   const { results, evidence, problems } = await runChecksNow(files, contract, options);
   if (problems.length > 0) throw new RalphError('refused', START_TEXTS.cannotRun(problems));
@@ -77,6 +85,11 @@ export async function takeBaseline(
   const written = await filesThatDiffer(projectDir, before, after, git);
   const all = isTdd ? [unprovedScenarios(), ...results] : results;
   return { baseline: baselineOf(all), record: { files: after, written }, evidence };
+}
+
+function taskDirOf(terms: Parameters<typeof hasTaskFolder>[0]): string | null {
+  const folder = hasTaskFolder(terms) ? relativeTaskFolder(terms.taskPath) : '.';
+  return folder === '.' ? null : folder;
 }
 
 function hasChecks({ validation, task }: Contract): boolean {

@@ -41,6 +41,8 @@ if (what === 'issue view') {
   console.log(JSON.stringify(state.issues.filter((one) => (one.labels || []).includes(value('--label'))).map(({ number }) => ({ number }))));
 } else if (what === 'issue comment') {
   state.comments.push({ on: words[2], body: fs.readFileSync(0, 'utf8') }); save();
+} else if (what === 'pr list' && process.env.GH_NO_LIST) {
+  console.log(process.env.GH_NO_LIST); console.error('HTTP 502'); process.exit(1);
 } else if (what === 'pr list') {
   console.log(JSON.stringify(state.pulls.filter((one) => !process.env.GH_BLIND && one.head === value('--head')).map((one, at) => ({ url: 'https://example.invalid/o/r/pull/' + (at + 1) }))));
 } else if (what === 'pr create') {

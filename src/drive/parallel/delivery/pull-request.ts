@@ -32,8 +32,14 @@ export function openPullRequest(
   const listing = ['pr', 'list', '--head', branch, '--state', 'open', '--json', 'url'];
   const open = spawnSync(gh, listing, { cwd: projectDir, env, encoding: 'utf8' });
   // A run that was killed after it had opened it opens no second one.
-  const there = open.status === 0 ? urlIn(open.stdout) : null;
-  if (there !== null) return { message: INTEGRATE_TEXTS.opened(name, there), outcome: 'done' };
+  const there = open.status === 0 ? urlsIn(open.stdout) : null;
+  if (there === null) {
+    const why =
+      open.error?.message ?? (open.stderr.trim() || `gh pr list answered: ${open.stdout.trim() || 'nothing'}`);
+    return { message: INTEGRATE_TEXTS.notListed(name, branch, why), outcome: 'failed' };
+  }
+  const [first] = there;
+  if (first !== undefined) return { message: INTEGRATE_TEXTS.opened(name, first), outcome: 'done' };
   const proved = provedText(projectDir, name, env);
   const body = [forOthers({ projectDir, env }, report), proved, issue === null ? '' : `Closes ${issue}`]
     .filter((part) => part !== '')
@@ -45,12 +51,12 @@ export function openPullRequest(
   return { message: INTEGRATE_TEXTS.pullFailed(name, branch, complaint), outcome: 'failed' };
 }
 
-/** Returns the URL of the first pull request that gh lists; null for none, and for an answer of another form. */
-function urlIn(answer: string): string | null {
+/** Returns the URLs of the pull requests that gh lists; null for an answer of another form, which may hide one. */
+function urlsIn(answer: string): string[] | null {
   const listed = jsonOrNull(answer);
-  const first: unknown = Array.isArray(listed) ? listed[0] : null;
-  const url = typeof first === 'object' && first !== null && 'url' in first ? first.url : null;
-  return typeof url === 'string' ? url : null;
+  if (!Array.isArray(listed)) return null;
+  const urls = listed.map((one: unknown) => (typeof one === 'object' && one !== null && 'url' in one ? one.url : null));
+  return urls.every((url) => typeof url === 'string') ? urls : null;
 }
 
 /** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */
