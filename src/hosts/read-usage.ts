@@ -30,7 +30,7 @@ export function readUsage(path: string | null, marks: ReadMarks): { usage: Usage
 }
 
 function add(path: string, from: number, ids: Set<string>, total: Totals): number {
-  const lines = readLines(path, from, BUDGET, '"usage"');
+  const lines = readLines(path, from, BUDGET, (line) => line.includes('"usage"'));
   for (const entry of lines.entries) {
     const { id, usage } = claudeBilled(entry) ?? codexBilled(entry) ?? {};
     if (id === undefined || usage === undefined || ids.has(id)) continue;

@@ -9,7 +9,7 @@ const MOST_BYTES = 64 * 1024;
 /** Length to which the texts of a larger event are cut. */
 const MOST_TEXT = 12_000;
 /** Size of the stream's end that is searched for a record: more than an iteration writes. */
-const TAIL_BYTES = 64 * 1024 * 1024;
+export const STREAM_BYTES = 64 * 1024 * 1024;
 
 /** Keys whose values are written by the program itself. */
 const OWN = new Set(['type', 'at', 'loopId', 'callId', 'startedAt', 'endedAt']);
@@ -46,7 +46,7 @@ export function appendEvent(files: LoopFiles, event: object): void {
 /** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   let found: Entry | null = null;
-  readBackwards(files, loopId, TAIL_BYTES, types, (event) => {
+  readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
     // A type given in full is wanted; a prefix can also match activities.
     if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
     return found !== null;
@@ -57,7 +57,7 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
 /** Returns when the latest event of the loop was written; null if it has none. */
 export function lastEventAt(files: LoopFiles, loopId: string): string | null {
   let at: string | null = null;
-  readBackwards(files, loopId, TAIL_BYTES, [''], (event) => {
+  readBackwards(files, loopId, STREAM_BYTES, [''], (event) => {
     at = String(event['at']);
     return true;
   });
@@ -85,15 +85,32 @@ export function readBackwards(
 const ACTIVITY =
   /^(?:(?:tool|command|verification|check|wait|run)\.|agent\.(?!ended$)|steering\.(?!delivered$)|iteration\.(?:started|ended)$)/;
 
+/** Size of what is read of a stream at once: so few events that a later one can take their memory. */
+const STEP_BYTES = 1024 * 1024;
+
+/** The type of an event in its line, as every event of this program begins. */
+const TYPE = /^\{"v":\d{1,9},"type":"([\w.-]{1,100})"/;
+
 export function isActivity(type: unknown): boolean {
   return ACTIVITY.test(String(type));
 }
 
-/** Passes the events of a loop to `take`, oldest first, from byte `from` on; returns where the next read starts. */
-export function readStream(files: LoopFiles, loopId: string, from: number, take: (event: Entry) => void): number {
+/** Passes the events of a loop and of the wanted types to `take`, oldest first, from byte `from` on; returns where the next read starts. */
+export function readStream(
+  files: LoopFiles,
+  loopId: string,
+  from: number,
+  take: (event: Entry) => void,
+  isWanted: (type: string) => boolean = () => true,
+): number {
+  const mayBe = (line: string): boolean => {
+    if (!line.includes(loopId)) return false;
+    const type = TYPE.exec(line)?.[1];
+    return type === undefined || isWanted(type);
+  };
   for (let next = from; ; ) {
-    const lines = readLines(files.events, next, undefined, loopId);
-    for (const entry of lines.entries) if (entry['loopId'] === loopId) take(entry);
+    const lines = readLines(files.events, next, STEP_BYTES, mayBe);
+    for (const entry of lines.entries) if (entry['loopId'] === loopId && isWanted(String(entry['type']))) take(entry);
     if (lines.next === next) return next;
     next = lines.next;
   }

@@ -1,10 +1,10 @@
-import { eventsOf } from '../../drive/records/journal.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type LoopReport } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
@@ -102,9 +102,7 @@ function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'wh
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
   const { next, ...standing } = standingOf(state, live === null ? 'archived' : live.clientAlive);
-  const events = eventsOf(files, loopId)
-    .filter(({ type, outcome }) => !ROUTINE.has(String(type)) && !(type === 'agent.ended' && outcome === 'ok'))
-    .filter(({ type }) => !String(type).startsWith('notice.'))
+  const events = explainingEvents(files, loopId)
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
   const active = live !== null && state.status !== 'ended';
@@ -118,6 +116,16 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
     next: show(next, state),
     ...standing,
   };
+}
+
+function explainingEvents(files: LoopFiles, loopId: string): Entry[] {
+  const events: Entry[] = [];
+  const isWanted = (type: string): boolean => !isActivity(type) && !ROUTINE.has(type) && !type.startsWith('notice.');
+  const take = (event: Entry): void => {
+    if (event['type'] !== 'agent.ended' || event['outcome'] !== 'ok') events.push(event);
+  };
+  readStream(files, loopId, 0, take, isWanted);
+  return events;
 }
 
 /** Returns a loop's status, its reason and the next step, from its state alone. `archived`: it was archived before its end. */

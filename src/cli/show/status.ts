@@ -1,4 +1,4 @@
-import { iterationsOf } from '../../drive/records/journal.ts';
+import { lastIterations } from '../../drive/records/journal.ts';
 import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
 import { describeLoop, type EndedLoop, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
@@ -113,6 +113,6 @@ function messageOf(report: LoopReport): Pick<InactiveLoop, 'news' | 'message'> {
 function recentOf({ files, live, lost, lastLoop }: LoopReport): Pick<Status, 'recent'> {
   const loopId = live?.loopId ?? lost?.loopId ?? lastLoop?.loopId;
   if (loopId === undefined) return {};
-  const recent = iterationsOf(files, loopId).entries.slice(-RECENT);
+  const recent = lastIterations(files, loopId, RECENT);
   return recent.length === 0 ? {} : { recent };
 }

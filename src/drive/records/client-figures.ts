@@ -39,7 +39,7 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
 
 /** Counts calls since byte `from`. If `outcomesKnown`, a call neither done nor failed was denied by the client. */
 export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean) {
-  const lines = readLines(files.events, from, undefined, '"type":"tool.');
+  const lines = readLines(files.events, from, undefined, (line) => line.includes('"type":"tool.'));
   const asked = new Set<unknown>();
   const unanswered = new Set<unknown>();
   const denied = new Set<unknown>();

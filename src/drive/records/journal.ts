@@ -1,7 +1,7 @@
 import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { appendEvent, type Entry, isActivity, lastWhere, readStream, streamed } from '../../state/event-stream.ts';
+import { appendEvent, type Entry, lastWhere, readBackwards, STREAM_BYTES, streamed } from '../../state/event-stream.ts';
 import { lastEntry, readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
@@ -97,10 +97,23 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
 /** Returns the iteration records of the loop `loopId`, or of the last recorded loop, oldest first, and the unreadable lines. */
 export function iterationsOf(files: LoopFiles, loopId?: string) {
   const former = readAllLines(files.iterations);
-  const own = readAllLines(files.events, '"type":"iteration.ended"');
+  const own = readAllLines(files.events, (line) => line.includes('"type":"iteration.ended"'));
   const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];
   const wanted = loopId ?? entries.at(-1)?.['loopId'];
   return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
+}
+
+/** Returns the last iteration records of a loop, at most `most`, oldest first, including journals of former versions. */
+export function lastIterations(files: LoopFiles, loopId: string, most: number): Entry[] {
+  const last: Entry[] = [];
+  readBackwards(files, loopId, STREAM_BYTES, ['loop.started', 'iteration.ended'], (event) => {
+    const isStart = event['type'] === 'loop.started';
+    if (!isStart) last.unshift(event);
+    return isStart || last.length === most;
+  });
+  if (last.length === most) return last;
+  const former = readAllLines(files.iterations).entries.filter((entry) => entry['loopId'] === loopId);
+  return [...former, ...last].slice(-most);
 }
 
 /**
@@ -113,13 +126,4 @@ export function unrecordedIterations(files: LoopFiles, { loopId, iteration, cont
   const { entries } = iterationsOf(files, loopId);
   const recorded = new Set(entries.map((entry) => (entry['kind'] === 'idle' ? 0 : entry['iteration'])));
   return Array.from({ length: iteration }, (_, at) => at + 1).filter((number) => !recorded.has(number)).length;
-}
-
-/** Returns the decisions about a loop, oldest first. */
-export function eventsOf(files: LoopFiles, loopId: string): Entry[] {
-  const events: Entry[] = [];
-  readStream(files, loopId, 0, (event) => {
-    if (!isActivity(event['type'])) events.push(event);
-  });
-  return events;
 }

@@ -11,13 +11,16 @@ export interface Lines {
   readonly next: number;
 }
 
+/** Rejects a line before it is parsed. */
+type MayBe = (line: string) => boolean;
+
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes, without those that lack
- * `needle`. A file shorter than `from` was replaced and is read from its start. An unreadable file has no lines.
+ * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes, without those that
+ * `mayBe` rejects unparsed. A file shorter than `from` was replaced and is read from its start. An unreadable file has no lines.
  */
-export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
+export function readLines(path: string, from = 0, budget = MAX_BYTES, mayBe: MayBe = () => true): Lines {
   let descriptor: number;
   try {
     descriptor = openSync(regularFile(path), 'r');
@@ -32,17 +35,17 @@ export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = '
     const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
     // A line longer than the whole budget can never be read, so skip it.
     const consumed = complete === 0 && length === budget ? length : complete;
-    return { ...parse(bytes.toString('utf8', 0, complete), needle), next: start + consumed };
+    return { ...parse(bytes.toString('utf8', 0, complete), mayBe), next: start + consumed };
   } finally {
     closeSync(descriptor);
   }
 }
 
-function parse(text: string, needle: string): { entries: Record<string, unknown>[]; torn: number } {
+function parse(text: string, mayBe: MayBe): { entries: Record<string, unknown>[]; torn: number } {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
   for (const line of text.split('\n')) {
-    if (line.trim() === '' || !line.includes(needle)) continue;
+    if (line.trim() === '' || !mayBe(line)) continue;
     const value = jsonOrNull(line);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       entries.push(value as Record<string, unknown>);
@@ -51,12 +54,12 @@ function parse(text: string, needle: string): { entries: Record<string, unknown>
   return { entries, torn };
 }
 
-/** Reads all complete lines from byte `from` on that contain `needle`, in steps of bounded size. */
-export function readOn(path: string, from: number, needle = ''): Lines {
+/** Reads all complete lines from byte `from` on, in steps of bounded size. */
+export function readOn(path: string, from: number, mayBe?: MayBe): Lines {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
   for (let next = from; ; ) {
-    const lines = readLines(path, next, undefined, needle);
+    const lines = readLines(path, next, undefined, mayBe);
     for (const entry of lines.entries) entries.push(entry);
     torn += lines.torn;
     if (lines.next === next) return { entries, torn, next };
@@ -65,8 +68,8 @@ export function readOn(path: string, from: number, needle = ''): Lines {
 }
 
 /** Reads a whole journal; an unterminated last line, as left by a crash, counts as torn. */
-export function readAllLines(path: string, needle = ''): Pick<Lines, 'entries' | 'torn'> {
-  const { entries, torn, next } = readOn(path, 0, needle);
+export function readAllLines(path: string, mayBe?: MayBe): Pick<Lines, 'entries' | 'torn'> {
+  const { entries, torn, next } = readOn(path, 0, mayBe);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }
@@ -137,7 +140,7 @@ export function lastEntry(
   path: string,
   budget: number,
   loopId: string,
-  mayBe: (line: string) => boolean = () => true,
+  mayBe: MayBe = () => true,
   wanted?: (entry: Record<string, unknown>) => boolean,
 ): Record<string, unknown> | null {
   let found: Record<string, unknown> | null = null;

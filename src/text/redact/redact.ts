@@ -33,6 +33,9 @@ const COLOUR = /\u001b\[[0-9;:]*m/g;
 const MAY_HOLD =
   /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|set|requirepass|masterauth|sqlplus)\s/;
 
+/** An instant or the id of a loop, which every record has and which only looks as if it could hold a secret. */
+const PLAIN = /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,12}Z|loop-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+
 /**
  * Masks secrets in a text: API keys and tokens of known forms, bearer tokens, cookies, private key blocks, values with a name
  * that contains password, secret, token or the like, arguments of options that take one, and passwords and tokens in
@@ -47,7 +50,7 @@ export function redact(text: string): string {
 }
 
 function redactPlain(text: string): string {
-  if (!MAY_HOLD.test(text)) return text;
+  if (PLAIN.test(text) || !MAY_HOLD.test(text)) return text;
   let out = redactKeyBlocks(text, MASK);
   for (const { mark, pattern } of TOKEN_FORMS) {
     if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);

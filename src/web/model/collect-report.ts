@@ -51,7 +51,7 @@ export function readHistory(
   loopId: string,
 ): { readonly history: LoopHistory; readonly next: number } {
   const history = new LoopHistory(shownText(files.projectDir));
-  const former = readAllLines(files.iterations, loopId).entries.filter((entry) => entry['loopId'] === loopId);
+  const former = readAllLines(files.iterations).entries.filter((entry) => entry['loopId'] === loopId);
   if (former.length === 0) return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
   // Former versions had a separate journal of iterations.
   const events: Entry[] = former.map((record) => ({ ...record, type: 'iteration.ended', at: record['endedAt'] }));
@@ -223,17 +223,30 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
   };
 }
 
+/** Length and number of the texts that `shownText` remembers. */
+const [MOST_KNOWN, MOST_KNOWN_TEXTS] = [20, 500];
+
 /** Returns a function that prepares texts: secrets masked, paths of the project relative, the user's home a tilde. */
 export function shownText(projectDir: string): (text: string) => string {
   const home = process.env['HOME'] ?? process.env['USERPROFILE'] ?? '';
-  return (text) => {
+  const shown = (text: string): string => {
     const inside = shortened(redact(text).replaceAll(`${projectDir}/`, ''), projectDir, '.');
     return home.length > 1 ? shortened(inside, home, '~') : inside;
+  };
+  // Types, outcomes and names of tools stand in nearly every event.
+  const known = new Map<string, string>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const after = shown(text);
+    if (text.length <= MOST_KNOWN && known.size < MOST_KNOWN_TEXTS) known.set(text, after);
+    return after;
   };
 }
 
 /** Puts `name` in the place of a folder, but not where a longer name begins like it. */
 function shortened(text: string, folder: string, name: string): string {
+  if (!text.includes(folder)) return text;
   const isLonger = (rest: string): boolean => /^(?:[\w-]|\.\w)/.test(rest);
   return text.split(folder).reduce((before, rest) => `${before}${isLonger(rest) ? folder : name}${rest}`);
 }

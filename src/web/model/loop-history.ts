@@ -340,9 +340,12 @@ function addAll(list: string[], more: readonly string[]): void {
 function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
   if (typeof repeats !== 'object' || repeats === null) return null;
   const limits = (thresholds ?? {}) as Record<string, unknown>;
-  const known = Object.entries(repeats).flatMap(([signal, count]): Breaker[] => {
+  let nearest: Breaker | null = null;
+  for (const [signal, count] of Object.entries(repeats)) {
     const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
-    return threshold > 0 && seen !== null ? [{ signal, repeats: seen, threshold }] : [];
-  });
-  return known.sort((a, b) => b.repeats / b.threshold - a.repeats / a.threshold)[0] ?? null;
+    if (threshold <= 0 || seen === null) continue;
+    if (nearest === null || seen / threshold > nearest.repeats / nearest.threshold)
+      nearest = { signal, repeats: seen, threshold };
+  }
+  return nearest;
 }
