@@ -5,7 +5,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import type { ProofRecord } from '../../engine/schema/proof-record.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { filesBetween, projectTree } from '../../task/git/project-tree.ts';
+import { filesBetween, projectTree, submodulesAside } from '../../task/git/project-tree.ts';
 import { type Around, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
@@ -114,9 +114,15 @@ async function taskFindings(
   const given = commit === null ? null : await runGit(projectDir, ['show', `${commit}:./${taskPath}`], { env });
   const read = (): string | null => readRegularFile(join(projectDir, taskPath));
   const text = given === null ? read() : given.kind === 'answer' ? given.text : null;
-  const ok = text !== null && sha256(text) === record.task.sha256;
+  const ok = text !== null && withEitherLineEnd(text).some((each) => sha256(each) === record.task.sha256);
   const differs = `${taskPath} ${text === null ? 'is missing' : 'changed since the verdict'}`;
   return [{ what: 'task', ok, text: ok ? taskPath : differs }];
+}
+
+/** Returns a text with each kind of line end: git changes them on some machines (core.autocrlf). */
+function withEitherLineEnd(text: string): string[] {
+  const lines = text.replaceAll('\r\n', '\n');
+  return [text, lines, lines.replaceAll('\n', '\r\n')];
 }
 
 async function treeFindings(
@@ -126,17 +132,33 @@ async function treeFindings(
   commit: string | null,
 ): Promise<Finding[]> {
   if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
-  if (around === null) return [{ what: 'files', ok: false, text: 'unknown: the project is in no git repository' }];
+  if (around === null)
+    return [{ what: 'files', ok: false, text: 'unknown: git finds no commit here (git log says why)' }];
   const now = await projectTree(around, commit, loopsBooks(contract));
+  const aside = commit === null ? await submodulesAside(around) : [];
+  if (aside.length > 0) return aside.map((text) => ({ what: 'files', ok: false, text }));
   if (now === record.tree) return [{ what: 'files', ok: true, text: 'as they were at the verdict' }];
   const paths = await filesBetween(around, record.tree, now);
   const listed = paths === null ? 'other files than at the verdict' : `differ since the verdict: ${listOf(paths)}`;
-  const last = record.commits.at(-1);
-  const words = ['merge-base', '--is-ancestor', last ?? '', commit ?? 'HEAD'];
-  const isElsewhere = last !== undefined && (await runGit(projectDir, words, { env })).kind !== 'answer';
-  return [
-    { what: 'files', ok: false, text: isElsewhere ? `${listed}; the loop's commits are on another branch` : listed },
-  ];
+  const where = await commitsAside(record.commits.at(-1), commit ?? 'HEAD', (words) =>
+    runGit(projectDir, words, { env }),
+  );
+  return [{ what: 'files', ok: false, text: `${listed}${where}` }];
+}
+
+/** Returns why the commit that is checked may have other files: it does not follow from the last one of the loop. */
+async function commitsAside(
+  last: string | undefined,
+  commit: string,
+  git: (words: readonly string[]) => ReturnType<typeof runGit>,
+): Promise<string> {
+  const isSo = async (...words: string[]): Promise<boolean> => (await git(words)).kind === 'answer';
+  if (last === undefined || (await isSo('merge-base', '--is-ancestor', last, commit))) return '';
+  if (await isSo('cat-file', '-e', `${last}^{commit}`))
+    return "; the loop's commits are on another branch, or were rewritten";
+  const shallow = await git(['rev-parse', '--is-shallow-repository']);
+  const isShallow = shallow.kind === 'answer' && shallow.text.trim() === 'true';
+  return `; the loop's commits are not in this clone${isShallow ? ', which is shallow (git fetch --unshallow)' : ''}`;
 }
 
 const MOST = 5;
@@ -156,13 +178,17 @@ function checkFindings(record: ProofRecord, results: readonly CheckResult[]): Fi
     }));
   }
   const ran = results.map(({ name }) => name);
+  const shown = ran.map((name) => {
+    const run = record.checks.find((check) => check.name === name)?.run ?? name;
+    return run === name ? name : `${name} (${run})`;
+  });
   // A pass of what ran says nothing about what did not run again, such as the scenarios of a test-first loop.
   const missing = provingChecks(record).filter(({ name }) => !ran.includes(name));
   if (missing.length > 0) {
     const text = `not run again: ${missing.map(({ name }) => name).join(', ')}`;
     return [{ what: 'checks', ok: false, text }];
   }
-  return [{ what: 'checks', ok: ran.length > 0, text: ran.length === 0 ? 'none ran' : `passed: ${ran.join(', ')}` }];
+  return [{ what: 'checks', ok: ran.length > 0, text: ran.length === 0 ? 'none ran' : `passed: ${shown.join(', ')}` }];
 }
 
 function shown(

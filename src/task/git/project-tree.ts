@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Around, git, must, withFilesIndexed, withIndexCopy } from './record-tree.ts';
 
 /**
@@ -29,6 +31,28 @@ export function projectTree(
 export async function filesBetween(around: Around, one: string, other: string): Promise<string[] | null> {
   const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', one, other]);
   return found.ok ? namesIn(found.text).map(onScreen) : null;
+}
+
+/** Returns which submodules hold what their commit does not, or are not checked out, each with the reason. */
+export async function submodulesAside(around: Around): Promise<string[]> {
+  const { top: at } = around;
+  const listed = await git(around, ['ls-files', '--stage', '-z'], { at });
+  const paths = namesIn(must(listed)).flatMap((line) =>
+    line.startsWith('160000 ') ? [onScreen(line.slice(line.indexOf('\t') + 1))] : [],
+  );
+  if (paths.length === 0) return [];
+  const status = await git(
+    around,
+    ['status', '--porcelain=v2', '-z', '--ignore-submodules=none', '--untracked-files=no'],
+    { at },
+  );
+  const dirty = namesIn(must(status)).filter((line) => /^1 \S+ S.(?:M|.U)/.test(line));
+  return paths.flatMap((path) => {
+    if (!existsSync(join(at, path, '.git')))
+      return [`the submodule ${path} is not checked out (git submodule update --init)`];
+    const isDirty = dirty.some((line) => onScreen(line).endsWith(` ${path}`));
+    return isDirty ? [`the submodule ${path} has changes that its commit does not hold`] : [];
+  });
 }
 
 const namesIn = (text: string): string[] => text.split('\0').filter((path) => path !== '');

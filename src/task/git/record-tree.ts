@@ -49,8 +49,12 @@ const IDENTITY = {
   GIT_COMMITTER_NAME: 'ralph-loop',
   GIT_COMMITTER_EMAIL: 'ralph-loop@localhost',
 };
+/** Settings of the repository that start programs, or with which a changed file passes for an unchanged one. */
 const QUIET = [
   'core.fsmonitor=false',
+  'core.untrackedCache=false',
+  'core.trustctime=true',
+  'core.checkStat=default',
   `core.hooksPath=${NO_FILE}`,
   'advice.addEmbeddedRepo=false',
   'core.quotePath=false',
@@ -77,7 +81,7 @@ export async function git(
 ): Promise<Answer> {
   const program = onPath('git', env);
   if (program === null) return { ok: false, text: '', complaint: 'git was not found on the PATH.' };
-  const own = { ...withoutPlace(env), ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' };
+  const own = { ...withoutPlace(env), ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const call = confine(terms && { terms, writable: top, readable: top, gitDir }, {
     program,
     words: [...SETTINGS, ...words],
@@ -126,10 +130,31 @@ export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (inde
 /** Calls `use` with an index of the project's files, untracked ones included and ignored ones not, which is removed afterwards. */
 export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
   return withIndexCopy(around, async (index) => {
+    await lookAgain(around, index);
     // Files that cannot be read stay as the index has them.
     await git(around, ['add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
   });
+}
+
+/** Clears the flags of an index with which git does not look at a file (`--assume-unchanged`, `--skip-worktree`) that is there. */
+async function lookAgain(around: Around, index: string): Promise<void> {
+  const { top: at } = around;
+  const listed = must(await git(around, ['ls-files', '-v', '-z'], { index, at })).split('\0');
+  const clear = async (flag: string, marked: readonly string[]): Promise<void> => {
+    if (marked.length === 0) return;
+    const input = Buffer.from(marked.map((line) => `${line.slice(2)}\0`).join(''), 'latin1');
+    must(await git(around, ['update-index', flag, '-z', '--stdin'], { index, input, at }));
+  };
+  await clear(
+    '--no-assume-unchanged',
+    listed.filter((line) => /^[a-z] /.test(line)),
+  );
+  // The files of a sparse checkout are not there, and stay as the index has them.
+  await clear(
+    '--no-skip-worktree',
+    listed.filter((line) => /^s /i.test(line) && lstatSync(onDisk(at, line.slice(2)), { throwIfNoEntry: false })),
+  );
 }
 
 /** Makes an index hold these paths, from the top of the repository, as they are on disk, even if they are ignored. */

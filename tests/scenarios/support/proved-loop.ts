@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { whole } from '../../../src/drive/status/proof-record.ts';
+import type { ProofRecord } from '../../../src/engine/schema/proof-record.ts';
+import { commitFolder, type Git } from '../../support/git.ts';
+import { type Project, project } from '../../support/project.ts';
+import { agent } from './command-agent.ts';
+
+export const PROOF = '.ralph/fix/proof.json';
+export const TASK = `---
+completion_promise: DONE
+open_questions: optional
+validation:
+  - name: made
+    run: grep -q done made.txt
+---
+Make the file.
+`;
+
+interface Ran {
+  readonly p: Project;
+  readonly git: Git;
+}
+
+/** A loop in `.ralph/fix` that an honest agent completes with a commit, after `before` has added to the project. */
+export function complete(t: TestContext, before: (p: Project) => void = () => undefined): Ran {
+  const p = project(t);
+  before(p);
+  p.write('.ralph/fix/RALPH.md', TASK);
+  p.write('.gitignore', 'runs.txt\nagent.sh\n');
+  const command = agent(
+    p,
+    'echo done > made.txt; git add made.txt; git commit -qm Make\necho "<promise>DONE</promise>"',
+  );
+  const git = commitFolder(p.dir);
+  const { code, stdout, stderr } = p.ralph(['run', 'fix', '--plain', '--agent', command]);
+  assert.equal(code, 0, stdout + stderr);
+  return { p, git };
+}
+
+export const record = (p: Project): ProofRecord => JSON.parse(p.read(PROOF)) as ProofRecord;
+
+/** What `verify` finds to differ, by subject. */
+export function differences(p: Project, ...words: string[]): Record<string, string> {
+  const { code, json, stderr } = p.ralph(['verify', ...words, '--json']);
+  const findings = json['findings'] as { what: string; ok: boolean; text: string }[] | undefined;
+  assert.ok(findings, stderr);
+  const differ = findings.filter(({ ok }) => !ok).map(({ what, text }) => [what, text]);
+  assert.equal(code, differ.length === 0 ? 0 : 1);
+  assert.equal(json['verified'], differ.length === 0);
+  return Object.fromEntries(differ);
+}
+
+/** Writes the record with a change, and with a digest that fits. */
+export function forge(p: Project, change: Partial<ProofRecord>): void {
+  const { digest: _, ...rest } = record(p);
+  p.write(PROOF, JSON.stringify(whole({ ...rest, ...change })));
+}
+
+/** A clone on another machine with the proof; `verify` runs in it. */
+export function cloned(
+  t: TestContext,
+  p: Project,
+  ...words: string[]
+): { readonly there: Project; readonly at: string } {
+  const machine = project(t);
+  spawnSync('git', ['clone', '-q', ...words, `file://${p.dir}`, join(machine.dir, 'clone')]);
+  const at = `clone/${PROOF}`;
+  machine.write(at, p.read(PROOF));
+  return { there: { ...machine, ralph: (given) => machine.ralph([...given, '--project', 'clone']) }, at };
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { emptyFolder } from '../support/folder.ts';
+import { GIT_ENV, type Git, initRepository } from '../support/git.ts';
+import type { Project } from '../support/project.ts';
+import { agent } from './support/command-agent.ts';
+import { cloned, complete, differences, forge, PROOF, type record, TASK } from './support/proved-loop.ts';
+
+const FILE_URLS = ['-c', 'protocol.file.allow=always'];
+
+/** git in the clone of another machine. */
+const gitIn =
+  ({ dir }: Project): Git =>
+  (...words) =>
+    spawnSync('git', words, { cwd: join(dir, 'clone'), env: GIT_ENV, encoding: 'utf8' }).stdout;
+
+const libraries = (p: Project): void => {
+  for (const name of ['one', 'two', 'three']) p.write(`${name}.txt`, `${name}\n`);
+  p.sh('touch -d 2020-01-01 *.txt');
+};
+
+test('a changed file is found although git was told not to look at it', (t) => {
+  const { p, git } = complete(t, libraries);
+  git('update-index', '--assume-unchanged', 'one.txt');
+  git('update-index', '--skip-worktree', 'two.txt');
+  for (const [key, value] of [
+    ['core.checkStat', 'minimal'],
+    ['core.trustctime', 'false'],
+  ] as const)
+    git('config', key, value);
+  // What is left are size and time.
+  git('update-index', '--refresh');
+  p.write('one.txt', 'changed\n');
+  p.write('two.txt', 'changed\n');
+  p.write('three.txt', 'THREE\n');
+  p.sh('touch -d 2020-01-01 three.txt');
+  assert.equal(git('status', '--porcelain', '--untracked-files=no'), '', 'the control: git sees no change');
+  assert.deepEqual(differences(p), { files: 'differ since the verdict: one.txt, three.txt, two.txt' });
+});
+
+test('a commit that stands in for another one on this machine is not what --tree checks', (t) => {
+  const { p, git } = complete(t, libraries);
+  const good = git('rev-parse', 'HEAD').trim();
+  p.write('one.txt', 'changed\n');
+  git('commit', '-qam', 'Change it');
+  const bad = git('rev-parse', 'HEAD').trim();
+  git('replace', bad, good);
+  assert.equal(git('show', 'HEAD:one.txt'), 'one\n', 'the control: git shows the good one');
+  assert.deepEqual(differences(p, '--tree', 'HEAD'), { files: 'differ since the verdict: one.txt' });
+  git('replace', '-d', bad);
+  git('replace', '--graft', bad);
+  assert.doesNotMatch(differences(p, '--tree', 'HEAD')['files'] ?? '', /another branch/, 'nor is a made-up history');
+});
+
+test('what counts is the tree: an amended, squashed or merged commit with the same files holds, other files are named', (t) => {
+  const { p, git } = complete(t, libraries);
+  git('commit', '-q', '--amend', '-m', 'Another message');
+  assert.deepEqual(differences(p), {}, 'amended');
+  git('checkout', '-q', '-b', 'base', 'HEAD~1');
+  git('merge', '-q', '--squash', 'main');
+  git('commit', '-qm', 'Squashed');
+  assert.deepEqual(differences(p), {}, 'squashed');
+  git('reset', '-q', '--hard', 'HEAD~1');
+  git('merge', '-q', '--no-ff', '-m', 'Merged', 'main');
+  assert.deepEqual(differences(p), {}, 'merged');
+  git('checkout', '-q', '-B', 'moved', 'HEAD~1');
+  p.write('one.txt', 'from another pull request\n');
+  git('commit', '-qam', 'Move on');
+  git('cherry-pick', 'main');
+  const rebased = "differ since the verdict: one.txt; the loop's commits are on another branch, or were rewritten";
+  assert.deepEqual(differences(p), { files: rebased }, 'rebased onto other work');
+});
+
+test('a shallow clone verifies, and says that it is shallow where it cannot tell what differs', (t) => {
+  const { p, git } = complete(t, libraries);
+  const { there, at } = cloned(t, p, '--depth', '1');
+  assert.deepEqual(differences(there, '--proof', at), {});
+  p.write('one.txt', 'changed\n');
+  git('commit', '-qam', 'Change it');
+  const later = cloned(t, p, '--depth', '1');
+  assert.deepEqual(differences(later.there, '--proof', later.at), {
+    files:
+      "other files than at the verdict; the loop's commits are not in this clone, which is shallow (git fetch --unshallow)",
+  });
+});
+
+test('the line ends of another machine are no change, and a changed task is one with either', (t) => {
+  const { p } = complete(t, libraries);
+  const { there, at } = cloned(t, p, '-c', 'core.autocrlf=true');
+  const task = 'clone/.ralph/fix/RALPH.md';
+  assert.match(there.read(task), /\r\n/, 'the control');
+  assert.deepEqual(differences(there, '--proof', at), {});
+  there.write(task, there.read(task).replace('Make the', 'Make another'));
+  assert.deepEqual(differences(there, '--proof', at), { task: '.ralph/fix/RALPH.md changed since the verdict' });
+});
+
+/** Adds a submodule in `lib`. */
+function withSubmodule(t: TestContext): (p: Project) => void {
+  const source = emptyFolder(t);
+  const git = initRepository(source);
+  spawnSync('sh', ['-c', 'echo lib > lib.txt'], { cwd: source });
+  git('add', '--all');
+  git('commit', '-qm', 'Library');
+  return (p) => {
+    initRepository(p.dir)(...FILE_URLS, 'submodule', '--quiet', 'add', source, 'lib');
+  };
+}
+
+test('a submodule that is changed inside or not checked out is named', (t) => {
+  const { p } = complete(t, withSubmodule(t));
+  assert.deepEqual(differences(p), {}, 'control');
+  p.write('lib/lib.txt', 'changed\n');
+  assert.deepEqual(differences(p), { files: 'the submodule lib has changes that its commit does not hold' });
+  const { there, at } = cloned(t, p);
+  assert.deepEqual(differences(there, '--proof', at), {
+    files: 'the submodule lib is not checked out (git submodule update --init)',
+  });
+  gitIn(there)(...FILE_URLS, 'submodule', '--quiet', 'update', '--init');
+  assert.deepEqual(differences(there, '--proof', at), {});
+});
+
+test('an ignored file that a check needs is missing in a clone, where the check fails', (t) => {
+  const { p } = complete(t, (own) => own.write('made.txt', 'not yet\n'));
+  p.write(
+    '.ralph/fix/RALPH.md',
+    TASK.replace('grep -q done made.txt', 'grep -q . fixture.tmp && grep -q done made.txt'),
+  );
+  p.write('.gitignore', `${p.read('.gitignore')}*.tmp\n`);
+  p.write('fixture.tmp', 'data\n');
+  p.write('made.txt', 'not yet\n');
+  p.sh('git add -A && git -c user.name=t -c user.email=t@t commit -qm Again');
+  assert.equal(p.ralph(['run', 'fix', '--plain', '--agent', './agent.sh']).code, 0);
+  assert.deepEqual(differences(p), {}, 'control');
+  const { there, at } = cloned(t, p);
+  const { checks, ...others } = differences(there, '--proof', at);
+  assert.match(checks ?? '', /^made does not pass: /);
+  assert.deepEqual(others, {}, 'only the result differs');
+});
+
+test('a record that names another loop, task or name does not pass for the one it is beside', (t) => {
+  const { p } = complete(t);
+  const first = p.read(PROOF);
+  p.write('.ralph/other/RALPH.md', TASK.replaceAll('made', 'more'));
+  const command = agent(
+    p,
+    'echo done > more.txt; git add more.txt; git commit -qm More\necho "<promise>DONE</promise>"',
+  );
+  p.sh('git add -A && git commit -qm Task');
+  assert.equal(p.ralph(['run', 'other', '--plain', '--agent', command]).code, 0);
+  const other = JSON.parse(p.read('.ralph/other/proof.json')) as ReturnType<typeof record>;
+  forge(p, { loopId: other.loopId, name: other.name });
+  const named = differences(p, '--proof', PROOF);
+  assert.equal(named['record'], 'not the one that the loop wrote on this machine');
+  assert.equal(named['contract'], 'the contract of this loop is another one');
+  p.write(PROOF, first);
+  forge(p, { task: other.task });
+  assert.equal(differences(p, '--proof', PROOF)['record'], 'not the one that the loop wrote on this machine');
+  const { there, at } = cloned(t, p);
+  assert.match(differences(there, '--proof', at)['contract'] ?? '', /^other checks than the loop ran: more, made$/);
+});
