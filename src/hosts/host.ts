@@ -66,6 +66,8 @@ export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
   /** Name of that file, for people. */
   readonly fileName: string;
+  /** The client allows comments in that file. */
+  readonly comments: boolean;
   /** Our plugin for this client registers the same hooks. */
   readonly hasPlugin: (env: NodeJS.ProcessEnv) => boolean;
   /** Returns the hooks by event. They are the same in every version, because a changed one loses its trust. */

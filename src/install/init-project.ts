@@ -187,6 +187,7 @@ export function addRegistration(
   settings: string,
   registration: Readonly<Record<string, readonly HookGroup[] | undefined>>,
   path: string,
+  comments = false,
 ) {
   const { mark, body } = withoutMark(settings);
   if (body.trim() === '') {
@@ -203,14 +204,14 @@ export function addRegistration(
     text = text.slice(0, insertion.offset) + insertion.text + text.slice(insertion.offset);
     inserted.push({ offset: insertion.offset, length: insertion.text.length });
   };
-  const root = rootOf(text, path);
+  const root = rootOf(text, path, comments);
   if (memberOf(root, 'hooks') === null) {
     insert(root, 'hooks', registration);
     return { text: mark + text, inserted, created: ['hooks'] };
   }
   for (const [event, groups = []] of Object.entries(registration)) {
     for (const group of groups) {
-      const hooks = expectType(memberOf(rootOf(text, path), 'hooks'), 'object', 'hooks', path);
+      const hooks = expectType(memberOf(rootOf(text, path, comments), 'hooks'), 'object', 'hooks', path);
       const list = memberOf(hooks, event);
       if (list === null) {
         insert(hooks, event, [group]);
@@ -221,8 +222,8 @@ export function addRegistration(
   return { text: mark + text, inserted, created };
 }
 
-function rootOf(text: string, path: string): Node {
-  const root = parseSettings(text, path);
+function rootOf(text: string, path: string, comments: boolean): Node {
+  const root = parseSettings(text, path, comments);
   if (root === null) throw new Error(`${path} became empty`);
   return root;
 }

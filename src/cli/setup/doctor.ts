@@ -65,8 +65,12 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
 async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
   const asked = USER_HOOK_HOSTS.map(async (host) => {
     const { userHooks } = host;
-    const place = userHooksPlace(userHooks, env);
+    const place = orError(() => userHooksPlace(userHooks, env));
     if (place === null) return [];
+    if (place instanceof RalphError) {
+      const problem = place.message.replace(/\.$/, '');
+      return [{ place: userHooks.file(env), problem, repair: 'fix the file.' }];
+    }
     const problem = await userHooksProblem(host, projectDir, env);
     return [{ place, problem, repair: userHooks.repair }];
   });

@@ -1,16 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { homeFolder } from '../../state/home-folder.ts';
-import { isExecutable, onPath } from '../../state/process/find-program.ts';
-import { RalphError } from '../../text/message.ts';
-import { atLeast } from '../../text/version.ts';
 import type { FoundClient } from '../host.ts';
+import { namedClient } from '../named-client.ts';
 
 /** Oldest supported Codex: the first one whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';
-
-const INSTALL = 'npm install -g @openai/codex';
 
 /** Returns the folder of Codex's configuration and sessions. */
 export function codexHome(env: NodeJS.ProcessEnv): string {
@@ -19,28 +14,14 @@ export function codexHome(env: NodeJS.ProcessEnv): string {
 
 /** Returns Codex: RALPH_CODEX, or `codex` on the PATH. Throws RalphError `client-missing`, `client-too-old`. */
 export function requireCodex(env: NodeJS.ProcessEnv): FoundClient {
-  const named = env['RALPH_CODEX'] || 'codex';
-  const found = isAbsolute(named) && isExecutable(named) ? named : onPath(named, env);
-  if (found === null) {
-    throw new RalphError(
-      'client-missing',
-      `codex was not found on PATH. Install Codex (${INSTALL}), or set RALPH_CODEX to its path.`,
-    );
-  }
-  const path = nativeOf(found) ?? found;
-  const { status, stdout } = spawnSync(path, ['--version'], {
-    encoding: 'utf8',
-    timeout: 10_000,
-    stdio: ['ignore', 'pipe', 'ignore'],
+  return namedClient(env, {
+    title: 'Codex',
+    program: 'codex',
+    variable: 'RALPH_CODEX',
+    oldest: OLDEST_CODEX,
+    install: 'npm install -g @openai/codex',
+    resolve: (path) => nativeOf(path) ?? path,
   });
-  const version = status === 0 ? (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null) : null;
-  if (version !== null && !atLeast(version, OLDEST_CODEX)) {
-    throw new RalphError(
-      'client-too-old',
-      `Codex ${version} (${path}) is not supported: ralph-loop needs ${OLDEST_CODEX} or newer. Update it: ${INSTALL}.`,
-    );
-  }
-  return { path, version };
 }
 
 /**

@@ -73,6 +73,7 @@ export function codexPluginHooks(): Readonly<Record<string, readonly HookGroup[]
 export const USER_HOOKS: UserHooks = {
   file: (env) => join(codexHome(env), 'hooks.json'),
   fileName: 'hooks.json',
+  comments: false,
   hasPlugin,
   passedAtLaunch: true,
   groups: ({ node, hookPath }) => registered(node, (file) => shellWord(hookPath(file))),

@@ -25,10 +25,12 @@ export const settingsReadable: Check = ({ sources }) => {
   return orFine(broken, 'every settings file is valid.');
 };
 
-/** Checks that another client trusts the hooks that `init` wrote for it. */
+/** Checks that another client runs the hooks that `init` wrote for it. */
 export const hostHooks: Check = ({ hostHooks = [] }) =>
   hostHooks.map(({ place, problem, repair }) =>
-    problem === null ? ok(`the hooks in ${place} are trusted.`) : error(`the hooks in ${place}: ${problem}.`, repair),
+    problem === null
+      ? ok(`the client runs the hooks in ${place}.`)
+      : error(`the hooks in ${place}: ${problem}.`, repair),
   );
 
 export const hooksEnabled: Check = ({ sources }) => {

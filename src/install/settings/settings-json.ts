@@ -1,11 +1,11 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
 import { RalphError } from '../../text/message.ts';
 
-/** Reads settings like the client, which requires strict JSON with an object at the root and otherwise ignores the file. */
-export function readSettings(text: string, path: string) {
+/** Reads settings like Claude Code, which requires strict JSON with an object at the root and otherwise ignores the file. */
+export function readSettings(text: string, path: string, comments = false) {
   if (text.trim() === '') return { root: null, problem: null };
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+  const root = parseTree(text, errors, { disallowComments: !comments, allowTrailingComma: false });
   const [first] = errors;
   if (first === undefined && root?.type === 'object') return { root, problem: null };
   const what = first === undefined ? 'no JSON object' : explained(printParseErrorCode(first.error));
@@ -14,9 +14,12 @@ export function readSettings(text: string, path: string) {
   return { root: null, problem: `${path} is not valid JSON: ${what}, at ${place}.` };
 }
 
-/** Returns the syntax tree of a settings file's text, or null for an empty one. Throws `refused` if it is broken. */
-export function parseSettings(text: string, path: string): Node | null {
-  const { root, problem } = readSettings(text, path);
+/**
+ * Returns the syntax tree of a settings file's text, or null for an empty one. Throws `refused` if it is broken, also by
+ * comments unless its client allows them.
+ */
+export function parseSettings(text: string, path: string, comments = false): Node | null {
+  const { root, problem } = readSettings(text, path, comments);
   if (problem !== null) throw unchanged(problem);
   return root;
 }

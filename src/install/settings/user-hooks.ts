@@ -21,22 +21,22 @@ export interface UserHooksChange {
 }
 
 /** Returns the user's file with our hooks; those that are in it as they should be keep their place, by which they are trusted. */
-export function withUserHooks({ file, groups, isOurs }: UserHooks, env: NodeJS.ProcessEnv) {
+export function withUserHooks({ file, groups, isOurs, comments }: UserHooks, env: NodeJS.ProcessEnv) {
   const path = file(env);
   const before = readText(path);
   const hooks = groups({ node: process.execPath, hookPath: (each) => hookPath(bundleDir(), each) });
-  const same = addRegistration(before ?? '', hooks, path);
+  const same = addRegistration(before ?? '', hooks, path, comments);
   if (same.inserted.length === 0) return { path, before, after: before, hooks };
-  const clean = before === null ? '' : withoutHooks(before, path, isOurs);
-  return { path, before, after: addRegistration(clean, hooks, path).text, hooks };
+  const clean = before === null ? '' : withoutHooks(before, path, isOurs, comments);
+  return { path, before, after: addRegistration(clean, hooks, path, comments).text, hooks };
 }
 
 /** Returns the user's file without our hooks. */
-export function withoutUserHooks({ file, isOurs }: UserHooks, env: NodeJS.ProcessEnv): UserHooksChange {
+export function withoutUserHooks({ file, isOurs, comments }: UserHooks, env: NodeJS.ProcessEnv): UserHooksChange {
   const path = file(env);
   const before = readText(path);
   if (before === null) return { path, before, after: null };
-  const after = withoutHooks(before, path, isOurs);
+  const after = withoutHooks(before, path, isOurs, comments);
   const isOurFile = !existsSync(`${path}${COPY}`) && after !== before && /^\s*(?:\{\s*\})?\s*$/.test(after);
   return { path, before, after: isOurFile ? null : after };
 }
@@ -59,6 +59,8 @@ export async function userHooksProblem(
 /** Returns where our hooks stand: in the user's file or in our plugin for this client; null if in neither. */
 export function userHooksPlace(hooks: UserHooks, env: NodeJS.ProcessEnv): string | null {
   if (hooks.hasPlugin(env)) return 'the plugin ralph-loop';
+  // Every hook of ours asks for it: a broken file without it is not our concern.
+  if (readText(hooks.file(env))?.includes('RALPH_ACTIVE') !== true) return null;
   const { path, before, after } = withoutUserHooks(hooks, env);
   return before === after ? null : path;
 }

@@ -16,18 +16,23 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
   }
   let text = body;
   for (;;) {
-    const span = nextSpan(text, record, path, isOurHook);
+    const span = nextSpan(parseSettings(text, path), record, isOurHook);
     if (span === null) return ended(mark + text, record);
     text = text.slice(0, span.from) + text.slice(span.to);
   }
 }
 
 /** Removes the hooks for which `isTaken` holds, and the containers that they leave empty. Throws `refused` if it is broken. */
-export function withoutHooks(settings: string, path: string, isTaken: (entry: unknown) => boolean): string {
+export function withoutHooks(
+  settings: string,
+  path: string,
+  isTaken: (entry: unknown) => boolean,
+  comments = false,
+): string {
   const { mark, body } = withoutMark(settings);
   let text = body;
   for (;;) {
-    const span = nextSpan(text, null, path, isTaken);
+    const span = nextSpan(parseSettings(text, path, comments), null, isTaken);
     if (span === null) return mark + text;
     text = text.slice(0, span.from) + text.slice(span.to);
   }
@@ -43,13 +48,7 @@ interface Span {
 }
 
 /** Returns the first entry to remove, or a container that it leaves empty; null if none is left. */
-function nextSpan(
-  text: string,
-  record: SettingsRecord | null,
-  path: string,
-  isTaken: (entry: unknown) => boolean,
-): Span | null {
-  const root = parseSettings(text, path);
+function nextSpan(root: Node | null, record: SettingsRecord | null, isTaken: (entry: unknown) => boolean): Span | null {
   const hooks = root && memberOf(root, 'hooks');
   if (!root || hooks?.type !== 'object') return null;
   for (const property of hooks.children ?? []) {
