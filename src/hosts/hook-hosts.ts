@@ -1,4 +1,5 @@
 import { CODEX_HOOKS } from './codex/hook-output.ts';
+import { GEMINI_HOOKS } from './gemini/hook-output.ts';
 import type { HookHost } from './hook-io/hook-host.ts';
 
 const CLAUDE_HOOKS: HookHost = {
@@ -11,7 +12,7 @@ const CLAUDE_HOOKS: HookHost = {
 };
 
 /** The hosts of hosts.ts, as hooks load them: with nothing but what a hook needs. */
-export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS];
+export const HOOK_HOSTS: readonly HookHost[] = [CLAUDE_HOOKS, CODEX_HOOKS, GEMINI_HOOKS];
 
 /** Variables that are 1 in the shells of agents. */
 export const AGENT_SHELLS = HOOK_HOSTS.map(({ agentVariable }) => agentVariable);

@@ -1,13 +1,14 @@
 import { RalphError } from '../text/message.ts';
 import { CLAUDE_CODE } from './claude/claude-code.ts';
 import { CODEX } from './codex/codex.ts';
+import { GEMINI } from './gemini/gemini.ts';
 import type { FoundClient, Host, UserHooks, Wanted } from './host.ts';
 
 /**
  * Clients that work on loops, the reference host first. A further one is added here and in hook-hosts.ts: names, options of
  * commands, help and docs/hosts.md come from this list.
  */
-export const HOSTS: readonly Host[] = [CLAUDE_CODE, CODEX];
+export const HOSTS: readonly Host[] = [CLAUDE_CODE, CODEX, GEMINI];
 
 /** Hosts with a name for `--agent`: all but the reference host. */
 export const NAMED_HOSTS = HOSTS.slice(1);

@@ -7,6 +7,7 @@ import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
 import { codexBilled } from './codex/billed.ts';
 import { type Fields, isFields } from './fields.ts';
+import { geminiBilled } from './gemini/transcript.ts';
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
 const BUDGET = 8 * 1024 * 1024;
@@ -30,9 +31,9 @@ export function readUsage(path: string | null, marks: ReadMarks): { usage: Usage
 }
 
 function add(path: string, from: number, ids: Set<string>, total: Totals): number {
-  const lines = readLines(path, from, BUDGET, (line) => line.includes('"usage"'));
+  const lines = readLines(path, from, BUDGET, (line) => line.includes('"usage"') || line.includes('"tokens"'));
   for (const entry of lines.entries) {
-    const { id, usage } = claudeBilled(entry) ?? codexBilled(entry) ?? {};
+    const { id, usage } = claudeBilled(entry) ?? codexBilled(entry) ?? geminiBilled(entry) ?? {};
     if (id === undefined || usage === undefined || ids.has(id)) continue;
     ids.add(id);
     addTokens(total, usage);

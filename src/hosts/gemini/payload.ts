@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { digest } from '../../text/digest.ts';
+import { type Fields, fieldsOf, textOf, textOrNull } from '../fields.ts';
+import { lastGeminiText } from './transcript.ts';
+
+/** Events of Gemini CLI and those of Claude Code that they stand for. */
+export const EVENTS: Readonly<Record<string, string>> = {
+  SessionStart: 'SessionStart',
+  BeforeAgent: 'UserPromptSubmit',
+  BeforeTool: 'PreToolUse',
+  AfterTool: 'PostToolUse',
+  AfterAgent: 'Stop',
+};
+
+/** Tools of Gemini CLI and those of Claude Code that do the same. Any other one is judged as an unknown tool. */
+const TOOLS: Readonly<Record<string, string>> = {
+  run_shell_command: 'Bash',
+  write_file: 'Write',
+  replace: 'Edit',
+  read_file: 'Read',
+  read_many_files: 'Read',
+  list_directory: 'LS',
+  glob: 'Glob',
+  grep_search: 'Grep',
+  search_file_content: 'Grep',
+  google_web_search: 'WebSearch',
+  web_fetch: 'WebFetch',
+  ask_user: 'AskUserQuestion',
+  write_todos: 'TodoWrite',
+  activate_skill: 'Skill',
+  enter_plan_mode: 'EnterPlanMode',
+  exit_plan_mode: 'ExitPlanMode',
+  read_mcp_resource: 'ReadMcpResourceTool',
+  list_mcp_resources: 'ListMcpResourcesTool',
+};
+
+/**
+ * Begins the reason of a Stop that continues the session. Gemini CLI hands such a reason to its hooks as if the user had
+ * written it.
+ */
+export const CONTINUES = 'ralph-loop continues this session.\n\n';
+
+/** Returns a payload of Gemini CLI with the events, tools and fields of Claude Code. */
+export function readGemini(payload: Fields): Fields | 'ignored' {
+  const event = textOf(payload['hook_event_name']);
+  const read = { ...payload, hook_event_name: Object.hasOwn(EVENTS, event) ? EVENTS[event] : event };
+  switch (event) {
+    case 'BeforeAgent':
+      return textOf(payload['prompt']).startsWith(CONTINUES) ? 'ignored' : read;
+    case 'AfterAgent':
+      return { ...read, last_assistant_message: lastMessage(payload) };
+    case 'BeforeTool':
+    case 'AfterTool':
+      return { ...read, ...readCall(payload) };
+    default:
+      return read;
+  }
+}
+
+/** Returns the last message of a turn. The payload has the texts of the whole turn, refused claims among them. */
+function lastMessage({ transcript_path, prompt_response }: Fields): string {
+  const all = textOf(prompt_response);
+  const last = lastGeminiText(textOrNull(transcript_path));
+  return last !== null && all.endsWith(last) ? last : all;
+}
+
+/** Returns the call of a tool. Two calls that are alike have the same id, since Gemini CLI gives them none. */
+function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
+  const name = textOf(tool_name);
+  const input = fieldsOf(tool_input);
+  const { server_name: server, tool_name: tool } = fieldsOf(mcp_context);
+  const isServers = textOf(server) !== '' && textOf(tool) !== '';
+  const known = Object.hasOwn(TOOLS, name) ? TOOLS[name] : name;
+  return {
+    tool_name: isServers ? `mcp__${server}__${tool}` : known,
+    tool_use_id: digest(JSON.stringify([name, input])),
+    cwd: name === 'run_shell_command' ? resolve(textOf(cwd), textOf(input['dir_path'])) : cwd,
+  };
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { GEMINI } from '../../../src/hosts/gemini/gemini.ts';
+import { geminiOutput } from '../../../src/hosts/gemini/hook-output.ts';
+import { readGemini } from '../../../src/hosts/gemini/payload.ts';
+import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';
+import { refuseUnsupported } from '../../../src/hosts/hosts.ts';
+import { readUsage } from '../../../src/hosts/read-usage.ts';
+import { emptyFolder } from '../../support/folder.ts';
+
+/** Payload as Gemini CLI 0.61 sends it. */
+const payload = (event: string, more: object): string =>
+  JSON.stringify({
+    session_id: 's',
+    cwd: '/p',
+    hook_event_name: event,
+    timestamp: '2026-11-28T01:32:04.995Z',
+    ...more,
+  });
+
+const read = (event: string, more: object) => {
+  const input = parseHookInput(payload(event, more), readGemini);
+  assert.ok(input !== null && input !== 'ignored');
+  return input;
+};
+
+const NO_MARKS = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
+
+/** Lines of a transcript: a message is written again with the results of its calls. */
+const LINES = [
+  { sessionId: 's', kind: 'main' },
+  { id: 'u1', type: 'user', content: [{ text: 'do it' }] },
+  {
+    id: 'g1',
+    type: 'gemini',
+    content: 'ALL DONE',
+    tokens: { input: 1000, output: 20, cached: 100, thoughts: 5, tool: 0 },
+  },
+  {
+    id: 'g1',
+    type: 'gemini',
+    content: 'ALL DONE',
+    tokens: { input: 1000, output: 20, cached: 100, thoughts: 5, tool: 0 },
+    toolCalls: [],
+  },
+  { $set: { lastUpdated: '2026-11-28T01:32:05.563Z' } },
+  {
+    id: 'g2',
+    type: 'gemini',
+    content: 'Not yet.',
+    tokens: { input: 2000, output: 30, cached: 0, thoughts: 0, tool: 7 },
+  },
+];
+
+test('the last message of a turn stands alone, and each message is billed once', (context) => {
+  const chats = join(emptyFolder(context), 'chats');
+  mkdirSync(chats);
+  const path = join(chats, 'session-2026-11-28T01-32-4060d5e1.jsonl');
+  writeFileSync(path, '');
+  const { marks } = readUsage(path, NO_MARKS);
+  writeFileSync(path, LINES.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  // The payload has the refused claim as well.
+  const turn = { prompt_response: 'ALL DONE\nNot yet.', transcript_path: path };
+  assert.equal(read('AfterAgent', turn).lastMessage, 'Not yet.');
+  assert.equal(read('AfterAgent', { ...turn, prompt_response: 'Other words.' }).lastMessage, 'Other words.');
+  assert.equal(read('AfterAgent', { prompt_response: 'No transcript.' }).lastMessage, 'No transcript.');
+  const { usage } = readUsage(path, marks);
+  assert.deepEqual(usage, { inputTokens: 2907, outputTokens: 55, cacheReadTokens: 100, cacheWriteTokens: 0 });
+});
+
+test('a call has the name and the input of Claude Code, its directory, and the same id before and after', () => {
+  const input = { command: 'rm a.txt', dir_path: 'tests' };
+  const before = read('BeforeTool', { tool_name: 'run_shell_command', tool_input: input });
+  const after = read('AfterTool', { tool_name: 'run_shell_command', tool_input: input, tool_response: {} });
+  assert.deepEqual([before.event, before.cwd, toolCall(before).name], ['PreToolUse', '/p/tests', 'Bash']);
+  assert.equal(toolCall(before).id, toolCall(after).id);
+  assert.notEqual(toolCall(before).id, '');
+  const names = ['write_file', 'replace', 'read_file', 'save_memory'].map(
+    (name) => toolCall(read('BeforeTool', { tool_name: name, tool_input: {} })).name,
+  );
+  assert.deepEqual(names, ['Write', 'Edit', 'Read', 'save_memory']);
+  const served = { tool_name: 'mcp_db_read_row', mcp_context: { server_name: 'db', tool_name: 'read_row' } };
+  assert.equal(toolCall(read('BeforeTool', served)).name, 'mcp__db__read_row');
+});
+
+test('the reason that continues a session is no message of the user', () => {
+  const { reason } = JSON.parse(geminiOutput('Stop', { decision: 'block', reason: 'Go on.' }).stdout) as {
+    reason: string;
+  };
+  assert.match(reason, /Go on\.$/);
+  assert.equal(parseHookInput(payload('BeforeAgent', { prompt: reason }), readGemini), 'ignored');
+  assert.equal(read('BeforeAgent', { prompt: 'Go on.' }).event, 'UserPromptSubmit');
+});
+
+test('a denial, an end and a text for the agent have the form that Gemini CLI reads', () => {
+  const deny = { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: 'no' } as const;
+  const out = (event: string, answer: Parameters<typeof geminiOutput>[1]): unknown => {
+    const { stdout, stderr, code } = geminiOutput(event, answer);
+    assert.deepEqual([stderr, code], ['', 0]);
+    return stdout === '' ? null : JSON.parse(stdout);
+  };
+  assert.deepEqual(out('PreToolUse', { hookSpecificOutput: deny }), { decision: 'deny', reason: 'no' });
+  assert.deepEqual(out('PreToolUse', { continue: false, stopReason: 'over', hookSpecificOutput: deny }), {
+    continue: false,
+    stopReason: 'over',
+    decision: 'deny',
+    reason: 'no',
+  });
+  const check = {
+    hookEventName: 'PreToolUse',
+    permissionDecision: 'allow',
+    permissionDecisionReason: 'a check',
+  } as const;
+  assert.equal(out('PreToolUse', { hookSpecificOutput: check }), null, 'it would be asked about as any other call');
+  assert.deepEqual(
+    out('PostToolUse', { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: 'Hear.' } }),
+    {
+      hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext: 'Hear.' },
+    },
+  );
+  assert.deepEqual(out('Stop', { systemMessage: 'Complete.' }), { systemMessage: 'Complete.' });
+});
+
+test('a run with a new client for each iteration is refused, and so are options that the loop sets', () => {
+  const wanted = { iterations: false, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
+  refuseUnsupported(GEMINI, wanted);
+  assert.throws(
+    () => refuseUnsupported(GEMINI, { ...wanted, iterations: true }),
+    /agent: Gemini CLI works in sessions only/,
+  );
+  GEMINI.requireArgs(['--include-directories', '../lib', '--prompt-file'], 'start');
+  for (const word of ['-p', '--prompt=x', '--resume', '--approval-mode=yolo', '-y'])
+    assert.throws(() => GEMINI.requireArgs([word], 'start'), /sets this option/, word);
+});
