@@ -1,5 +1,5 @@
 import { oneLine, shorten } from '../text/excerpt.ts';
-import { advise, type Message } from '../text/message.ts';
+import { advise, type Message, type MessageContext, render } from '../text/message.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
@@ -232,21 +232,33 @@ export function reasonText({ name, outcome, detail }: CheckResult): string {
 }
 
 /** Returns what a person reads of failed checks: below the names of failed tests, the output is only counted. */
-export function failureLines(failed: readonly CheckResult[]): string[] {
+export function failureLines(failed: readonly CheckResult[], loop: MessageContext): string[] {
   return failed.flatMap((result) => {
     const isNamed = (result.tests?.failures.length ?? 0) > 0;
-    return reasonLines(reasonText(result), '  ', isNamed ? 0 : OUTPUT_LINES);
+    return reasonLines(reasonText(result), { most: isNamed ? 0 : OUTPUT_LINES, loop });
   });
 }
 
+interface ShownReason {
+  /** Most lines of output; by default what fits beside other text. */
+  readonly most?: number;
+  /** Loop whose log has the lines that are left out; without it they are only counted. */
+  readonly loop?: MessageContext;
+  readonly indent?: string;
+}
+
 /** Returns a reason as lines for people, with the last lines of the output indented below it. */
-export function reasonLines(reason: string, indent = '  ', most = OUTPUT_LINES): string[] {
+export function reasonLines(
+  reason: string,
+  { most = OUTPUT_LINES, loop, indent = '  ' }: ShownReason = {},
+): string[] {
   const [head, ...output] = reason.trimEnd().split('\n');
-  const hidden = output.length - most;
-  const mark = hidden > 0 ? [`${indent}  [${counted(hidden, 'more line')}]`] : [];
+  const hidden = Math.max(0, output.length - most);
+  const left = counted(hidden, 'more line');
+  const mark = loop === undefined ? left : render(advise('', `Show ${left}`, 'logs'), loop);
   return [
     `${indent}${head}`,
-    ...mark,
-    ...output.slice(Math.max(0, output.length - most)).map((line) => `${indent}  ${line}`),
+    ...(hidden > 0 ? [`${indent}  [${mark}]`] : []),
+    ...output.slice(hidden).map((line) => `${indent}  ${line}`),
   ];
 }

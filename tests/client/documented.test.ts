@@ -115,7 +115,7 @@ async function call(project: LoopProject, line: string): Promise<{ code: number 
   });
 }
 
-test('every command line and task file that README and guide name is one that the program knows', async () => {
+test('every command line and task file of README, guide and patterns is one that the program knows', async () => {
   await inLoopProject({ init: false, standIn: true }, steps([]), (project) => {
     for (const path of PAGES) {
       const named = [...page(path).matchAll(/`(ralph-loop [^`]+)`/g)].map(([, line = '']) => line);
@@ -127,12 +127,14 @@ test('every command line and task file that README and guide name is one that th
           assert.ok(help.stdout.includes(`${option} `), `${path}: ${line}\n${help.stdout}`);
         }
       }
-      for (const [nth, file] of blocks(path, 'yaml').entries()) {
-        project.workspace.write(`.ralph/example-${nth}/RALPH.md`, file);
-        project.workspace.write('package.json', FILES['package.json']);
-        const checked = project.main(['check', `.ralph/example-${nth}`]);
-        assert.equal(checked.code, 0, `${path}\n${checked.stdout}${checked.stderr}`);
-      }
+    }
+    project.workspace.write('package.json', FILES['package.json']);
+    project.workspace.write('.ralph/example/coverage.sh', 'exit 0\n');
+    const patterns = blocks('references/prompt-patterns.md', 'markdown');
+    for (const file of [...PAGES.flatMap((path) => blocks(path, 'yaml')), ...patterns]) {
+      project.workspace.write('.ralph/example/RALPH.md', file);
+      const checked = project.main(['check', '.ralph/example']);
+      assert.equal(checked.code, 0, `${file}\n${checked.stdout}${checked.stderr}`);
     }
     return Promise.resolve();
   });

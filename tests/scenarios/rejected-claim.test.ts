@@ -15,11 +15,14 @@ test('a rejected claim shows the check, its exit code and the end of its output 
   const from = lines.indexOf('ralph-loop: Completion rejected: sh check.sh.');
   assert.deepEqual(lines.slice(from + 1, from + 5), [
     '  sh check.sh: exit code 1.',
-    '    [16 more lines]',
+    '    [Show 16 more lines: ralph-loop logs.]',
     '    17',
     '    18',
   ]);
   assert.equal(lines[from + 17], '    MISMATCH want 13 got 4');
+  const [explained, logged] = ['explain', 'logs'].map((command) => p.ralph([command]).stdout);
+  assert.match(explained ?? '', /^ +\[Show 16 more lines: ralph-loop logs\.\]\n +17$/m);
+  assert.match(logged ?? '', /sh check\.sh: exit code 1\.\n +1\n +2\n/, 'the command that is named shows all lines');
 });
 
 test('a claim that lacks a required file names the file on the screen', (t) => {

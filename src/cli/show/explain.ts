@@ -7,7 +7,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import type { LoopFiles, ReadState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
-import { show } from '../../state/process/program.ts';
+import { programName, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -145,6 +145,7 @@ export function standingOf(
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
+  const loop = { name, mode: 'runner', program: programName() } as const;
   const isLive = active && found.kind === 'loop';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';
   const head =
@@ -158,7 +159,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
       : [
           '',
           'What led to it:',
-          ...events.flatMap((event) => journalLine(event, paint).split('\n')).map((line) => `  ${line}`),
+          ...events.flatMap((event) => journalLine(event, paint, loop).split('\n')).map((line) => `  ${line}`),
         ]),
     ...(notices.length === 0 ? [] : ['', ...noticeLines(notices).map(printable)]),
     '',

@@ -2,16 +2,20 @@ import { counted, reasonLines } from '../../engine/messages.ts';
 import { factsText } from '../../term/facts-text.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
+import type { MessageContext } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Formats a journal entry for people. Unknown types, which newer versions may add, are shown unchanged. */
-export function journalLine(entry: Entry, paint: Paint): string {
+/**
+ * Formats a journal entry for people; with a loop, long output is cut, and the command that shows it is named. Unknown types,
+ * which newer versions may add, are shown unchanged.
+ */
+export function journalLine(entry: Entry, paint: Paint, loop?: MessageContext): string {
   const { type, at = entry['endedAt'] ?? '' } = entry;
   const isEvent = typeof type === 'string' && type !== 'iteration.ended';
-  const what = isEvent ? eventText(entry, type, paint) : iterationText(entry, paint);
+  const what = isEvent ? eventText(entry, type, paint, loop) : iterationText(entry, paint);
   return `${paint('dim', localTime(String(at)))}  ${what}`;
 }
 
@@ -39,7 +43,7 @@ const NOT_DETAILS = new Set(
 /** Size limit, longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
-function eventText(entry: Entry, type: string, paint: Paint): string {
+function eventText(entry: Entry, type: string, paint: Paint, loop?: MessageContext): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   // The message comes last because it is a complete sentence.
@@ -48,6 +52,7 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
   const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
   const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');
   const line = `${paint(colour, printable(type))}  ${oneLine}`.trimEnd();
+  const cut = loop === undefined ? { most: Number.POSITIVE_INFINITY } : { loop };
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
-  return [line, ...reasons.flatMap((reason) => reasonLines(reason)).map(printable)].join('\n');
+  return [line, ...reasons.flatMap((reason) => reasonLines(reason, cut)).map(printable)].join('\n');
 }

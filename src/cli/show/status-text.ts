@@ -48,11 +48,11 @@ export function statusText(status: Status, context: CommandContext): string {
   const tasks = planRun === undefined ? [] : ['', ...taskTable(planRun, columnsOf(1))];
   const figures = [...tasks, ...(status.recent ? ['', iterationTable(status.recent, paint)] : [])];
   if (status.active) {
-    const run = status.run ? runLines(status.run, at, false) : [];
+    const run = status.run ? runLines(status.run, status.name, at, false) : [];
     return [activeText(status, at, paint), ...figures, ...run].join('\n');
   }
   const { lastLoop } = status;
-  const run = status.run ? runLines(status.run, at, lastLoop !== null) : [];
+  const run = status.run ? runLines(status.run, status.name, at, lastLoop !== null) : [];
   const head = lastLoop !== null && status.news === null ? [] : [printable(status.message)];
   const ended = lastLoop === null ? [] : [endedText(lastLoop, status.name, at, paint)];
   const report = status.report === undefined ? [] : reportLines(status.report).map(printable);
@@ -143,7 +143,12 @@ function endedText(loop: EndedLoop, name: string | null, at: string, paint: Pain
 }
 
 /** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */
-function runLines({ status, lastIteration, torn, problem }: RunState, at: string, shown: boolean): string[] {
+function runLines(
+  { status, lastIteration, torn, problem }: RunState,
+  name: string | null,
+  at: string,
+  shown: boolean,
+): string[] {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null && !shown) {
     const { iteration, endedAt, message } = status;
@@ -160,7 +165,7 @@ function runLines({ status, lastIteration, torn, problem }: RunState, at: string
     if (commands.length > 0) {
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     }
-    if (completion.promiseSeen) lines.push(...claimLines(completion));
+    if (completion.promiseSeen) lines.push(...claimLines(completion, name));
   }
   if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
   if (problem !== null) lines.push(problem);
@@ -169,11 +174,12 @@ function runLines({ status, lastIteration, torn, problem }: RunState, at: string
 
 type Claim = NonNullable<RunState['lastIteration']>['completion'];
 
-function claimLines({ gateChecked, gatePassed, reasons }: Claim): string[] {
+function claimLines({ gateChecked, gatePassed, reasons }: Claim, name: string | null): string[] {
+  const loop = { name, mode: 'runner', program: programName() } as const;
   if (!gateChecked) return ['The agent claimed completion; no check was run.'];
   if (gatePassed) return ['The agent claimed completion, and every check passed.'];
   return [
     'The agent claimed completion, and these checks rejected it:',
-    ...reasons.flatMap((reason) => reasonLines(reason)),
+    ...reasons.flatMap((reason) => reasonLines(reason, { loop })),
   ];
 }

@@ -146,6 +146,6 @@ const loopOf = ({ files: { name } }: CommandContext): LoopRef => ({ name, mode: 
 
 /** Tells a user the status of a scenario, with the last output of its command and the next step. */
 function sayStep(context: CommandContext, head: string, output: string, next: Message): void {
-  const lines = reasonLines(printable(`${head}\n${output}`), '');
+  const lines = reasonLines(printable(`${head}\n${output}`), { indent: '' });
   context.out([...lines, '', withPrefix(next, loopOf(context))].join('\n'));
 }

@@ -86,7 +86,7 @@ export function planVerified(
   const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
   const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');
-  const message = [verdictLine, ...failureLines(failed)].join('\n');
+  const message = [verdictLine, ...failureLines(failed, state)].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }

@@ -47,7 +47,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
   };
   const next = decideNext(rejected, at, policy, state.verifying.failure ?? null);
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const message = [render(rejectedText(failed), state), ...failureLines(failed)].join('\n');
+  const message = [render(rejectedText(failed), state), ...failureLines(failed, state)].join('\n');
   const said: Effect = { type: 'notify', message };
   return {
     state: next.state,

@@ -151,7 +151,7 @@ describe('a gate that fails', () => {
     const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     const { effects } = after(running(), policy(), ...claim(['exit code 1.', ...output].join('\n')));
     const [, head, mark, ...shown] = effect(effects, 'notify').message.split('\n');
-    assert.deepEqual([head, mark], ['  tests: exit code 1.', '    [25 more lines]']);
+    assert.deepEqual([head, mark], ['  tests: exit code 1.', '    [Show 25 more lines: ralph-loop logs.]']);
     assert.deepEqual(
       shown.slice(0, 15),
       output.slice(-15).map((line) => `    ${line}`),
@@ -167,7 +167,7 @@ describe('a gate that fails', () => {
     };
     const { effects } = after(running(), policy(), turnEnded(SIGNAL), verified(named));
     const [, ...shown] = effect(effects, 'notify').message.split('\n');
-    assert.deepEqual(shown, ['  tests: 1 of 4 tests fails: adds', '    [2 more lines]']);
+    assert.deepEqual(shown, ['  tests: 1 of 4 tests fails: adds', '    [Show 2 more lines: ralph-loop logs.]']);
   });
 
   test('adds a sign the second time for the same reason', () => {

@@ -61,6 +61,14 @@ test('each of the five purposes has a pattern and a recipe, and no block is skip
   }
 });
 
+test('examples write a check under validation, except a script of the task folder', () => {
+  const drafted = [...blocks(read(PATTERNS), 'markdown'), ...blocks(read(COOKBOOK), 'yaml')].map(({ code }) => code);
+  const asked = drafted.flatMap((code) => code.match(/^ +run: .*(?:\n .*)*?\n +acceptance: true$/gm) ?? []);
+  assert.ok(asked.length > 0 && asked.every((command) => command.trim().startsWith('run: ./')), asked.join('\n'));
+  const pages = ['SKILL.md', 'README.md', 'skills/ralph-draft/SKILL.md', 'references/task-files.md', 'docs/guide.md'];
+  for (const page of pages) assert.doesNotMatch(read(page), /acceptance: true/, page);
+});
+
 test('control: detects a recipe with a misspelt key', () => {
   assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nmax_iteration: 3\n---\n\nDo it.\n').problems, []);
 });
