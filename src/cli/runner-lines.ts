@@ -40,7 +40,7 @@ const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
     why === 'idle' || why === 'pace'
       ? [withPrefix(`${why === 'idle' ? 'Nothing to do: waiting' : 'Waiting'} until ${localTime(until)}.`)]
       : [],
-  'verification.started': () => [withPrefix('The agent claims completion; running the checks.')],
+  'verification.started': ({ unclaimed }) => [LIVE_TEXTS.verifying(unclaimed !== true)],
   'run.ended': ({ costUsd, report, message }) => {
     const cost = costUsd === null || report !== undefined ? '' : ` It cost ${dollarText(costUsd)}.`;
     const lines = report === undefined ? [] : reportLines(report).map(printable);

@@ -82,6 +82,8 @@ export type EngineEvent =
       readonly reflected?: boolean;
       /** The task file itself claims completion, as a signal would. */
       readonly taskDone?: boolean;
+      /** The loop has checks, which can say without a claim how far the agent came. */
+      readonly hasChecks?: boolean;
       readonly progress: 'yes' | 'no' | 'unknown';
       /** Current fingerprint of the project, kept for the next comparison; null if not requested. */
       readonly projectMark: string | null;

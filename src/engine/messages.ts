@@ -1,4 +1,4 @@
-import { oneLine, shorten } from '../text/excerpt.ts';
+import { asSentence, oneLine, shorten } from '../text/excerpt.ts';
 import { advise, type Message, type MessageContext, render } from '../text/message.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
@@ -81,6 +81,13 @@ export function tripText(trip: Trip): Message {
 
 export function budgetText(name: string, reading: string): string {
   return `Stopped: the budget ${name} is exhausted: ${reading}.`;
+}
+
+/** Says what the checks show at the end of a loop without a claim; `failed` is the first one that failed. */
+export function unclaimedText(failed: CheckResult | undefined): string {
+  if (failed === undefined) return 'The checks pass now, but the agent did not say that it was done.';
+  const [head = ''] = reasonText(failed).split('\n');
+  return `A check fails: ${asSentence(head)}`;
 }
 
 export const CHECKS_CUT = ' The checks of the last claim were ended before they had finished.';
@@ -248,10 +255,7 @@ interface ShownReason {
 }
 
 /** Returns a reason as lines for people, with the last lines of the output indented below it. */
-export function reasonLines(
-  reason: string,
-  { most = OUTPUT_LINES, loop, indent = '  ' }: ShownReason = {},
-): string[] {
+export function reasonLines(reason: string, { most = OUTPUT_LINES, loop, indent = '  ' }: ShownReason = {}): string[] {
   const [head, ...output] = reason.trimEnd().split('\n');
   const hidden = Math.max(0, output.length - most);
   const left = counted(hidden, 'more line');

@@ -66,6 +66,24 @@ test('status --json has the report as it was at the end, until the next loop', (
   assert.equal(restore, 'ralph-loop undo');
 });
 
+test('an agent that never says that it is done has its checks run at the limit, and the end says that they pass', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 2\nvalidation: ["test -f done"]');
+  const silent = agent(
+    p,
+    'echo x >> work; [ "$(wc -l < runs.txt)" = 2 ] && touch done; echo "I did $(wc -l < runs.txt)."',
+  );
+  const { code, stdout } = p.ralph(['run', '--plain', '--agent', silent]);
+  assert.equal(code, 2);
+  assert.match(stdout, /ralph-loop: The agent stops without a claim; running the checks\./);
+  assert.match(
+    stdout,
+    /Stopped after 2 iterations, the limit .* The checks pass now, but the agent did not say that it was done\./,
+  );
+  assert.match(stdout, /\n {2}Passed: test -f done\n {2}Before the start: test -f done failed\n/);
+  assert.doesNotMatch(stdout, /Complete|claims completion/);
+});
+
 test('a project without git has a report without changes', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');

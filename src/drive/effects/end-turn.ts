@@ -1,4 +1,5 @@
 import type { Effect } from '../../engine/events.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -91,6 +92,7 @@ function countTurn(
     ...(own && { progress: own.progress }),
     ...(own?.turn?.reflected && { reflected: true }),
     ...(checklist && { checklist }),
+    ...(hasChecks(stored?.contract) && { hasChecks: true }),
   });
   const decided = transition(state, event, policy);
   const agent = report.agent ?? sessionsAgent(state, decided.state, event.usage);
@@ -108,6 +110,11 @@ function countTurn(
     },
     effects: all,
   };
+}
+
+function hasChecks(contract: Contract | undefined): boolean {
+  if (contract === undefined || contract.policy.plan !== undefined) return false;
+  return contract.validation.length > 0 || Boolean(contract.task?.commands.some(({ acceptance }) => acceptance));
 }
 
 function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null): Effect {

@@ -8,6 +8,7 @@ import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { showIteration } from '../records/iteration-record.ts';
 import { recordJournal } from '../records/journal.ts';
+import { verificationStarted } from '../records/live-events.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { TaskKind } from '../turn/task-kind.ts';
@@ -52,7 +53,7 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
     case 'look':
       return look(turn);
     case 'verify':
-      driver.tell({ type: 'verification.started' });
+      driver.tell(verificationStarted(turn.loaded.state));
       return verify(turn);
     case 'allow':
     case 'ignore':

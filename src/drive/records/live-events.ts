@@ -148,6 +148,12 @@ function iterationEnded(entry: Entry): RunnerEvent {
   return { type: 'agent.ended', ...ended, ...unknown };
 }
 
+/** Says that checks run, and whether the agent has claimed completion. */
+export function verificationStarted(state: LoopState): RunnerEvent {
+  const isUnclaimed = state.status === 'verifying' && state.verifying.unclaimed === true;
+  return { type: 'verification.started', ...(isUnclaimed && { unclaimed: true }) };
+}
+
 function standing(state: LoopState): RunnerEvent[] {
   const { steering } = state;
   const pending: RunnerEvent = { type: 'steering.pending', texts: steering };
@@ -155,7 +161,7 @@ function standing(state: LoopState): RunnerEvent[] {
     case 'running':
       return [iterationStarted(state), pending];
     case 'verifying':
-      return [{ type: 'verification.started' }];
+      return [verificationStarted(state)];
     case 'waiting':
       return [pending, { type: 'wait.started', why: state.waiting.why ?? 'idle', until: state.waiting.until }];
     case 'paused':

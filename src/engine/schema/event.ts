@@ -66,7 +66,10 @@ const ACTIVITIES = {
     /** How it ended, or why it was not run; absent if it succeeded. */
     why: z.string().optional(),
   },
-  'verification.started': {},
+  'verification.started': {
+    /** A limit is reached, and the agent has not claimed completion. */
+    unclaimed: z.boolean().optional(),
+  },
   'check.started': { name: z.string() },
   /** `tail`: the reason in the first line, then the end of the output; at most 4 KiB. */
   'check.ran': {

@@ -199,7 +199,15 @@ export const pauseReason = z.enum([
 export const statusPart = z.discriminatedUnion('status', [
   z.object({ status: z.literal('running') }),
   z.object({ status: z.literal('waiting'), waiting: z.object(waiting) }),
-  z.object({ status: z.literal('verifying'), verifying: z.object({ since: instant, failure: failure.optional() }) }),
+  z.object({
+    status: z.literal('verifying'),
+    verifying: z.object({
+      since: instant,
+      failure: failure.optional(),
+      /** The agent has not claimed completion: a limit is reached, and the checks say how far it came. */
+      unclaimed: z.boolean().optional(),
+    }),
+  }),
   z.object({
     status: z.literal('paused'),
     paused: z.object({

@@ -10,7 +10,7 @@ import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts'
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import type { Transition } from './build.ts';
 import { common, end, event, prompt, release, releasePaused, running } from './build.ts';
-import { decide, endBy, withinLimits } from './check-limits.ts';
+import { decide, endBy, limitReached, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 import { interruptedByUser } from './user-prompt.ts';
 
@@ -71,7 +71,9 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const verdict =
     signals.completion === 'claimed'
       ? verify(next, ended.at, outcome.failure)
-      : decideNext(next, ended.at, policy, outcome.failure);
+      : endsUnchecked(next, ended, policy, outcome.failure)
+        ? checkUnclaimed(next, ended.at)
+        : decideNext(next, ended.at, policy, outcome.failure);
   return conclude(state, next, ended, signals, 'working', named, verdict);
 }
 
@@ -166,6 +168,25 @@ function verify(state: Running, at: string, failure: Failure | null): Transition
       lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
     },
     effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
+  };
+}
+
+/** Returns whether the agent stops here without a claim, so that only the checks can say how far it came. */
+function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy, failure: Failure | null): boolean {
+  if (failure !== null || !hasChecks) return false;
+  const reached = limitReached(state, at, policy);
+  return reached?.by === 'iterations' || reached?.by === 'breaker';
+}
+
+function checkUnclaimed(state: Running, at: string): Transition {
+  return {
+    state: {
+      ...common(state),
+      status: 'verifying',
+      verifying: { since: at, unclaimed: true },
+      lastDecision: { at, kind: 'verify', detail: 'limit reached' },
+    },
+    effects: [{ type: 'verify' }],
   };
 }
 

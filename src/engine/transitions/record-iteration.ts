@@ -101,6 +101,6 @@ export function statesOf({ states }: Signals): { readonly states?: readonly stri
 
 /** Returns the recorded decision. A claim is recorded before its checks run; the events journal has their verdict. */
 function decisionOf(decided: LoopState): string {
-  if (decided.status === 'verifying') return 'claimed';
+  if (decided.status === 'verifying') return decided.verifying.unclaimed ? 'checked' : 'claimed';
   return decided.status === 'ended' ? decided.ended.as : decided.status;
 }

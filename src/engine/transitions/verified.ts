@@ -1,7 +1,7 @@
 import { render } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
-import { completeText, failureLines, reasonText, rejectedText } from '../messages.ts';
+import { completeText, failureLines, reasonText, rejectedText, unclaimedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
@@ -17,6 +17,7 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
   const checks = happened.results.map(standOf);
   const state = checks.length === 0 ? before : { ...before, checks };
   if (happened.plan) return planVerified(state, happened, happened.plan, policy);
+  if (state.verifying.unclaimed) return decideNext(withUnclaimed(state, happened.results), happened.at, policy, null);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
     const facts = { results: happened.results, baseline: happened.baseline, changed: happened.changed };
@@ -33,6 +34,13 @@ function standOf({ name, outcome, detail }: CheckResult): NonNullable<LoopState[
 }
 
 const WHY_LIMIT = 400;
+
+/** Keeps for the end of a loop whose agent never said that it was done what the checks say. */
+function withUnclaimed(state: StateOf<'verifying'>, results: readonly CheckResult[]): StateOf<'running'> {
+  const told = results.length === 0 ? [] : [unclaimedText(results.find(({ outcome }) => outcome !== 'ok'))];
+  const hints = [...told, state.notices.misplacedSignal ?? []].flat();
+  return { ...running(state), notices: { ...state.notices, misplacedSignal: hints.join(' ') || null } };
+}
 
 function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], policy: Policy): Transition {
   const reasons = failed.map(reasonText);

@@ -6,7 +6,8 @@ export const LIVE_TEXTS = {
   iteration: (iteration: number, most: number, task?: string): string =>
     `─── Iteration ${iteration} of ${most}${task === undefined ? '' : ` │ ${task}`} ───`,
   border: (text: string): string => `─── ${text} ───`,
-  verifying: 'ralph-loop: The agent claims completion; running the checks.',
+  verifying: (isClaimed: boolean): string =>
+    `ralph-loop: ${isClaimed ? 'The agent claims completion' : 'The agent stops without a claim'}; running the checks.`,
   youSaid: (text: string): string => `you: ${text}`,
   notSent: (text: string): string => `not sent: ${text}`,
   spent: (time: string | null, cost: string | null): string => {

@@ -55,7 +55,10 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'agent.notice': (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
   'agent.ended': agentEnded,
   'wait.started': (view, { why, until }) => ({ ...view, waiting: { why, until: Date.parse(until) } }),
-  'verification.started': (view) => ({ ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' }),
+  'verification.started': (view, { unclaimed }) => ({
+    ...said(view, LIVE_TEXTS.verifying(unclaimed !== true), 'cyan'),
+    status: 'verifying',
+  }),
   'run.ended': loopEnded,
 };
 

@@ -23,6 +23,37 @@ const ok = (name: string): CheckResult => ({ name, outcome: 'ok', detail: '' });
 const failed = (name: string, detail = '2 tests fail'): CheckResult => ({ name, outcome: 'failed', detail });
 const verified = (...results: CheckResult[]) => ({ type: 'verified', at: at(70), results }) as const;
 
+describe('an agent that reaches the limit without a claim', () => {
+  const last = (more: object) =>
+    after(running({ iteration: 24, maxIterations: 25 }), policy(), turnEnded('Fixed.', { at: at(60), ...more }));
+
+  test('has its checks run, which do not complete the loop and which the end names', () => {
+    const { state, effects } = last({ hasChecks: true });
+    assert.deepEqual(state.status === 'verifying' && state.verifying, { since: at(60), unclaimed: true });
+    assert.deepEqual([recorded(effects), step(effects)?.type], [['iteration.completed'], 'verify']);
+    const passed = transition(state, verified(ok('tests')), policy()).state;
+    assert.ok(passed.status === 'ended');
+    assert.deepEqual([passed.ended.as, passed.ended.verified, passed.checks?.length], ['max-iterations', false, 1]);
+    assert.match(passed.ended.message, /The checks pass now, but the agent did not say that it was done\./);
+    const short = transition(
+      state,
+      verified(failed('tests', '1 of 2 tests fails: adds: 1 !== 2\nraw')),
+      policy(),
+    ).state;
+    assert.match(
+      short.status === 'ended' ? short.ended.message : '',
+      /A check fails: tests: 1 of 2 tests fails: adds: 1 !== 2\./,
+    );
+  });
+
+  test('control: ends at once if it has no checks, or if its iteration failed', () => {
+    assert.equal(last({}).state.status, 'ended');
+    const failing = policy({ pace: { ...policy().pace, stopOnError: true } });
+    const begun = running({ iteration: 24, maxIterations: 25 });
+    assert.equal(after(begun, failing, turnEnded('', { hasChecks: true, error: 'overloaded' })).state.status, 'ended');
+  });
+});
+
 describe('a claim of completion', () => {
   test('is counted and verified before anything else is decided', () => {
     const { state, effects } = after(running({ iteration: 3 }), policy(), turnEnded(SIGNAL, { at: at(60) }));
