@@ -12,7 +12,7 @@ export interface EndReport {
   readonly outcome: TerminalStatus;
   readonly reason: string;
   readonly verified: boolean;
-  /** What a completion rests on; null for other ends, and for a loop of a former version. */
+  /** What a completion rests on; null for other ends. */
   readonly proof: Proof | null;
   /** Results of the checks before the first iteration; null if they are unknown. */
   readonly before: Baseline['checks'] | null;

@@ -54,8 +54,6 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     runsDir: `${runtimeDir}${sep}ralph-runs`,
     /** Event stream: decisions of the loop, and the activity of its agents, their tools and the checks. */
     events: of('events', '.jsonl'),
-    /** Iterations in the format of former versions; read only. */
-    iterations: of('iterations', '.jsonl'),
     /** Last prompt of a task without a folder, for an agent that is pointed to it. */
     prompt: of('prompt', '.md'),
     /** Proof of the last complete loop, for others, of a task without a loop directory. */
@@ -217,14 +215,8 @@ export function parseState(text: string): ReadState {
     const problem = checkShape(value, fourKeyState);
     return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
   }
-  const state = version === 1 ? fromVersion1({ ...value }) : value;
-  const problem = validateLoopState(state);
-  return problem === null ? { kind: 'loop', state: state as LoopState } : { kind: 'corrupt', problem };
-}
-
-/** Converts a state of version 1, which had other names for two keys. */
-function fromVersion1({ handedOver: inFlight, told: announced, ...same }: Readonly<Record<string, unknown>>): object {
-  return { ...same, inFlight, announced, schemaVersion: SCHEMA_VERSION };
+  const problem = validateLoopState(value);
+  return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
 }
 
 const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;

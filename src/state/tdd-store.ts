@@ -103,7 +103,7 @@ export function unprovedTdd(files: LoopFiles): TddRecord | null {
 /** Returns the contract of the live loop whose evidence the record is; null if there is none. */
 function liveOwner(files: LoopFiles): EvidenceOf | null {
   const found = findContract(files);
-  return typeof found !== 'string' && found.contract.evidence?.['scenarios'] !== undefined ? found.contract : null;
+  return typeof found !== 'string' && found.contract.evidence['scenarios'] !== undefined ? found.contract : null;
 }
 
 /** Reads the record for a display, unproved; also null if it is refused as unreadable. */

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readLines } from '../../src/state/files/journal-lines.ts';
+import { iterationsOf } from '../../src/drive/records/journal.ts';
 import { type LoopFiles, loopFiles, readState } from '../../src/state/loop-files.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { type Past, type StressResult, stress, type Verdict } from '../support/faults/stress.ts';
@@ -144,10 +144,10 @@ test('Control: the same Stops without a lock lose acknowledged ones.', async () 
 });
 
 /** The journal is written after the state: it can miss iterations of killed hooks and never know more than the state. */
-function checkJournal({ state, iterations }: LoopFiles): void {
-  const read = readState(state);
+function checkJournal(files: LoopFiles): void {
+  const read = readState(files.state);
   assert.ok(read.kind === 'loop');
-  const numbers = readLines(iterations).entries.map(({ iteration }) => Number(iteration));
+  const numbers = iterationsOf(files).entries.map(({ iteration }) => Number(iteration));
   assert.ok(numbers.every((number) => number <= read.state.iteration));
   assert.equal(new Set(numbers).size, numbers.length, 'an iteration is in the journal once');
 }

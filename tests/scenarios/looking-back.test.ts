@@ -172,17 +172,10 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
 test('logs prints iterations and events in order of time, as JSON lines', (t) => {
   const p = project(t);
   const event = (time: string) => ({ type: 'x', at: time, loopId: 'l', iteration: 1 });
-  const iteration = (time: string) => ({ kind: 'working', loopId: 'l', endedAt: time, iteration: 1 });
-  p.write(
-    `${RUNTIME}/ralph-events.jsonl`,
-    `${JSON.stringify(event('2026-01-01T00:00:01Z'))}\n${JSON.stringify(event('2026-01-01T00:00:03Z'))}\n`,
-  );
-  p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${JSON.stringify(iteration('2026-01-01T00:00:02Z'))}\n{"torn":`);
-  assert.deepEqual(lines(p.ralph(['logs', '--json']).stdout), [
-    event('2026-01-01T00:00:01Z'),
-    iteration('2026-01-01T00:00:02Z'),
-    event('2026-01-01T00:00:03Z'),
-  ]);
+  const iteration = { ...event('2026-01-01T00:00:02Z'), type: 'iteration.ended', kind: 'working' };
+  const all = [event('2026-01-01T00:00:01Z'), iteration, event('2026-01-01T00:00:03Z')];
+  p.write(`${RUNTIME}/ralph-events.jsonl`, `${all.map((one) => JSON.stringify(one)).join('\n')}\n{"torn":`);
+  assert.deepEqual(lines(p.ralph(['logs', '--json']).stdout), all);
   assert.equal(lines(p.ralph(['logs', '--events', '--json']).stdout).length, 2);
 });
 
@@ -190,9 +183,18 @@ test('logs --iterations prints the last loop’s figures in plain columns, or as
   const p = project(t);
   const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 1 };
   const agent = { model: 'm', turns: 3, durationMs: 900, costUsd: 0.1 + 0.2, usage };
-  const iteration = { loopId: 'l', iteration: 1, kind: 'working', durationMs: 1500, toolCalls: 2, findings: 4, agent };
+  const iteration = {
+    type: 'iteration.ended',
+    loopId: 'l',
+    iteration: 1,
+    kind: 'working',
+    durationMs: 1500,
+    toolCalls: 2,
+    findings: 4,
+    agent,
+  };
   const journal = [{ ...iteration, loopId: 'older' }, iteration, { ...iteration, iteration: 2, agent: undefined }];
-  p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
+  p.write(`${RUNTIME}/ralph-events.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
   const [head, first, second, ...more] = p.ralph(['logs', '--iterations']).stdout.trim().split('\n');
   assert.match(head ?? '', /^iteration +kind +time +cost +inputTokens/);
   assert.match(first ?? '', /^1 +working +2s +\$0\.30 +10 +2 +0 +1 +3 +2 +4 +- +m$/);

@@ -94,7 +94,6 @@ const PLACES: readonly (readonly [string, (loop: Loop) => string, RegExp | 'goes
   ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /not a regular file.*moved to/],
   ['the cost', ({ made }) => join(made.dir, RUNTIME, 'ralph-cost.json'), 'goes on'],
   ['the events journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-events.jsonl'), 'goes on'],
-  ['the iterations journal', ({ made }) => join(made.dir, RUNTIME, 'ralph-iterations.jsonl'), 'goes on'],
 ];
 
 /** Who opens the first waits, and who reads the second fails: only Stop, which reads the most, is shown the others too. */

@@ -213,15 +213,3 @@ test('a named loop has a status of its own, and list shows all of them', (t) => 
     ],
   );
 });
-
-test('the JSON of a paused loop shows the message that an older version stored', (t) => {
-  const p = project(t);
-  p.write('.claude/ralph/PROMPT.md', 'Do the work.\n');
-  assert.equal(p.ralph(['start', '--mode', 'runner']).code, 0);
-  const file = '.claude/context/runtime/ralph-state.json';
-  const message =
-    'interrupted: the client ended. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
-  const paused = { since: '2026-01-01T00:00:00.000Z', reason: 'interrupted', message, resumesAt: null };
-  p.write(file, { ...JSON.parse(p.read(file)), status: 'paused', paused });
-  assert.equal((p.ralph(['status', '--json']).json['paused'] as { message: string }).message, message);
-});

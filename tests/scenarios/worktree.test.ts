@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { storeProjectRecord } from '../../src/state/evidence/project-records.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { DIST, type Project } from '../support/project.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
@@ -157,8 +159,9 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
     /worktree\.fix\.json was changed by another program/,
     'control: a record that we did not write',
   );
-  // That of an older version has no digest.
   rmSync(join(dirname(path), 'records.json'));
+  assert.match(run(p, ['--fresh']).stderr, /records\.json is missing/, 'control: a record without its digest');
+  storeProjectRecord(loopFiles(p.dir, null, p.env), path, record);
   writeFileSync(tree(p, 'src/a.txt'), 'half');
   const again = run(p);
   assert.equal(again.code, 0, again.stderr);

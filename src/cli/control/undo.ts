@@ -45,7 +45,7 @@ async function undo(context: CommandContext): Promise<number> {
   if (start === null) {
     throw new RalphError(
       'refused',
-      'This loop has no record of its start, because the project was not in a git repository then, or an older version started it.',
+      'This loop has no record of its start, because the project was not in a git repository then.',
     );
   }
   const plan = await planUndo(files.projectDir, env, {

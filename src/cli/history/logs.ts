@@ -4,7 +4,7 @@ import { iterationsOf, unrecordedIterations } from '../../drive/records/journal.
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { unrecordedText } from '../../engine/end-report.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
-import { type Lines, readOn } from '../../state/files/journal-lines.ts';
+import { readOn } from '../../state/files/journal-lines.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
@@ -38,16 +38,12 @@ export const LOGS_COMMAND: Command = {
     const { values, err } = context;
     const { files, loopId } = loggedLoop(context);
     if (values['iterations'] === true) return tableOf(files, loopId, context);
-    const journals = [
-      { path: files.events, next: 0 },
-      ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
-    ];
+    let from = 0;
     let told = false;
     for (;;) {
-      const read = journals.map(readNew);
-      const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
+      const { entries: all, torn, next } = readOn(files.events, from);
+      from = next;
       if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
-      const all = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
       // When following, every new line belongs to the current loop.
       const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
       const entries = all.filter(
@@ -109,7 +105,7 @@ interface LoggedLoop {
 function loggedLoop(context: CommandContext): LoggedLoop {
   const { files } = context;
   if (context.positionals.length > 0 || context.values['path'] !== undefined) return loopOn(context, pathOf(context));
-  if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return { files };
+  if (files.name !== null || existsSync(files.events)) return { files };
   const [only, ...more] = liveLoops(context);
   if (only !== undefined) return { files: more.length === 0 ? only.files : files };
   return { files: endedLast(context, null)?.files ?? files };
@@ -121,22 +117,6 @@ function loopOn(context: CommandContext, path: string): LoggedLoop {
   const ended = endedLast(context, path);
   if (ended?.lastLoop) return { files: ended.files, loopId: ended.lastLoop.loopId };
   return noLoop(`no loop has worked on ${taskPlace(context.projectDir, path).taskPath}.`);
-}
-
-interface Journal {
-  readonly path: string;
-  next: number;
-}
-
-function readNew(journal: Journal): Lines {
-  const lines = readOn(journal.path, journal.next);
-  journal.next = lines.next;
-  return lines;
-}
-
-/** Returns the time of an event, or the end of an iteration. */
-function time(entry: Readonly<Record<string, unknown>>): string {
-  return String(entry['at'] ?? entry['endedAt'] ?? '');
 }
 
 /** Copies the run of a task folder into a new folder. Throws RalphError for every misuse. */

@@ -113,20 +113,14 @@ function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState)
 /** Returns the given project and all other existing projects of this user in which a loop was started. */
 function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   const root = outsideRoot(env);
-  const others = namesIn(root).flatMap((name) => projectsNamedIn(join(root, name)));
+  const others = namesIn(root).flatMap((name) => projectNamedIn(join(root, name)));
   return [...new Set([projectDir, ...others.filter((path) => existsSync(path)).sort()])];
 }
 
-/** Returns the projects that a folder names. A folder of a former version names one only in the contract of a live loop. */
-function projectsNamedIn(folder: string): string[] {
-  const files = namesIn(folder).filter((name) => name === PROJECT_FILE || /^contract(?:\..+)?\.json$/.test(name));
-  return files.flatMap((name) => {
-    const found = readRecord<{ readonly projectDir: string; readonly contract: { readonly projectDir?: string } }>(
-      join(folder, name),
-    );
-    const path = found?.projectDir ?? found?.contract?.projectDir;
-    return typeof path === 'string' && isAbsolute(path) ? [path] : [];
-  });
+/** Returns the project that a folder names. */
+function projectNamedIn(folder: string): string[] {
+  const path = readRecord<{ readonly projectDir: string }>(join(folder, PROJECT_FILE))?.projectDir;
+  return typeof path === 'string' && isAbsolute(path) ? [path] : [];
 }
 
 /** Serves the dashboard over these loops until a signal ends it. Returns the exit code. */

@@ -30,7 +30,7 @@ export function storeStartRecord(files: LoopFiles, loopId: string, record: Start
 
 /** Forgets a lost record of a loop that is resumed, which takes the present state as a new start: what changed is unknown. */
 export function dropLostRecord(files: LoopFiles, contract: EvidenceOf): void {
-  if (contract.evidence?.['startFiles'] === undefined) return;
+  if (contract.evidence['startFiles'] === undefined) return;
   try {
     readEvidence(files, contract, 'startFiles');
   } catch (error) {
@@ -67,7 +67,7 @@ export async function apartFromWork<T>(
 
 /** Returns the files that the agent has changed since the start; null if the loop has no record of it. */
 async function workSinceStart(files: LoopFiles, contract: Contract, options: GitOptions): Promise<Changes | null> {
-  const bytes = contract.evidence?.['startFiles'] === undefined ? null : readEvidence(files, contract, 'startFiles');
+  const bytes = readEvidence(files, contract, 'startFiles');
   if (bytes === null) return null;
   const { files: start, written } = evidenceJson(files.startFiles, bytes) as unknown as StartRecord;
   const changes = await changesSinceStart(files.projectDir, start, options);

@@ -16,15 +16,12 @@ import { taskFolder } from '../../task/task-file.ts';
 
 type Loop = Pick<Contract, 'loopId' | 'evidence'>;
 
-/** Returns what the loop has seen; nothing for a loop that an older version started. Throws `evidence-lost`. */
+/** Returns what the loop has seen. Throws `evidence-lost`. */
 export function readSeen(files: LoopFiles, contract: Loop): Seen {
   const { loopId } = contract;
-  const none: Seen = { loopId, items: [], findings: [], questions: [], outputs: {} };
   const bytes = readEvidence(files, contract, 'seen');
-  if (bytes === null) return none;
+  if (bytes === null) return { loopId, items: [], findings: [], questions: [], outputs: {} };
   const seen = evidenceJson(files.seen, bytes);
-  // Only the manifest of a newer version tells what belongs to a loop.
-  if (contract.evidence === undefined && seen['loopId'] !== loopId) return none;
   if (checkShape(seen, shapes.seen) !== null) throw evidenceLost(files.seen, 'torn');
   if (seen['loopId'] !== loopId) throw evidenceLost(files.seen, 'foreign');
   return seen as Seen;

@@ -2,7 +2,7 @@ import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, lastWhere, readBackwards, STREAM_BYTES, streamed } from '../../state/event-stream.ts';
-import { lastEntry, readAllLines, readTail } from '../../state/files/journal-lines.ts';
+import { readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
 
@@ -27,14 +27,10 @@ function eventOf(effect: Effect): object | null {
     : null;
 }
 
-const TAIL_BYTES = 64 * 1024;
-
-/** Returns the record of the last iteration, including journals of former versions. */
+/** Returns the record of the last iteration of a loop; null before its first. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
-  const own = lastWhere(files, loopId, ['loop.started', 'iteration.ended']);
-  // A loop begun by a former version has a separate journal of iterations.
-  const found = Number.isInteger(own?.['iteration']) ? own : lastEntry(files.iterations, TAIL_BYTES, loopId);
-  return found as IterationRecord | null;
+  const found = lastWhere(files, loopId, ['loop.started', 'iteration.ended']);
+  return Number.isInteger(found?.['iteration']) ? (found as unknown as IterationRecord) : null;
 }
 
 interface Pending {
@@ -96,14 +92,13 @@ function isDelivered(files: LoopFiles, effect: Effect): boolean {
 
 /** Returns the iteration records of the loop `loopId`, or of the last recorded loop, oldest first, and the unreadable lines. */
 export function iterationsOf(files: LoopFiles, loopId?: string) {
-  const former = readAllLines(files.iterations);
-  const own = readAllLines(files.events, (line) => line.includes('"type":"iteration.ended"'));
-  const entries = [...former.entries, ...own.entries.filter(({ type }) => type === 'iteration.ended')];
+  const read = readAllLines(files.events, (line) => line.includes('"type":"iteration.ended"'));
+  const entries = read.entries.filter(({ type }) => type === 'iteration.ended');
   const wanted = loopId ?? entries.at(-1)?.['loopId'];
-  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: former.torn + own.torn };
+  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn: read.torn };
 }
 
-/** Returns the last iteration records of a loop, at most `most`, oldest first, including journals of former versions. */
+/** Returns the last iteration records of a loop, at most `most`, oldest first. */
 export function lastIterations(files: LoopFiles, loopId: string, most: number): Entry[] {
   const last: Entry[] = [];
   readBackwards(files, loopId, STREAM_BYTES, ['loop.started', 'iteration.ended'], (event) => {
@@ -111,9 +106,7 @@ export function lastIterations(files: LoopFiles, loopId: string, most: number): 
     if (!isStart) last.unshift(event);
     return isStart || last.length === most;
   });
-  if (last.length === most) return last;
-  const former = readAllLines(files.iterations).entries.filter((entry) => entry['loopId'] === loopId);
-  return [...former, ...last].slice(-most);
+  return last;
 }
 
 /**

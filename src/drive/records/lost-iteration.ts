@@ -76,9 +76,7 @@ function recordOf(files: LoopFiles, loopId: string, iteration: number): Iteratio
   const wanted = (entry: Record<string, unknown>): boolean =>
     entry['iteration'] === iteration && entry['kind'] === 'working';
   const mayBe = (line: string): boolean => line.includes('"type":"iteration.ended"');
-  const found =
-    lastEntry(files.events, STREAM_BYTES, loopId, mayBe, wanted) ??
-    lastEntry(files.iterations, TAIL_BYTES, loopId, undefined, wanted);
+  const found = lastEntry(files.events, STREAM_BYTES, loopId, mayBe, wanted);
   return checkShape(found, shapes.lostIteration) === null ? (found as unknown as IterationRecord) : null;
 }
 

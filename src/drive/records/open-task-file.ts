@@ -18,7 +18,7 @@ export interface OpenTask {
   /** HEAD and branch when the task was opened. */
   readonly commit: string;
   readonly branch: string;
-  /** Files with uncommitted changes at that time, and the marks of their contents; absent in a file of an older version. */
+  /** Files with uncommitted changes at that time, and the marks of their contents. */
   readonly dirty: readonly string[];
   readonly dirtyMarks?: Readonly<Record<string, string>>;
   /** Results of the checks at that time; absent if they are unknown. */
@@ -134,14 +134,13 @@ function store(files: LoopFiles, loopId: string, name: PlanRecord, text: string)
   if (readRegularFile(EVIDENCE[name](files)) !== text) storeEvidence(files, loopId, name, text);
 }
 
-/** Reads a record; null if it says nothing. A contract of an older version does not list it: what is there counts. */
-function recordOf(files: LoopFiles, { loopId, evidence }: EvidenceOf, name: PlanRecord): object | null {
-  const isListed = evidence?.[name] !== undefined;
-  const bytes = readEvidence(files, isListed ? { loopId, evidence } : { loopId }, name);
+/** Reads a record; null if it says nothing. */
+function recordOf(files: LoopFiles, contract: EvidenceOf, name: PlanRecord): object | null {
+  const { loopId } = contract;
+  const bytes = readEvidence(files, contract, name);
   if (bytes === null || bytes.toString() === none(loopId)) return null;
   const path = EVIDENCE[name](files);
   const record = evidenceJson(path, bytes);
-  if (record['loopId'] === loopId) return record;
-  if (isListed) throw evidenceLost(path, 'foreign');
-  return null;
+  if (record['loopId'] !== loopId) throw evidenceLost(path, 'foreign');
+  return record;
 }

@@ -46,7 +46,7 @@ export function storeLoop(
   const { at, env, state, items, former, isNew, isLost } = begun;
   const { loopId, tdd, consented } = contract;
   // A contract that lists no evidence, as one that was made again, does not say which record it had.
-  const unkept = storeProtected(files, contract, env, isLost && former?.evidence === undefined ? null : former);
+  const unkept = storeProtected(files, contract, env, former);
   if (isNew) beginSeen(files, contract, items);
   else if (isLost || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items);
   beginCounters(files, state);

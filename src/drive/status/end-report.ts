@@ -83,7 +83,7 @@ interface StoredReport {
   readonly report: EndReport;
   /** Files at the end of the loop; null if they are unknown. */
   readonly end: RecordedTree | null;
-  /** Proof of a complete loop; absent in a report of an older version, and if it could not be written. */
+  /** Proof of a complete loop; absent if it could not be written. */
   readonly proof?: ProofRecord;
 }
 

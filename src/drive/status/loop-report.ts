@@ -76,7 +76,7 @@ export interface EndedLoop extends Readonly<Pick<CommonState, Facts | 'loopId'>>
   readonly status: string;
   readonly endedAt: string;
   readonly verified: boolean;
-  /** What its completion rests on; null if it is not complete, or ran under a former version. */
+  /** What its completion rests on; null if it is not complete. */
   readonly proof: Proof | null;
   readonly costUsd: number | null;
   readonly checklist?: ChecklistCount;

@@ -153,13 +153,11 @@ function otherTest(projectDir: string, record: TddRecord, id: string, phase: Tdd
 
 /** Finds test files of proved scenarios that changed with this test; null without any. */
 function testsOfOthers(record: TddRecord, scenario: TddScenario, tests: TestFiles, projectDir: string) {
-  const { provedTests = {}, provedHeads } = record;
+  const { provedTests = {}, provedHeads = {} } = record;
   const changed = Object.entries(provedTests).flatMap(([id, then]) =>
     Object.keys(tests).flatMap((path) => {
       if (id === scenario.id || then[path] === undefined || isKept(then[path], tests[path])) return [];
-      // A former version kept none of them.
-      const heads = provedHeads?.[id];
-      const isRewritten = heads !== undefined && !isGrown(projectDir, path, tests[path], heads[path]);
+      const isRewritten = !isGrown(projectDir, path, tests[path], provedHeads[id]?.[path]);
       return [{ id, path, isRewritten }];
     }),
   );

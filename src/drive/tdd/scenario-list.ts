@@ -23,13 +23,13 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
 type TermsOfList = EvidenceOf & Pick<Contract, 'tdd'>;
 
 /**
- * Returns the list of a TDD loop; null for other loops, `changed` if it differs from that of the start, or is an unreadable one
- * of a loop of an older version. Throws `evidence-lost`.
+ * Returns the list of a TDD loop; null for other loops, `changed` if it differs from that of the start. Throws
+ * `evidence-lost`.
  */
 function loopsList(files: LoopFiles, contract: TermsOfList): TddRecord | 'changed' | null {
   const { tdd } = contract;
   if (tdd === undefined) return null;
-  if (contract.evidence !== undefined) readEvidence(files, contract, 'scenarios');
+  readEvidence(files, contract, 'scenarios');
   const record = peekTdd(files);
   return record !== null && hashTddList(record) === tdd.hash ? record : 'changed';
 }

@@ -147,7 +147,7 @@ export const contract = z.strictObject({
   taskPath: z.string().min(1),
   task: taskTerms.nullable(),
   guardrails,
-  /** Form of the first line of each commit message of the engine; absent in an older plan, and in other loops. */
+  /** Form of the first line of each commit message of the engine; present only for a plan. */
   commitMessage: z.string().min(1).optional(),
   /** Lines at the end of each commit message of the engine; present only for a plan. */
   commitFooters: z.array(z.string().min(1)).optional(),
@@ -192,19 +192,19 @@ export const contract = z.strictObject({
   verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
   /**
    * Files outside the project on which the loop rests (src/state/evidence): the SHA-256 of those that never change, null for
-   * those whose digest is in the manifest. Absent in a contract of an older version.
+   * those whose digest is in the manifest.
    */
-  evidence: z.record(z.string(), z.string().nullable()).optional(),
+  evidence: z.record(z.string(), z.string().nullable()),
   /** Absent if the checks did not run before the start: their earlier results are unknown. */
   baseline: baseline.optional(),
   /** The user does not want the checks to run before the start. */
   skipsBaseline: z.literal(true).optional(),
   /** True if the user has agreed to the loop. A loop requested by an agent waits for that. */
   consented: z.boolean(),
-  /** SHA-256 of the terms that the user agrees to; absent in a contract of an older version. */
+  /** SHA-256 of the terms that the user agrees to; absent before they are put together. */
   consentDigest: z.string().optional(),
   clientVersion: z.string().nullable(),
-  /** Settings of the client; absent if a command replaces it, and in a contract of an older version. */
+  /** Settings of the client; absent if a command replaces it. */
   client: z
     .strictObject({
       permissionMode: z.string().nullable(),

@@ -33,7 +33,7 @@ export const iterationRecord = z.strictObject({
   deniedCalls: count,
   outputTokens: count.nullable(),
   decision: z.string(),
-  /** Consecutive repeats of each signal of the circuit breaker; absent in records of former versions. */
+  /** Consecutive repeats of each signal of the circuit breaker. */
   breaker: z
     .strictObject({
       findings: count,
@@ -145,7 +145,7 @@ export const runStatus = z.strictObject({
     requiredOutputs: z.array(z.string()),
     /** True if the completion has a proof other than `none`. */
     verified: z.boolean(),
-    /** What a completion rests on; absent for a loop that is not complete, and from a former version. */
+    /** What a completion rests on; absent for a loop that is not complete. */
     proof: proof.optional(),
     /** Reasons why the last claim was rejected; empty if none was, or none since. */
     rejection: z.array(z.string()),

@@ -232,7 +232,7 @@ export const statusPart = z.discriminatedUnion('status', [
         .optional(),
       /** True if the completion has a proof other than `none`. */
       verified: z.boolean(),
-      /** What a completion rests on; absent for other ends, and in states of former versions. */
+      /** What a completion rests on; absent for other ends. */
       proof: proof.optional(),
     }),
   }),

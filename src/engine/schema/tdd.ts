@@ -72,7 +72,7 @@ export const tddRecord = z.strictObject({
   redTests: z.record(z.string(), z.string()).optional(),
   /** The same of each proved scenario, by its id. With others nothing of it is proved any more. */
   provedTests: z.record(z.string(), z.record(z.string(), z.string())).optional(),
-  /** What has to stay of these files, by id and path; absent in a record of an older version. */
+  /** What has to stay of these files, by id and path. */
   provedHeads: z.record(z.string(), z.record(z.string(), testHead)).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),

@@ -53,7 +53,6 @@ export function adoptContract(outside: string, name: string, came: Buffer, moved
 
 /** Returns what a contract at `path` lists of the evidence that is carried beside it, with the digests of the copies. */
 export function carriedList({ evidence }: Contract, path: string): Pick<Contract, 'evidence'> {
-  if (evidence === undefined) return {};
   const manifest = manifestAt(join(dirname(path), basename(path).replace(/^contract/, 'evidence')));
   const entries = Object.entries(evidence).filter(([name]) => isCarried(name));
   const digestOf = (name: string, digest: string | null): string | null =>

@@ -7,7 +7,7 @@ export const loopResult = z.object({
   /** Status of the engine, or a reason of the fleet such as `checkpoint-lost` or `fleet-budget`. */
   outcome: z.string().regex(LOOP_NAME),
   verified: z.boolean(),
-  /** What a completion rests on; absent for every other end, and in results of former versions. */
+  /** What a completion rests on; absent for every other end. */
   proof: proof.optional(),
   iterations: z.int().min(0),
   costUsd: z.number().nullable(),

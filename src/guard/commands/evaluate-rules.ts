@@ -135,7 +135,7 @@ export function evaluateEvidence(run: string, directory: string, rules: Guardrai
 /** Programs that the allowlist ignores in favour of the command that they start. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
-/** Compiles a pattern of the contract, which may come from an older version. Throws a SyntaxError that names it. */
+/** Compiles a pattern of the contract. Throws a SyntaxError that names it. */
 function compiled(pattern: string, whole = false): RegExp {
   try {
     return compilePattern(pattern, whole);

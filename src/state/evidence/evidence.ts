@@ -16,12 +16,10 @@ import {
 
 /**
  * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
- * and cause, for an entry that is missing, empty, torn, older, edited or another loop's. A contract of an older version
- * lists nothing: what is there is returned unproved.
+ * and cause, for an entry that is missing, empty, torn, older, edited or another loop's.
  */
 export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf, name: EvidenceName): Buffer | null {
   const path = EVIDENCE[name](files);
-  if (evidence === undefined) return existsSync(path) ? evidenceBytes(path) : null;
   const fixed = evidence[name];
   if (fixed === undefined && name !== 'contract') return null;
   if (typeof fixed === 'string') return proved(path, { is: fixed });
@@ -79,10 +77,7 @@ function manifestOf(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifes
   }
 }
 
-/**
- * Replaces an entry, so that after a kill at any point the old or the new one is there and believed. Loops of an older version
- * have no manifest.
- */
+/** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */
 export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceName, content: string | Buffer): void {
   const path = EVIDENCE[name](files);
   const write = (): void => writeAtomically(path, content, 0o600);
@@ -126,7 +121,7 @@ function settled(path: string, digests: Digests | undefined): Digests | null {
   return isReplaced ? { is: next, was: [is, ...was] } : { is, was };
 }
 
-/** Adds an entry without a digest (LIVE), so that the contract lists it. Loops of an older version have no manifest. */
+/** Adds an entry without a digest (LIVE), so that the contract lists it. */
 export function listLiveEvidence(files: LoopFiles, loopId: string, name: EvidenceName): void {
   withManifestLock(files, () => {
     const entries = findManifest(files, loopId)?.entries;
@@ -137,7 +132,6 @@ export function listLiveEvidence(files: LoopFiles, loopId: string, name: Evidenc
 
 /** Proves a contract and every entry that it lists. Throws `evidence-lost` with the first that cannot be believed. */
 export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
-  if (contract.evidence === undefined) return;
   const listed = ['contract', ...Object.keys(contract.evidence)];
   for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
   proveNotices(files, contract.loopId);
@@ -145,7 +139,6 @@ export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
 
 /** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing or empty. Reads none of them. */
 export function requireEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf): void {
-  if (evidence === undefined) return;
   const listed = EVIDENCE_NAMES.filter((name) => name === 'contract' || Object.hasOwn(evidence, name));
   for (const path of [files.evidence, ...listed.map((name) => EVIDENCE[name](files))]) {
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -176,7 +169,7 @@ export function forgetEvidence(files: LoopFiles, loopId: string, name: EvidenceN
 }
 
 /** Returns the entries stored so far, for the contract: the SHA-256 of those that never change, null for the others. */
-export function listEvidence(files: LoopFiles, loopId: string): NonNullable<EvidenceOf['evidence']> {
+export function listEvidence(files: LoopFiles, loopId: string): EvidenceOf['evidence'] {
   const entries = Object.entries(readManifest(files, loopId).entries).filter(([name]) => name !== 'contract');
   return Object.fromEntries(entries.map(([name, { is }]) => [name, FIXED.has(name) ? is : null]));
 }

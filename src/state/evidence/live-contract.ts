@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
@@ -23,7 +23,7 @@ export function liveContract(
   const stored = presentContract(files, found);
   const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
   if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
-  if (stored.contract.evidence?.['counters'] !== undefined) proveCounters(files, stored.contract.loopId);
+  if (stored.contract.evidence['counters'] !== undefined) proveCounters(files, stored.contract.loopId);
   return stored;
 }
 
@@ -37,18 +37,16 @@ function proveCounters(files: LoopFiles, loopId: string): void {
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
 function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, loopId: string): void {
-  const isOlder = contract.evidence === undefined;
-  if (isOlder && !existsSync(files.evidence)) return;
   const whose = ownerOfManifest(files);
   if (whose === contract.loopId) readEvidence(files, { loopId: whose, evidence: {} }, 'contract');
   else if (whose === loopId) throw evidenceLost(files.contract, 'foreign');
-  else if (!isOlder) throw evidenceLost(files.evidence, 'foreign');
+  else throw evidenceLost(files.evidence, 'foreign');
 }
 
 /** Throws `evidence-lost` unless the content of the contract is that of its own hash and of the manifest. */
 export function proveContract(files: LoopFiles): void {
   const { hash, contract } = presentContract(files, findContract(files));
-  if (contract.evidence !== undefined) readEvidence(files, contract, 'contract');
+  readEvidence(files, contract, 'contract');
   if (hashContract(contract) !== hash) throw evidenceLost(files.contract, 'edited');
 }
 

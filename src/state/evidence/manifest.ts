@@ -48,7 +48,7 @@ function anyManifest({ evidence: path }: Pick<LoopFiles, 'evidence'>): Manifest 
   return { version, loopId, entries: entries as Manifest['entries'] };
 }
 
-/** Returns the manifest to which a loop's evidence is added; null if it has none, as a loop of an older version. */
+/** Returns the manifest to which a loop's evidence is added; null if it has none. */
 export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifest | null {
   const found = existsSync(files.evidence) ? anyManifest(files) : null;
   return found?.loopId === loopId ? found : null;

@@ -4,7 +4,7 @@ import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { onceMoreAlone, proved, replaceEntry } from './evidence.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './lost.ts';
+import { evidenceJson, evidenceLost, lostBy } from './lost.ts';
 import { findManifest, type Manifest, withManifestLock, writeManifest } from './manifest.ts';
 
 /** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */
@@ -18,7 +18,7 @@ const recordsOf = (files: LoopFiles): LoopFiles => ({ ...files, evidence: files.
 /** Replaces a record, so that after a kill at any point the old or the new one is there and believed. */
 export function storeProjectRecord(files: LoopFiles, path: string, record: object): void {
   const own = recordsOf(files);
-  const text = `${JSON.stringify({ ...record, isListed: true })}\n`;
+  const text = `${JSON.stringify(record)}\n`;
   const write = (): void => writeAtomically(path, text, 0o600);
   withManifestLock(own, () => {
     const entries = entriesOf(own) ?? {};
@@ -28,7 +28,7 @@ export function storeProjectRecord(files: LoopFiles, path: string, record: objec
 
 /**
  * Reads a record, whose content the caller checks; null if, and only if, there is none. Throws `evidence-lost` for one that is
- * missing, empty, torn, older or edited. A record of an older version says that nothing lists it, and is believed.
+ * missing, empty, torn, older or edited.
  */
 export function readProjectRecord(files: LoopFiles, path: string): Readonly<Record<string, unknown>> | null {
   return onceMoreAlone(recordsOf(files), () => provedRecord(recordsOf(files), path));
@@ -37,10 +37,8 @@ export function readProjectRecord(files: LoopFiles, path: string): Readonly<Reco
 function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unknown>> | null {
   const digests = findManifest(own, OWNER)?.entries[basename(path)];
   if (!existsSync(path) && (digests === undefined || digests.next === REMOVED)) return null;
-  const bytes = digests === undefined ? evidenceBytes(path) : proved(path, digests);
-  const { isListed = false, ...record } = evidenceJson(path, bytes);
-  if (digests !== undefined || isListed === false) return record;
-  throw evidenceLost(own.evidence, existsSync(own.evidence) ? 'edited' : 'missing');
+  if (digests === undefined) throw evidenceLost(own.evidence, existsSync(own.evidence) ? 'edited' : 'missing');
+  return evidenceJson(path, proved(path, digests));
 }
 
 /** Removes a record and its digest. */

@@ -42,11 +42,7 @@ export function readBaseline(files: LoopFiles, contract: EvidenceOf, globs: read
   if (bytes === null) return null;
   const found = evidenceJson(files.unchanged, bytes) as Partial<Baseline>;
   if (found.version !== FORMAT || typeof found.files !== 'object') throw evidenceLost(files.unchanged, 'torn');
-  if (found.loopId !== contract.loopId) {
-    // The record of a former loop is not of this one, whose contract is of an older version.
-    if (contract.evidence === undefined) return null;
-    throw evidenceLost(files.unchanged, 'foreign');
-  }
+  if (found.loopId !== contract.loopId) throw evidenceLost(files.unchanged, 'foreign');
   return JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
 }
 

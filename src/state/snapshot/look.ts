@@ -24,7 +24,7 @@ interface Look {
   readonly stamps: Float64Array;
   /** Number of paths that a look compares; the others are compared at the end of a turn. */
   readonly quick: number;
-  /** Digest in the file, and that of its content; an empty one is that of an older version. */
+  /** Digest in the file, and that of its content. */
   readonly digests: () => readonly [stored: string, found: string];
 }
 
@@ -93,7 +93,7 @@ export function readLook(path: string): Look | null {
 
 const TORN: Look = { paths: ['/'], stamps: new Float64Array([-1, -1, -1]), quick: 1, digests: () => ['torn', ''] };
 
-/** Throws `evidence-lost` unless the stamps are as this program wrote them; those of an older version have no digest. */
+/** Throws `evidence-lost` unless the stamps are as this program wrote them. */
 export function proveLook(path: string): void {
   const look = readLook(path);
   if (look === null) throw evidenceLost(path, 'missing');
@@ -102,8 +102,8 @@ export function proveLook(path: string): void {
     throw evidenceLost(path, 'torn');
   }
   const [stored, found] = look.digests();
-  if (stored !== '' && !isOf(path, look)) throw evidenceLost(path, 'foreign');
-  if (stored !== '' && stored !== found) throw evidenceLost(path, 'edited');
+  if (!isOf(path, look)) throw evidenceLost(path, 'foreign');
+  if (stored !== found) throw evidenceLost(path, 'edited');
 }
 
 function digestOf(bytes: Buffer): string {

@@ -11,9 +11,9 @@ import { statAt } from './version.ts';
  * Throws `evidence-lost`. The caller holds the lock of the snapshot.
  */
 export function provedSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
-  if (contract.evidence !== undefined) proveContract(files);
+  proveContract(files);
   const snapshot = readSnapshot(files, contract);
-  if (snapshot === null || contract.evidence === undefined) return snapshot;
+  if (snapshot === null) return null;
   const look = lookPath(files);
   proveLook(look);
   const pack = packPath(files, snapshot);

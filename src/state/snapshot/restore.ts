@@ -57,7 +57,7 @@ interface Recorder<Cause> extends Pick<Watch, 'isOutside'> {
   readonly record: (done: Restored<Cause>) => void;
 }
 
-/** Completes a restore that a killed process, also of a former version, began. The caller holds the lock. */
+/** Completes a restore that a killed process began. The caller holds the lock. */
 export function finishRestore<Cause>(
   files: LoopFiles,
   snapshot: Snapshot,

@@ -111,10 +111,8 @@ export function readSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot |
   const path = EVIDENCE.snapshot(files);
   const found = evidenceJson(path, bytes) as Partial<Snapshot>;
   if (found.version !== VERSION || typeof found.files !== 'object') throw evidenceLost(path, 'torn');
-  if (found.loopId === contract.loopId) return found as Snapshot;
-  // A former version left the snapshot of an ended loop behind.
-  if (contract.evidence === undefined) return null;
-  throw evidenceLost(path, 'foreign');
+  if (found.loopId !== contract.loopId) throw evidenceLost(path, 'foreign');
+  return found as Snapshot;
 }
 
 export function storeSnapshot(files: LoopFiles, snapshot: Snapshot): void {

@@ -48,18 +48,11 @@ export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView
 
 function recordOf(files: LoopFiles, contract: EvidenceOf): ViewRecord | null {
   const bytes = readEvidence(files, contract, 'gitView');
-  if (bytes !== null) {
-    const { folder, pins, index } = evidenceJson(files.gitView, bytes) as Partial<ViewRecord>;
-    if (typeof folder !== 'string' || typeof pins?.config !== 'string') throw evidenceLost(files.gitView, 'torn');
-    return { folder, pins, index: index ?? null };
-  }
-  // An older version kept the pins in the folder.
-  const pins = join(files.gitViews, OLD_PINS);
-  if (contract.evidence !== undefined || !existsSync(pins)) return null;
-  return { folder: '', pins: evidenceJson(pins, evidenceBytes(pins)) as unknown as GitPins, index: null };
+  if (bytes === null) return null;
+  const { folder, pins, index } = evidenceJson(files.gitView, bytes) as Partial<ViewRecord>;
+  if (typeof folder !== 'string' || typeof pins?.config !== 'string') throw evidenceLost(files.gitView, 'torn');
+  return { folder, pins, index: index ?? null };
 }
-
-const OLD_PINS = 'pins';
 
 function storeRecord(files: LoopFiles, loopId: string, record: ViewRecord): void {
   storeEvidence(files, loopId, 'gitView', JSON.stringify(record));
@@ -133,8 +126,6 @@ function fixedFiles(folder: string, { texts, config, objects }: GitPins): Map<st
 /** Files that git itself writes, and folders in which content filters keep theirs. */
 const OF_GIT: readonly string[] = [HEAD, INDEX, `${INDEX}.lock`];
 const OF_FILTERS: readonly string[] = ['lfs', 'annex'];
-/** Files of the folder of an older version. */
-const OF_OLD: readonly string[] = [OLD_PINS, 'read-from'];
 
 /** Throws `evidence-lost` unless the folder holds the settings of the start, and nothing else that git would honour. */
 function proveFolder(folder: string, pins: GitPins): void {
@@ -146,8 +137,7 @@ function proveFolder(folder: string, pins: GitPins): void {
     if (evidenceBytes(path).toString('utf8') !== text) throw evidenceLost(path, 'edited');
   }
   for (const name of filesBelow(folder)) {
-    if (!fixed.has(name) && !OF_GIT.includes(name) && !OF_OLD.includes(name))
-      throw evidenceLost(join(folder, name), 'edited');
+    if (!fixed.has(name) && !OF_GIT.includes(name)) throw evidenceLost(join(folder, name), 'edited');
   }
 }
 

@@ -98,10 +98,7 @@ export function dropLostStartPoint(files: LoopFiles, contract: EvidenceOf): void
   if (!isWhole(files, contract, 'startPoint')) forgetStartPoint(files, contract.loopId);
 }
 
-/**
- * Returns the start point of a loop, also of an ended one; null if it has none, or one of an older version. Throws
- * `evidence-lost`.
- */
+/** Returns the start point of a loop, also of an ended one; null if it has none. Throws `evidence-lost`. */
 export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint | null {
   const bytes = readEvidence(files, contract, 'startPoint');
   if (bytes === null) return null;

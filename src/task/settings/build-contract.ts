@@ -8,8 +8,7 @@ import { contractPins } from '../pinned-scripts/contract-scripts.ts';
 import { pinPrograms } from '../pinned-scripts/pinned-programs.ts';
 import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
 
-export interface ContractTerms
-  extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts' | 'watched' | 'programs'> {
+export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'evidence' | keyof Pins> {
   readonly validation: readonly ValidationEntry[];
   /** Pins that were fixed earlier; otherwise they are read in the project. */
   readonly pins?: Pins;
@@ -17,11 +16,11 @@ export interface ContractTerms
 
 type Pins = Pick<Contract, 'scripts' | 'watched' | 'programs'>;
 
-/** Builds the contract of a new loop. Throws `task-invalid` for duplicate command names. */
+/** Builds the contract of a new loop, which lists no evidence yet. Throws `task-invalid` for duplicate command names. */
 export function buildContract({ pins, ...terms }: ContractTerms): StoredContract {
   const validation = normaliseValidation(terms.validation);
   const pinned = pins ?? readPins(terms);
-  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, ...pinned });
+  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, evidence: {}, ...pinned });
   return { hash: hashContract(contract), contract };
 }
 

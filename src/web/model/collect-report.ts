@@ -4,8 +4,7 @@ import { idleElapsed } from '../../engine/policy/idle.ts';
 import { stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type Entry, readStream } from '../../state/event-stream.ts';
-import { readAllLines } from '../../state/files/journal-lines.ts';
+import { readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
@@ -51,13 +50,7 @@ export function readHistory(
   loopId: string,
 ): { readonly history: LoopHistory; readonly next: number } {
   const history = new LoopHistory(shownText(files.projectDir));
-  const former = readAllLines(files.iterations).entries.filter((entry) => entry['loopId'] === loopId);
-  if (former.length === 0) return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
-  // Former versions had a separate journal of iterations.
-  const events: Entry[] = former.map((record) => ({ ...record, type: 'iteration.ended', at: record['endedAt'] }));
-  const next = readStream(files, loopId, 0, (event) => events.push(event));
-  for (const event of events.sort((a, b) => String(a['at']).localeCompare(String(b['at'])))) history.take(event);
-  return { history, next };
+  return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
 }
 
 export function rowOf({ files, state, status, live, why, until, title, run }: ShownLoop): LoopRow {

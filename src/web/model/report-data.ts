@@ -144,7 +144,7 @@ export interface LoopRow {
   readonly status: string;
   readonly live: boolean;
   readonly verified: boolean;
-  /** What a completion rests on; null if the loop is not complete, or ran under a former version. */
+  /** What a completion rests on; null if the loop is not complete. */
   readonly proof: Proof | null;
   readonly iteration: number;
   /** 0 if not yet known. */

@@ -23,7 +23,6 @@ export interface Case {
   readonly transcript: Transcript | null;
   readonly subagent: Transcript | null;
   readonly calls: Transcript | null;
-  readonly iterations: Transcript | null;
   readonly cost: string | null;
   readonly cancellation: string | null;
   readonly env: Readonly<Record<string, string>>;
@@ -59,7 +58,6 @@ export const aCase: fc.Arbitrary<Case> = fc.record({
   transcript: fc.oneof({ weight: 6, arbitrary: transcript }, { weight: 1, arbitrary: fc.constant(null) }),
   subagent: seldom(9, transcript),
   calls: seldom(4, transcript),
-  iterations: seldom(6, transcript),
   cost: seldom(
     6,
     fc.oneof(anyText, fc.constantFrom(`{"sessionId":"${SESSION}","costUsd":1e999}`, '{"costUsd":-1}', 'null')),
@@ -109,7 +107,6 @@ export function lay(one: Case, directory: string): Laid {
   put(path, one.transcript && transcriptBytes(one.transcript));
   put(join(root, 'transcript', 'subagents', 'agent-1.jsonl'), one.subagent && transcriptBytes(one.subagent));
   put(files.events, one.calls && transcriptBytes(one.calls));
-  put(files.iterations, one.iterations && transcriptBytes(one.iterations));
   put(files.cost, one.cost === null ? null : Buffer.from(written(one.cost)));
   put(files.cancellation, one.cancellation === null ? null : Buffer.from(written(one.cancellation)));
   return {

@@ -9,7 +9,6 @@ export interface Before {
   readonly state: Buffer | null;
   readonly contract: Buffer | null;
   readonly cancellation: Buffer | null;
-  readonly iterations: Buffer | null;
 }
 
 export function lookAt({ files }: Laid): Before {
@@ -17,7 +16,6 @@ export function lookAt({ files }: Laid): Before {
     state: bytes(files.state),
     contract: bytes(files.contract),
     cancellation: bytes(files.cancellation),
-    iterations: bytes(files.iterations),
   };
 }
 
@@ -50,7 +48,7 @@ export function mayBlock(before: Before, env: Readonly<Record<string, string>>, 
     state['loopId'] !== restored ||
     state['maxIterations'] !== inner(terms, 'policy')['maxIterations'] ||
     Date.parse(String(state['startedAt'])) > Date.parse(String(terms['createdAt']));
-  if (contract !== null && (rewritten || before.iterations !== null)) return mayRestore;
+  if (contract !== null && rewritten) return mayRestore;
   if (contract === null && state['contractHash'] !== null) return false;
   return ['running', 'waiting', 'verifying'].includes(String(state['status'])) && state['stopRequested'] === false;
 }

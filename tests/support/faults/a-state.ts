@@ -38,6 +38,7 @@ export function aContract(loopId: string): StoredContract {
     validation: [],
     findingsLog: '.ralph/findings.md',
     scripts: {},
+    evidence: {},
     consented: true,
     clientVersion: null,
     headless: false,

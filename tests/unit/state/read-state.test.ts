@@ -69,14 +69,6 @@ test('Tells a file of a newer program from a corrupt one, whatever else it conta
   }
 });
 
-test('A state of version 1 is read under the keys of today, and not with the keys of today alone.', () => {
-  const { inFlight: handedOver, announced: told, ...same } = aState({ announced: ['k1'] });
-  const former = { ...same, handedOver, told, schemaVersion: 1 };
-  assert.deepEqual(parseState(JSON.stringify(former)), { kind: 'loop', state: aState({ announced: ['k1'] }) });
-  assert.equal(parseState(JSON.stringify({ ...aState(), schemaVersion: 1 })).kind, 'corrupt');
-  assert.equal(parseState(JSON.stringify({ ...former, schemaVersion: 2 })).kind, 'corrupt');
-});
-
 test('A byte order mark and Windows line ends, as editors leave them, do not make a state corrupt.', () => {
   const text = `\ufeff${serialise(aState()).replaceAll('\n', '\r\n')}`;
   assert.deepEqual(parseState(text), { kind: 'loop', state: aState() });

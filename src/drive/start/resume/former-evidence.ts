@@ -50,7 +50,7 @@ export function lossAtResume(
   { contract: { evidence } }: StoredContract,
   how: { readonly env: NodeJS.ProcessEnv; readonly at: string },
 ): Message | null {
-  const known = { ...contract, ...(evidence && { evidence }) };
+  const known = { ...contract, evidence };
   return lossBy(() => {
     viewOf(files, known);
     restoreBeforeResume(files, left, known, how);

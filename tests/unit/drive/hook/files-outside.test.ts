@@ -115,7 +115,7 @@ test('a changed file outside the project is named once, to the user only, and as
     noticesIn(project).map(({ kind }) => kind),
     ['change'],
   );
-  const snapshot = readSnapshot(project.files, readContract(project.files)?.contract ?? { loopId: '' });
+  const snapshot = readSnapshot(project.files, readContract(project.files)?.contract ?? { loopId: '', evidence: {} });
   assert.deepEqual(snapshot?.left, []);
 });
 
@@ -209,7 +209,7 @@ test('a call that only read and never returned does not make a later change the 
   assert.equal(textOf(path), 'by hand\n', 'control: a shell that never returned');
 });
 
-test('a restore that a former version began writes nothing outside the project', async (t) => {
+test('a restore that was begun for a file outside writes nothing outside the project', async (t) => {
   const project = aProtectedLoop(t);
   const bashrc = join(homeOf(project), '.bashrc');
   put(bashrc, "the user's\n");

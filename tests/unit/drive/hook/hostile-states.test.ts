@@ -10,6 +10,7 @@ import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
+import { beginEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { parseState } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
@@ -116,6 +117,7 @@ test('Four keys beside something nested too deeply are corrupt too.', () => {
 test('A state that was rewritten after a resume is restored and does not fence out its own loop.', async (t) => {
   const context = hookOver(t, null, 'Stop');
   const stored = buildContract(terms(context.files.projectDir, []));
+  beginEvidence(context.files, stored.contract.loopId);
   writeContract(context.files, stored);
   const resumed = { ...LOOP, contractHash: stored.hash, sessionId: 'session-1', epoch: 2, maxIterations: 99 };
   mkdirSync(context.files.runtimeDir, { recursive: true });

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restoreProtected } from '../../../../src/drive/control/restore-protected.ts';
 import type { Sandbox } from '../../../../src/engine/schema/contract.ts';
+import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { writeRecord } from '../../../../src/state/files/regular-file.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { examine } from '../../../../src/state/snapshot/examine.ts';
@@ -30,7 +31,7 @@ async function stampAll({ files, directory }: Project, paths: readonly string[])
   const isFresh = (path: string): boolean => Number.isNaN(stampOf(statAt(join(directory, path)), Date.now())[2]);
   while (paths.some(isFresh)) await sleep(10);
   const contract = readContract(files)?.contract;
-  const snapshot = readSnapshot(files, contract ?? { loopId: '' });
+  const snapshot = readSnapshot(files, contract ?? { loopId: '', evidence: {} });
   assert.ok(snapshot !== null);
   storeLook(files, snapshot);
 }
@@ -99,10 +100,11 @@ test('a placeholder that a client removes is no change, at any moment', (t) => {
     const covers = (path: string): boolean => path.startsWith(join(directory, 'tests'));
     const protect = { roots: [directory], covers, skips: () => false };
     show(early);
+    beginEvidence(files, 'loop');
     takeSnapshot(files, 'loop', { own: [], protect, isOutside: () => false, isKept: () => true }, known);
     rmSync(early);
     show(late);
-    const snapshot = readSnapshot(files, { loopId: 'loop' });
+    const snapshot = readSnapshot(files, { loopId: 'loop', evidence: listEvidence(files, 'loop') });
     assert.ok(snapshot !== null);
     const removesLate = (path: string): boolean => {
       if (path === late) rmSync(late);

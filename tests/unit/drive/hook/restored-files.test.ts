@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../../../src/state/snapshot/baseline.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
@@ -73,8 +74,9 @@ test('restores names that are not UTF-8, and moves new ones aside readably', asy
 test('reports a file whose name is not UTF-8 only after it changed', (t) => {
   const { directory, files } = aProtectedLoop(t, undefined, { odd: true });
   const set = { roots: [join(directory, 'tests')], covers: () => true, skips: () => false };
+  beginEvidence(files, 'loop-1');
   storeBaseline(files, 'loop-1', ['tests/**'], set);
-  const baseline = readBaseline(files, { loopId: 'loop-1' }, ['tests/**']);
+  const baseline = readBaseline(files, { loopId: 'loop-1', evidence: listEvidence(files, 'loop-1') }, ['tests/**']);
   assert.ok(baseline !== null);
   assert.deepEqual(baselineChanges(files, baseline, set), []);
   rmSync(Buffer.concat([Buffer.from(`${directory}/tests/`), Buffer.from('caf\xe9.ts', 'latin1')]));

@@ -262,19 +262,3 @@ test('a resumed loop keeps its index, and one without a view has none', async (t
   assert.deepEqual([existsSync(p.files.gitView), existsSync(p.files.gitViews)], [false, false]);
   assert.equal(viewOf(p.files, { loopId: 'loop-1', evidence: listEvidence(p.files, 'loop-1') }), null);
 });
-
-test("the view of an older version's loop applies, and its index is read anew", async (t) => {
-  const p = await place(t);
-  const { pins } = view(p.files, p.contract);
-  cpSync(p.folder, p.files.gitViews, { recursive: true });
-  rmSync(p.files.gitView);
-  rmSync(p.files.evidence);
-  rmSync(p.folder, { recursive: true });
-  const [config, at] = [join(p.files.gitViews, 'config'), p.files.gitViews];
-  writeFileSync(config, readFileSync(config, 'utf8').replaceAll(p.folder, at));
-  writeFileSync(join(at, 'pins'), JSON.stringify(pins));
-  const old = viewOf(p.files, { loopId: 'loop-1' });
-  assert.equal(old?.folder, at);
-  const answer = await statusUnderPins(p.dir, pins.head, { env: ENV, view: old });
-  assert.deepEqual(answer, { kind: 'answer', text: '? new.ts\0' });
-});
