@@ -242,7 +242,7 @@ export function findEndedContract(files: LoopFiles, loopId: string): StoredContr
 function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
   try {
     const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
-    return checkShape(stored, shapes.contract) === null ? stored : 'unreadable';
+    return !isTooDeep(stored) && checkShape(stored, shapes.contract) === null ? stored : 'unreadable';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
   }

@@ -1,5 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeManifest } from '../../../src/state/evidence/manifest.ts';
+import { sha256 } from '../../../src/state/hash-contract.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import fc from '../../support/property.ts';
 import { type Payload, payload, payloadBytes, SESSION } from './payload.ts';
@@ -102,7 +104,10 @@ export function lay(one: Case, directory: string): Laid {
   mkdirSync(project);
   const files = loopFiles(project, name !== undefined && LOOP_NAME.test(name) ? name : null, env);
   put(files.state, one.loop.state && contentBytes(one.loop.state));
-  put(files.contract, one.loop.contract && contentBytes(one.loop.contract));
+  const contract = one.loop.contract && contentBytes(one.loop.contract);
+  put(files.contract, contract);
+  // A contract that nothing lists is lost: the hooks would hardly ever block.
+  if (contract !== null) writeManifest(files, LOOP, { contract: { is: sha256(contract) } });
   put(join(project, '.claude', 'ralph', 'PROMPT.md'), one.task === null ? null : Buffer.from(written(one.task)));
   put(path, one.transcript && transcriptBytes(one.transcript));
   put(join(root, 'transcript', 'subagents', 'agent-1.jsonl'), one.subagent && transcriptBytes(one.subagent));
