@@ -8,11 +8,10 @@ import { aProject } from '../../state/a-loop.ts';
 
 const event = (type: string, loopId: string, more: object = {}): Entry => ({ v: 1, type, loopId, ...more });
 
-/** Files of a loop `own` with three iterations, one of them in the journal of a former version, and of another loop. */
+/** Files of a loop `own` with two iterations, and of another loop. */
 function recorded(t: TestContext): LoopFiles {
   const files = aProject(t);
   const lines = (entries: readonly Entry[]): string => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
-  writeFileSync(files.iterations, lines([{ loopId: 'own', iteration: 1 }]));
   const streamed = [
     event('iteration.ended', 'other', { iteration: 9 }),
     event('loop.started', 'own'),
@@ -27,11 +26,11 @@ function recorded(t: TestContext): LoopFiles {
   return files;
 }
 
-test('the last iterations are those of the loop, oldest first, with the journal of a former version', (t) => {
+test('the last iterations are those of the loop, oldest first', (t) => {
   const files = recorded(t);
   const last = (most: number): unknown[] => lastIterations(files, 'own', most).map(({ iteration }) => iteration);
-  assert.deepEqual(last(2), [2, 3]);
-  assert.deepEqual(last(10), [1, 2, 3]);
+  assert.deepEqual(last(1), [3]);
+  assert.deepEqual(last(10), [2, 3]);
 });
 
 test('a reader of some types of events gets no other, however the line is written', (t) => {
