@@ -16,10 +16,14 @@ export function countersOf({
   return { loopId, iteration, idleIterations, epoch, usage, marks, ...stoppedTime(rest) };
 }
 
-type StoppedTime = Pick<Counters, 'stoppedMs' | 'stoppedUntil'>;
+type StoppedTime = Pick<Counters, 'stoppedMs' | 'stoppedUntil' | 'asleepMs'>;
 
-function stoppedTime({ stoppedMs, stoppedUntil }: StoppedTime): StoppedTime {
-  return { ...(stoppedMs !== undefined && { stoppedMs }), ...(stoppedUntil !== undefined && { stoppedUntil }) };
+function stoppedTime({ stoppedMs, stoppedUntil, asleepMs }: StoppedTime): StoppedTime {
+  return {
+    ...(stoppedMs !== undefined && { stoppedMs }),
+    ...(stoppedUntil !== undefined && { stoppedUntil }),
+    ...(asleepMs !== undefined && { asleepMs }),
+  };
 }
 
 /** Returns the higher one of two counters of a loop; the usage of both has grown from one to the other. */
@@ -48,9 +52,9 @@ export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
 
 /** Returns the state with the recorded time in which its loop was stopped: a longer, forged one would extend max_time. */
 export function withStoppedTime<S extends StoppedTime & { readonly loopId: string }>(state: S, kept: S | Counters): S {
-  const { stoppedMs, stoppedUntil, ...rest } = state;
-  if (kept.loopId !== state.loopId || (stoppedMs === kept.stoppedMs && stoppedUntil === kept.stoppedUntil))
-    return state;
+  const { stoppedMs, stoppedUntil, asleepMs, ...rest } = state;
+  const isSame = stoppedMs === kept.stoppedMs && stoppedUntil === kept.stoppedUntil && asleepMs === kept.asleepMs;
+  if (kept.loopId !== state.loopId || isSame) return state;
   return { ...(rest as S), ...stoppedTime(kept) };
 }
 

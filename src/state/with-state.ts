@@ -1,14 +1,17 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { atLeast, higher } from '../engine/counters.ts';
+import { withoutSleep } from '../engine/policy/loop-time.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
+import { instantOf } from '../text/time.ts';
+import { asleepMs } from './asleep.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
-import { lookAtClock } from './process/sleep-watch.ts';
+import { isWatching, lookAtClock } from './process/sleep-watch.ts';
 import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
@@ -29,6 +32,8 @@ export interface Lease {
 export interface StateOptions extends LockOptions {
   /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
   readonly lease?: Lease;
+  /** The loop goes on after a time without any process of it, which is left out as a whole. */
+  readonly goesOn?: boolean;
 }
 
 /**
@@ -51,7 +56,8 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const found = readState(files.state);
     const known = options.lease?.known;
     const stored = readCounters(files);
-    const current = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
+    const read = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
+    const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
     const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
     // Before `decide`, which could change the object.
@@ -113,6 +119,12 @@ function refuseUnreadable(text: string): void {
 }
 
 /** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */
+/** Leaves out a sleep of the machine since the last change. */
+function awake(state: LoopState): LoopState {
+  const asleep = state.asleepMs === undefined ? null : asleepMs();
+  return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), isWatching());
+}
+
 export const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 /** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */

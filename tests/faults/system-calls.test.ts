@@ -10,7 +10,7 @@ import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { type Fault, refuse, refuseAfterwards, withFaults, writeOnly } from '../support/faults/faulty-fs.ts';
 import type * as operations from '../support/faults/operations.ts';
 import { IS_LONG } from '../support/short-form.ts';
-import { CONTROLS, SITUATIONS, type Situation } from './support/whole.ts';
+import { CONTROLS, SITUATIONS, type Situation, SLEEP, SLEEP_CONTROL } from './support/whole.ts';
 
 const { directory, remove } = scratch('memory');
 const require = createRequire(import.meta.url);
@@ -195,4 +195,12 @@ for (const situation of CONTROLS) {
 test('Control: the same checks detect an update in place that is killed in a system call.', () => {
   const inPlace = CONTROLS.find(({ operation }) => operation.includes('in place'));
   assert.throws(() => inPlace && crashEverywhere(inPlace), assert.AssertionError);
+});
+
+test('A process that is killed in any system call leaves a sleep out of its loop’s time once, in counters and state.', () => {
+  assert.ok(crashEverywhere(SLEEP) > 10, 'there were calls to be killed in');
+});
+
+test('Control: the same checks detect a sleep that is added again after a kill between counters and state.', () => {
+  assert.throws(() => crashEverywhere(SLEEP_CONTROL), /left out: 57600000/);
 });

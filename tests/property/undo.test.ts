@@ -142,7 +142,7 @@ class World {
     const { random } = this;
     this.count += 1;
     const path = this.pick(not);
-    const fresh = `${['new', 'src/new', 'src/deep/new', 'odd ü "name'][random(4)]}${this.count}.txt`;
+    const fresh = `${['new', 'src/new', 'src/deep/new', 'odd ü "name', '-n', 'two\nlines', ':(top)*'][random(7)]}${this.count}.txt`;
     const acts: (() => void)[] = [
       () => this.put(fresh, `new ${this.count}\n`),
       () =>
@@ -195,6 +195,10 @@ class World {
   commit(): void {
     this.git('add', '--all', '.');
     this.git('commit', '--quiet', '--message', `commit ${this.count}`);
+  }
+
+  hidden(): string[] {
+    return this.git('ls-files', '--others', '--ignored', '--exclude-standard', '-z').split('\0');
   }
 
   private changedBy(work: () => void): string[] {
@@ -256,7 +260,7 @@ interface Outcome {
   readonly start: Map<string, string>;
   readonly startHead: string;
   readonly before: Map<string, string>;
-  /** Untracked files that a .gitignore hides when the undo begins. */
+  /** Untracked files that a .gitignore hides at the start, or when the undo begins. */
   readonly hidden: ReadonlySet<string>;
   readonly refsBefore: Map<string, string>;
   readonly after: Map<string, string>;
@@ -297,6 +301,7 @@ function many(random: Random, most: number, act: () => void): void {
 interface Base {
   readonly seed: number;
   readonly world: World;
+  readonly hidden: readonly string[];
   readonly start: RecordedTree;
 }
 
@@ -312,20 +317,20 @@ async function baseOf(seed: number): Promise<Base> {
   const folder = random(3) === 0 ? 'app' : '';
   const world = new World(random, folder, template(folder));
   many(random, 3, () => world.user(true));
-  base = { seed, world, start: await record(world, 'start') };
+  base = { seed, world, hidden: world.hidden(), start: await record(world, 'start') };
   return base;
 }
 process.once('exit', () => base && rmSync(base.world.top, { recursive: true, force: true }));
 
 async function play(seed: number, undo: Undo): Promise<Outcome> {
-  const { world: before, start } = await baseOf(Math.floor(seed / SHARED) * SHARED);
+  const { world: before, start, hidden: atFirst } = await baseOf(Math.floor(seed / SHARED) * SHARED);
   const random = randomFrom(seed * 2 + 1);
   const world = new World(random, before.folder, before);
   const atStart = look(world.top);
   many(random, 5, () => (random(4) === 0 ? world.user(random(20) === 0) : world.agent()));
   const end = await record(world, 'end');
   many(random, 3, () => world.user(random(8) === 0));
-  const hidden = new Set(world.git('ls-files', '--others', '--ignored', '--exclude-standard', '-z').split('\0'));
+  const hidden = new Set([...atFirst, ...world.hidden()]);
   const now = look(world.top);
   const outcome = { start: atStart, startHead: start.head, before: now, hidden, refsBefore: world.refs() };
   const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at) });
@@ -340,7 +345,7 @@ function problemOf({ refused, start, startHead, before, hidden, refsBefore, afte
     const wanted = isAgents ? start.get(path) : before.get(path);
     // A file that the user removed is brought back: its time is unknown.
     if (!isAgents && !before.has(path) && start.has(path) && after.get(path) === start.get(path)) continue;
-    // A file that the agent made and ignored is in no record; it stays.
+    // An ignored file is in no record: one that the agent made stays, and one that it took away stays away.
     if (isAgents && hidden.has(relative(world.folder, path)) && after.get(path) === before.get(path)) continue;
     // What was ignored at the start is not in its record, and files keep their times when a folder above them moves.
     if (isAgents && /ignored\/|^(?:app\/)?src\d+\//.test(path) && after.get(path) === before.get(path)) continue;

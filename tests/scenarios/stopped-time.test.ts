@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Project, project } from '../support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
@@ -107,4 +107,24 @@ test('a runner whose machine slept leaves that time out, and says so', async (t)
   runner.child.kill('SIGTERM');
   await runner.over;
   assert.match(p.ralph(['logs']).stdout, /slept/);
+});
+
+test('a session without a launcher leaves out a sleep of its machine while the agent worked', async (t) => {
+  const p = project(t);
+  // A namespace whose machine has slept for a night more.
+  const ASLEEP = 'unshare --time --boottime 28800 --fork';
+  if (p.sh(`${ASLEEP} true`).code !== 0) return t.skip('this system gives no namespace of its own for clocks');
+  task(p, 'max_iterations: 9\nbudget: { max_time: 1s }');
+  const payload = { session_id: 's', cwd: p.dir, hook_event_name: 'Stop', last_assistant_message: 'Some work.' };
+  const env = { RALPH_ACTIVE: '1', CLAUDE_PROJECT_DIR: p.dir, CLAUDE_PID: String(process.pid) };
+  const stop = (prompt: string, how: string): unknown => {
+    const hook = `${how} node '${join(DIST, 'hooks/ralph-stop-hook.cjs')}'`;
+    return JSON.parse(p.sh(hook, JSON.stringify({ ...payload, prompt_id: prompt }), env).stdout).decision;
+  };
+  assert.equal(p.ralph(['start']).code, 0);
+  await pause(1_100);
+  assert.equal(stop('1', ASLEEP), 'block', 'the loop goes on');
+  assert.ok(Number(stateOf(p)['stoppedMs']) > 1_000);
+  await pause(1_100);
+  assert.equal(stop('2', ASLEEP), undefined, 'control: the same sleep does not count twice, and the time is used');
 });

@@ -3,6 +3,7 @@ import type { Effect } from '../../engine/events.ts';
 import { initialState } from '../../engine/initial-state.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { asleepMs } from '../../state/asleep.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { countChecklist } from '../../text/markdown/checklist.ts';
@@ -21,11 +22,14 @@ export function beginningState({ prepared, at }: Approved, before: LoopState | n
   if (before === null) requireOpenItems(taskPath, items);
   const fixed = { mode, maxIterations, taskPath };
   const known = { ...fixed, contractHash: null, loopId, name: files.name };
-  const base = before ?? initialState({ ...known, at, consented, checklist });
+  const { asleepMs: _, ...base } = before ?? initialState({ ...known, at, consented, checklist });
+  // A runner and a launcher watch their whole time.
+  const asleep = mode === 'runner' || request.launched === true ? null : asleepMs();
   const begun: LoopState = {
     ...base,
     ...fixed,
     program: programName(),
+    ...(asleep !== null && { asleepMs: asleep }),
     ...(terms.policy.plan && { plan: resumedPlan(base, terms.policy.plan.maxTasks) }),
     ...(checklist && { checklist }),
   };

@@ -43,7 +43,7 @@ export function startLoop(approved: Approved): StartedLoop {
   const prepared: Prepared = { ...read, terms: { ...read.terms, createdAt: at } };
   requireAgreed(prepared);
   makeRuntimeDir(files);
-  const { started, event } = withState(files, LOCK_WAIT, (current) => {
+  const { started, event } = withState(files, { ...LOCK_WAIT, goesOn: true }, (current) => {
     const continued = continueExistingLoop(current, { ...request, at }, files);
     const { before } = continued;
     const left = before && current.kind === 'loop' && current.state.status !== 'ended' ? current.state : before;

@@ -66,6 +66,23 @@ export function stoppedFor<S extends CommonState>(state: S, since: string, at: s
   return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
 }
 
+/** Less is what reading two clocks one after the other may differ by. */
+const SHORTEST_SLEEP_MS = 1_000;
+
+/**
+ * Leaves the time for which the machine has slept since the state was written out of the loop's time, unless a watch of this
+ * process has done so (`isNoted`). `asleepMs` is its figure by now: between two writes no other process of ours need have run.
+ */
+export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at: string, isNoted: boolean): S {
+  if (state.asleepMs === undefined) return state;
+  const hasRestarted = asleepMs < state.asleepMs - SHORTEST_SLEEP_MS;
+  const more = hasRestarted ? asleepMs : asleepMs - state.asleepMs;
+  if (more < SHORTEST_SLEEP_MS) return hasRestarted ? { ...state, asleepMs } : state;
+  const marked = { ...state, asleepMs };
+  if (isNoted || stoppedSince(state) !== null) return marked;
+  return stoppedFor(marked, after(at, -Math.min(more, elapsed(state.startedAt, at))), at);
+}
+
 /** Difference from which an instant that lies ahead shows that the clock was set back; less is between two processes. */
 const CLOCK_SET_BACK_MS = 60_000;
 

@@ -90,6 +90,11 @@ const base = {
   stoppedMs: count.optional(),
   /** End of the time that was last added to `stoppedMs`. */
   stoppedUntil: instant.optional(),
+  /**
+   * Milliseconds for which the machine had slept since its start when the state was written, up to a constant; absent where a
+   * process watches the loop's whole time.
+   */
+  asleepMs: z.number().optional(),
   lastRunAt: instant,
   lastFindingsCount: count.nullable(),
   schemaVersion: z.literal(SCHEMA_VERSION),
@@ -250,6 +255,7 @@ export const counters = commonPart
     usage: true,
     stoppedMs: true,
     stoppedUntil: true,
+    asleepMs: true,
   })
   .extend({ marks: readMarks.omit({ callsBytes: true }) });
 

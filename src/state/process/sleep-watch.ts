@@ -25,6 +25,8 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
   };
 }
 
+export const isWatching = (): boolean => watches.size > 0;
+
 /** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
 export function lookAtClock(): void {
   for (const look of watches) look();

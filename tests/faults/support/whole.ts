@@ -11,7 +11,7 @@ import { noticesOf } from '../../../src/state/notices.ts';
 import { readCounters } from '../../../src/state/read-counters.ts';
 import { listArchive, serialise } from '../../../src/state/with-state.ts';
 import { aContract, aState, filesIn, tallyOf } from '../../support/faults/a-state.ts';
-import { AT } from '../../support/faults/operations.ts';
+import { AT, NIGHT_MS } from '../../support/faults/operations.ts';
 
 /** An operation that fails somewhere: what lies there before, and what must be true of the disk afterwards. */
 export interface Situation {
@@ -60,6 +60,19 @@ function checkCounted(directory: string, acknowledged: number, attempts: number)
   assert.ok(read.kind === 'loop' && counters !== null, 'the counters are whole');
   assert.ok(counters.iteration <= read.state.iteration, 'the counters have more than the state');
   assert.ok(counters.iteration >= acknowledged, 'an update was acknowledged and is not among the counters');
+  assert.deepEqual(noticesOf(files, read.state.loopId), []);
+}
+
+/** State and counters have the whole night or nothing of it. */
+function checkSlept(directory: string, acknowledged: number): void {
+  const files = filesIn(directory);
+  const read = readState(files.state);
+  assert.ok(read.kind === 'loop', `the state is ${JSON.stringify(read)}`);
+  const found = [read.state, readCounters(files)].map((one) => one?.stoppedMs ?? 0);
+  assert.ok(
+    found.every((ms) => ms === NIGHT_MS || (ms === 0 && acknowledged === 0)),
+    `left out: ${found}`,
+  );
   assert.deepEqual(noticesOf(files, read.state.loopId), []);
 }
 
@@ -165,6 +178,11 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
     },
   },
 };
+
+/** A sleep of the machine is stored before the state that has it, unlike the counts. */
+export const SLEEP: Situation = { operation: 'sleep', prepare: putCounted, check: checkSlept };
+
+export const SLEEP_CONTROL: Situation = { ...SLEEP, operation: 'control: a night that is added again' };
 
 /** What the checks must catch: the same update with the guarantee left out. */
 export const CONTROLS: readonly Situation[] = [

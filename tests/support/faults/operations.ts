@@ -1,4 +1,5 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { stoppedFor } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { beginCounters } from '../../../src/state/counters-file.ts';
 import { writeContract } from '../../../src/state/evidence/live-contract.ts';
@@ -23,6 +24,18 @@ function update(directory: string): void {
   withState(filesIn(directory), SHORT, (current) => ({ next: counted(loop(current), 'me'), result: undefined }));
 }
 
+const MORNING = '2026-02-28T20:00:00Z';
+const NIGHT = AT;
+export const NIGHT_MS = 8 * 3_600_000;
+
+/** Leaves a night out of a loop's time with its first iteration. */
+function sleep(directory: string, add: (state: LoopState) => LoopState): void {
+  withState(filesIn(directory), SHORT, (current) => {
+    const state = loop(current);
+    return { next: state.iteration > 0 ? 'keep' : { ...add(state), iteration: 1 }, result: undefined };
+  });
+}
+
 /** What the fault tests let fail at every system call. Each stands for one thing that hooks and commands do. */
 export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> = {
   update,
@@ -30,6 +43,9 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
     withoutLinks();
     update(directory);
   },
+  sleep: (directory) => sleep(directory, (state) => stoppedFor(state, NIGHT, MORNING)),
+  'control: a night that is added again': (directory) =>
+    sleep(directory, (state) => ({ ...state, stoppedMs: (state.stoppedMs ?? 0) + NIGHT_MS })),
   begin: (directory) => {
     const files = filesIn(directory);
     mkdirSync(files.runtimeDir, { recursive: true });

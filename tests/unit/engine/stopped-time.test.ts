@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { initialState, resumeState } from '../../../src/engine/initial-state.ts';
-import { timeSpent, timeStopped } from '../../../src/engine/policy/loop-time.ts';
+import { timeSpent, timeStopped, withoutSleep } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';
@@ -132,6 +132,31 @@ describe('the time in which a loop was stopped', () => {
     assert.equal(timeStopped(restored, at(NIGHT + 10)), (NIGHT - 50) * 1_000);
     const { state } = transition(restored, resume('user', NIGHT + 10), ONE_HOUR);
     assert.equal(timeSpent(state, at(NIGHT + 30)), 80_000);
+  });
+
+  test('leaves out a sleep of the machine that no process of the loop has seen', () => {
+    const NIGHT_MS = NIGHT * 1_000;
+    const before: LoopState = { ...running(), asleepMs: 5_000 };
+    const state = withoutSleep(before, NIGHT_MS + 5_000, at(NIGHT + 60), false);
+    assert.equal(timeSpent(state, at(NIGHT + 60)), 60_000);
+    assert.equal(nextEnd(state), 'running');
+    assert.equal(withoutSleep(state, NIGHT_MS + 5_000, at(NIGHT + 70), false), state, 'it is added once');
+    assert.equal(nextEnd(before), 'budget-exhausted', 'control: with the night in it');
+    const noted = withoutSleep(before, NIGHT_MS + 5_000, at(NIGHT + 60), true);
+    assert.deepEqual([noted.stoppedMs, noted.asleepMs], [undefined, NIGHT_MS + 5_000], 'another watch has added it');
+  });
+
+  test('has no sleep of a pause twice, and none from before the start or a restart of the machine', () => {
+    const asleep = { ...pausedAt(60), asleepMs: 0 };
+    const marked = withoutSleep(asleep, NIGHT * 1_000, at(NIGHT + 10), false);
+    const { state } = transition(marked, resume('user', NIGHT + 10), ONE_HOUR);
+    assert.equal(timeSpent(withoutSleep(state, NIGHT * 1_000, at(NIGHT + 40), false), at(NIGHT + 40)), 90_000);
+    const young = withoutSleep({ ...running(), asleepMs: 0 }, NIGHT * 1_000, at(30), false);
+    assert.equal(timeSpent(young, at(40)), 10_000, 'no more than there was');
+    const restarted = withoutSleep({ ...running(), asleepMs: 9_000_000 }, 20_000, at(60), false);
+    assert.deepEqual([timeSpent(restarted, at(60)), restarted.asleepMs], [40_000, 20_000]);
+    const older = running();
+    assert.equal(withoutSleep(older, NIGHT * 1_000, at(60), false), older, 'unknown in a state of a former version');
   });
 
   test('is never negative after the clock was set back', () => {

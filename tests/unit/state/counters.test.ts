@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { countersOf } from '../../../src/engine/counters.ts';
 import type { Counters, LoopState } from '../../../src/engine/schema/state.ts';
+import { asleepMs } from '../../../src/state/asleep.ts';
 import { beginCounters, type KnownCounters } from '../../../src/state/counters-file.ts';
 import { type LoopFiles, readState } from '../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../src/state/notices.ts';
@@ -238,4 +239,22 @@ test('Counters that were put back alone are named and written again, unless a ki
 test('A state that was written and read again has the same counters.', () => {
   const read = JSON.parse(serialise(THIRD)) as LoopState;
   assert.deepEqual(countersOf(read), countersOf(THIRD));
+});
+
+test('a sleep of the machine is added to state and counters once, and not to a loop that goes on after a stop', (t) => {
+  const files = aProject(t);
+  const asleep = asleepMs() ?? 0;
+  const startedAt = new Date(Date.now() - 9 * 3_600_000).toISOString();
+  const evening = { ...THIRD, startedAt, asleepMs: asleep - 8 * 3_600_000 };
+  keeping(files, evening);
+  const night = (): number => Math.round((look(files).state.stoppedMs ?? 0) / 60_000);
+  const asItWas = withState(files, { ...AT_ONCE, goesOn: true }, (current) => ({ next: 'keep', result: current }));
+  assert.equal(asItWas.kind === 'loop' && asItWas.state.stoppedMs, undefined);
+  if (asleepMs() === null) return;
+  assert.equal(night(), 480);
+  change(files, { iteration: 4 });
+  assert.equal(Math.round((readCounters(files)?.stoppedMs ?? 0) / 60_000), 480);
+  assert.equal(night(), 480, 'it is added once');
+  putState(files, { ...onDisk(files), asleepMs: asleep - 20 * 3_600_000 });
+  assert.equal(night(), 480, 'a forged mark gives no more time');
 });
