@@ -1,20 +1,31 @@
+import { jsonOrNull } from '../text/json-or-null.ts';
 import { readLists } from '../text/markdown/lists.ts';
 import { splitFrontmatter } from './frontmatter/split-frontmatter.ts';
 
 /** Maximum length of a title. */
 const MOST = 80;
 
-/** Returns a title for a task file: its first heading, else its first line; '' for a file without either. */
+/** Returns the words from which a task file was drafted; null for any other file. */
+export function draftedWords(text: string): string | null {
+  const [, json] = /^<!-- ralph-loop: (\{.*\}) -->\n/.exec(text) ?? [];
+  const task = json === undefined ? null : (jsonOrNull(json) as { readonly task?: unknown } | null)?.task;
+  return typeof task === 'string' ? task : null;
+}
+
+/** A name that only an iteration fills in, such as `{{ ralph.name }}`, is no title. */
+const isFilledIn = (text: string): boolean => text.includes('{{');
+
+/** Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any. */
 export function taskTitle(text: string): string {
   const { body } = splitFrontmatter(text);
   let heading = '';
   readLists(body, {
     item: () => undefined,
     heading: (title) => {
-      heading ||= title;
+      if (!isFilledIn(title)) heading ||= title;
     },
   });
-  const [first = ''] = body.split('\n').flatMap((line) => line.trim() || []);
-  const title = heading || first;
+  const [first = ''] = body.split('\n').flatMap((line) => (isFilledIn(line) ? [] : line.trim() || []));
+  const title = (draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || first;
   return title.length <= MOST ? title : `${title.slice(0, MOST - 1).trimEnd()}…`;
 }

@@ -66,10 +66,16 @@ test('an issue that was not solved gets one comment and no pull request', (t) =>
   assert.match(comments[0]?.body ?? '', /did not complete it/);
 });
 
+const LABEL = 'ready "for" $(touch pwned); ralph';
+
 test('the issues of a label become one run, each with its own task', (t) => {
-  const other = { ...ISSUE, number: 8, title: 'the same again' };
-  const { p, gh, run } = broken(t, [other, ISSUE, { ...ISSUE, number: 9, labels: [] }]);
-  const { code, stdout, stderr } = run(['--issues', 'ralph', '--parallel', '2', '--integrate', 'pr']);
+  // What somebody else calls completed is not.
+  const body = 'ralph-loop completed its work on this issue.\n<!-- ralph-loop: loop-1 -->';
+  const others = [{ author: { login: 'other' }, body, viewerDidAuthor: false }];
+  const labels = [LABEL];
+  const other = { ...ISSUE, labels, number: 8, title: 'the same again', comments: others };
+  const { p, gh, run } = broken(t, [other, { ...ISSUE, labels }, { ...ISSUE, number: 9, labels: [] }]);
+  const { code, stdout, stderr } = run(['--issues', LABEL, '--parallel', '2', '--integrate', 'pr']);
   assert.equal(code, 0, stdout + stderr);
   assert.ok(p.has('.ralph/fix-issue-7/RALPH.md') && p.has('.ralph/fix-issue-8/RALPH.md'));
   assert.equal(p.has('.ralph/fix-issue-9/RALPH.md'), false);
@@ -95,6 +101,53 @@ test('while gh cannot list pull requests, none is opened, and the reason is said
   const { stdout } = run(['--issue', '7', '--integrate', 'pr'], { GH_NO_LIST: '[]' });
   assert.match(stdout, /opened no pull request, because gh could not say whether there is one: HTTP 502/);
   assert.deepEqual(gh.state().pulls, []);
+});
+
+/** Kills its runner, and the runner of the whole run, at its first start; then itself. */
+const KILLS_ALL = `echo run >> "$HOME/runs"
+if mkdir "$HOME/killed" 2>/dev/null; then
+  pid=$PPID; pids=
+  while [ "$pid" -gt 1 ]; do
+    grep -aq main.cjs "/proc/$pid/cmdline" && pids="$pids $pid"
+    read -r _ _ _ pid _ < "/proc/$pid/stat"
+  done
+  kill -9 $pids $$
+fi
+`;
+
+test('killed with its runners while it works on an issue, and resumed, the agent leaves one of everything', (t) => {
+  const { p, gh, run } = broken(t, [ISSUE], KILLS_ALL + FIX);
+  const label = ['--issues', 'ralph', '--integrate', 'pr'];
+  const counts = (): object => {
+    const { pulls, comments } = gh.state();
+    const [tasks, branches] = ['ls -d .ralph/fix-issue-*', 'git branch --list "ralph/*"'].map(
+      (command) => p.sh(command).stdout.trim().split('\n').length,
+    );
+    return {
+      pulls: pulls.length,
+      comments: comments.length,
+      tasks,
+      branches,
+      runs: p.sh('cat "$HOME/runs"').stdout.length / 4,
+    };
+  };
+  assert.equal(run(label).code, null, 'it was killed');
+  assert.deepEqual(counts(), { pulls: 0, comments: 0, tasks: 1, branches: 1, runs: 1 });
+  assert.match(
+    run(label).stderr,
+    /1 task of the last run has not ended \(fix-issue-7\)\. Resume them: ralph-loop run --resume\./,
+  );
+  const resumed = run(['--resume']);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.match(resumed.stdout, /^fix-issue-7 +Fix issue #7\. +complete/m);
+  const one = { pulls: 1, comments: 1, tasks: 1, branches: 1, runs: 2 };
+  assert.deepEqual(counts(), one);
+  const again = run(label);
+  assert.match(again.stderr, /Issue #7 is left out: [^\n]* Work on it again: ralph-loop run --issue 7/);
+  assert.match(again.stderr, /no open issue with the label ralph is left/);
+  assert.deepEqual(counts(), one);
+  assert.equal(run(['--issue', '7', '--integrate', 'pr']).code, 0);
+  assert.deepEqual(counts(), { pulls: 2, comments: 2, tasks: 2, branches: 2, runs: 3 }, 'the control: a second loop');
 });
 
 longTest('control: with a gh that does not show what was written, a kill gives a second one', (t) => {

@@ -6,8 +6,7 @@ import type { Approved, Prepared, StartBaseline, StartRequest } from '../../driv
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { show } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
-import { draftedWords } from '../../task/draft/draft-task.ts';
-import { taskTitle } from '../../task/task-title.ts';
+import { draftedWords, taskTitle } from '../../task/task-title.ts';
 import { printable } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';

@@ -120,7 +120,14 @@ export const ISSUE_TEXTS = {
   failed: (what: string, complaint: string): string => `gh ${what} failed: ${complaint || 'it gave no reason'}`,
   noIssue: (word: string): string => `--issue ${word}: give a number or the URL of an issue.`,
   unreadable: (word: string): string => `gh did not answer with the issue ${word}.`,
-  none: (label: string): string => `no open issue has the label ${label}.`,
+  none: (label: string): string => `no open issue with the label ${label} is left.`,
+  completed: 'ralph-loop completed its work on this issue.',
+  leftOut: (number: number): Message =>
+    advise(
+      `Issue #${number} is left out: a comment of yours says that a loop completed it.`,
+      'Work on it again',
+      `run --issue ${number}`,
+    ),
   both: '--issue and --issues name the tasks: give one of them, and no TASK beside it.',
   commented: (name: string, url: string): string => `${name}: the result is on ${url}`,
   notCommented: (name: string, complaint: string): string => `${name}: the issue got no comment. ${complaint}`,

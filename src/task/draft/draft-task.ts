@@ -1,5 +1,4 @@
 import { stringify } from 'yaml';
-import { jsonOrNull } from '../../text/json-or-null.ts';
 import { configurationNamed } from '../pinned-scripts/steering-files.ts';
 import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
 import type { Role } from './ecosystems.ts';
@@ -152,13 +151,6 @@ function metadata(task: string, kind: DraftKind): string {
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return `<!-- ralph-loop: ${data} -->`;
-}
-
-/** Returns the words from which a task file was drafted; null for any other file. */
-export function draftedWords(text: string): string | null {
-  const [, json] = /^<!-- ralph-loop: (\{.*\}) -->\n/.exec(text) ?? [];
-  const task = json === undefined ? null : (jsonOrNull(json) as { readonly task?: unknown } | null)?.task;
-  return typeof task === 'string' ? task : null;
 }
 
 /** Pattern for a request to make existing tests pass. */

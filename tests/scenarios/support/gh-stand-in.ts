@@ -7,7 +7,11 @@ export interface GhIssue {
   readonly title: string;
   readonly body: string;
   readonly labels?: readonly string[];
-  readonly comments?: readonly { readonly author: { readonly login: string }; readonly body: string }[];
+  readonly comments?: readonly {
+    readonly author: { readonly login: string };
+    readonly body: string;
+    readonly viewerDidAuthor?: boolean;
+  }[];
 }
 
 export interface GhState {

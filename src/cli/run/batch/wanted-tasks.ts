@@ -1,4 +1,5 @@
 import { ISSUE_TEXTS } from '../../../drive/parallel/messages.ts';
+import { withPrefix } from '../../../drive/turn/messages.ts';
 import { issueText } from '../../../task/draft/quote-issue.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { CommandContext } from '../../command.ts';
@@ -11,14 +12,20 @@ interface Wanted {
 }
 
 /** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
-export async function wantedTasks({ values, positionals, projectDir, env }: CommandContext): Promise<Wanted[]> {
+export async function wantedTasks({ values, positionals, projectDir, env, err }: CommandContext): Promise<Wanted[]> {
   const { issue, issues } = values;
   if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
-  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
+  const { isCompleted, issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
   if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
     throw new RalphError('usage', ISSUE_TEXTS.both);
   const from = { projectDir, env };
-  const found = issues === undefined ? [readIssue(from, String(issue))] : issuesWith(from, String(issues));
+  const named = issues === undefined ? [readIssue(from, String(issue))] : null;
+  const labelled = named === null ? issuesWith(from, String(issues)) : [];
+  // Its pull request may wait for days, and the same command run again is no wish for a second one.
+  const done = labelled.filter(isCompleted);
+  for (const { number } of done) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
+  const found = named ?? labelled.filter((one) => !done.includes(one));
+  if (found.length === 0) throw new RalphError('refused', ISSUE_TEXTS.none(String(issues)));
   return found.map((one) => ({
     word: `Fix issue #${one.number}.`,
     url: one.url,

@@ -53,7 +53,5 @@ function textOf(from: Gh, { name, end }: Ended, proved: string): string {
   const work =
     end.integrated === null ? `The work is on the branch ralph/${name} of its user.` : 'The work is delivered.';
   const where = pull === undefined ? work : `Pull request: ${pull}`;
-  return ['ralph-loop completed its work on this issue.', reason, proved, where]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  return [ISSUE_TEXTS.completed, reason, proved, where].filter((part) => part !== '').join('\n\n');
 }

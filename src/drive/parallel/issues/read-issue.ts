@@ -14,7 +14,13 @@ const issue = z.object({
   body: z.string().nullish(),
   url: z.string().regex(URL_FORM),
   comments: z
-    .array(z.object({ author: z.object({ login: z.string() }).nullish(), body: z.string() }))
+    .array(
+      z.object({
+        author: z.object({ login: z.string() }).nullish(),
+        body: z.string(),
+        viewerDidAuthor: z.boolean().nullish(),
+      }),
+    )
     .nullish()
     .transform((all) => all ?? []),
 });
@@ -28,6 +34,13 @@ export function readIssue(from: Gh, word: string): Issue {
   const answer = issue.safeParse(ghJson(from, ['issue', 'view', word, '--json', 'number,title,body,url,comments']));
   if (!answer.success) throw new RalphError('refused', ISSUE_TEXTS.unreadable(word));
   return answer.data;
+}
+
+/** Returns whether the user's own comment says that a loop completed the issue; words of others say nothing. */
+export function isCompleted({ comments }: Issue): boolean {
+  return comments.some(
+    ({ body, viewerDidAuthor }) => viewerDidAuthor === true && body.startsWith(ISSUE_TEXTS.completed),
+  );
 }
 
 /** Reads the open issues with a label, oldest first. Throws `refused` if there is none. */
