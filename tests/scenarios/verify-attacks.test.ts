@@ -121,21 +121,18 @@ test('a submodule that is changed inside or not checked out is named', (t) => {
   assert.deepEqual(differences(there, '--proof', at), {});
 });
 
-test('an ignored file that a check needs is missing in a clone, where the check fails', (t) => {
+test('an ignored program of a check is missing in a clone, where verify names it', (t) => {
   const { p } = complete(t, (own) => own.write('made.txt', 'not yet\n'));
-  p.write(
-    '.ralph/fix/RALPH.md',
-    TASK.replace('grep -q done made.txt', 'grep -q . fixture.tmp && grep -q done made.txt'),
-  );
+  p.write('.ralph/fix/RALPH.md', TASK.replace('grep -q', './tool.tmp && grep -q'));
   p.write('.gitignore', `${p.read('.gitignore')}*.tmp\n`);
-  p.write('fixture.tmp', 'data\n');
+  p.write('tool.tmp', '#!/bin/sh\n', 0o755);
   p.write('made.txt', 'not yet\n');
   p.sh('git add -A && git -c user.name=t -c user.email=t@t commit -qm Again');
   assert.equal(p.ralph(['run', 'fix', '--plain', '--agent', './agent.sh']).code, 0);
   assert.deepEqual(differences(p), {}, 'control');
   const { there, at } = cloned(t, p);
   const { checks, ...others } = differences(there, '--proof', at);
-  assert.match(checks ?? '', /^made does not pass: /);
+  assert.match(checks ?? '', /^made cannot run: .*\.\/tool\.tmp/);
   assert.deepEqual(others, {}, 'only the result differs');
 });
 

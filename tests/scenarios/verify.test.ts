@@ -9,7 +9,7 @@ import type { ProofRecord } from '../../src/engine/schema/proof-record.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';
-import { complete, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
+import { cloned, complete, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
 
 test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', (t) => {
   const { p, git } = complete(t);
@@ -140,6 +140,25 @@ test('a missing or unreadable proof is an error that names the file, and verify 
   assert.match(p.ralph(['verify', '--tree', 'nope']).stderr, /--tree nope: git knows no such commit here/);
   const { code } = p.ralph(['verify'], { CLAUDECODE: '1' });
   assert.notEqual(code, 0);
+});
+
+test('who has only a clone and a proof is told how to check it, and what is missing', (t) => {
+  const { p } = complete(t);
+  const { there, at } = cloned(t, p);
+  const said = (...words: string[]): string => {
+    const { stdout, stderr } = there.ralph(['verify', ...words]);
+    return stdout + stderr;
+  };
+  assert.match(said(), /Proofs of others are here: \.ralph\/fix\/proof\.json\. Check one: \S* verify fix\./);
+  assert.match(said('fix'), /Verified[^\n]*\nWhat was before the start rests on who sent the proof: made failed\.\n$/);
+  const proof = there.read(at);
+  there.write(at, proof.replace('"proofVersion": 1', '"proofVersion": 2'));
+  assert.match(said('fix'), /proof of a newer ralph-loop \(its version is 2, this one reads 1\)/);
+  there.write(at, proof);
+  there.sh('rm clone/.ralph/fix/RALPH.md');
+  const missing =
+    /The task \.ralph\/fix\/RALPH\.md of the proof does not exist\. Check a proof in a clone of its project/;
+  for (const words of [['fix'], ['--proof', at]]) assert.match(said(...words), missing);
 });
 
 test('the workflow that init writes verifies the proofs of a pull request', (t) => {

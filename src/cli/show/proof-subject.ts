@@ -1,16 +1,19 @@
-import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { proofOfLoop } from '../../drive/status/end-report.ts';
-import { proofPath } from '../../drive/status/proof-record.ts';
+import { PROOF_FILE, proofPath } from '../../drive/status/proof-record.ts';
+import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { type ProofRecord, proofRecord } from '../../engine/schema/proof-record.ts';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { projectPath } from '../../task/project-file.ts';
-import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
+import { LOOP_DIRECTORIES } from '../../task/task-file.ts';
 import { jsonOrNull } from '../../text/json-or-null.ts';
-import { advise, RalphError } from '../../text/message.ts';
+import { advise, nullIfRefused, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { examineFile } from '../task/try-checks.ts';
@@ -41,6 +44,15 @@ export function subjectOf(context: CommandContext): Subject {
 
 /** Returns the loop of this machine that is meant. Throws `refused` if it is not complete. */
 function ownSubject(context: CommandContext): Subject {
+  const sent = proofsIn(context.projectDir);
+  if (
+    context.positionals.length === 0 &&
+    sent[0] !== undefined &&
+    nullIfRefused(() => endedLoop(context, undefined), 'refused') === null
+  ) {
+    const text = `No loop has ended on this machine. Proofs of others are here: ${sent.map((name) => `${LOOP_DIRECTORIES}/${name}/${PROOF_FILE}`).join(', ')}.`;
+    throw new RalphError('refused', advise(text, 'Check one', `verify ${quoted(sent[0])}`));
+  }
   const { files, state } = endedLoop(context, context.positionals[0]);
   if (state.ended.as !== 'complete') {
     throw new RalphError(
@@ -62,17 +74,35 @@ function ownSubject(context: CommandContext): Subject {
 /** Returns the proof in the loop directory that is named, if no loop of this machine is meant; otherwise null. */
 function proofBeside({ positionals: [named], projectDir, env }: CommandContext): string | null {
   if (named === undefined) return null;
-  const folder = resolve(pathNamed(projectDir, named));
-  const path = resolve(taskFileIn(folder) === null ? resolve(folder, '..') : folder, 'proof.json');
-  const isIn = relative(projectDir, path).startsWith(`${LOOP_DIRECTORIES}/`);
-  if (!isIn || !existsSync(path)) return null;
+  const meant = resolve(pathNamed(projectDir, named));
+  const folder = resolve(projectDir, LOOP_DIRECTORIES, named);
+  const places = [meant, resolve(meant, '..'), folder].map((place) => resolve(place, PROOF_FILE));
+  const path = places.find(
+    (place) => relative(projectDir, place).startsWith(`${LOOP_DIRECTORIES}/`) && existsSync(place),
+  );
+  if (path === undefined) return null;
   const { name, loopId } = readProof(path);
   return findEndedContract(loopFiles(projectDir, name, env), loopId) === null ? path : null;
 }
 
+/** Returns the names of the loop directories that hold a proof. */
+function proofsIn(projectDir: string): string[] {
+  const folder = join(projectDir, LOOP_DIRECTORIES);
+  const names = isFolder(folder) ? readdirSync(folder) : [];
+  return names.filter((name) => LOOP_NAME.test(name) && existsSync(join(folder, name, PROOF_FILE))).sort();
+}
+
 /** Reads a record. Throws `usage` for a file that is none. */
 function readProof(path: string): ProofRecord {
-  const read = proofRecord.safeParse(jsonOrNull(readTaskText(path, path)));
+  const value = jsonOrNull(readTaskText(path, path));
+  const version = Number((value as { readonly proofVersion?: unknown } | null)?.proofVersion);
+  if (version > PROOF_VERSION) {
+    throw new RalphError(
+      'usage',
+      `${path} is a proof of a newer ralph-loop (its version is ${version}, this one reads ${PROOF_VERSION}). Update ralph-loop.`,
+    );
+  }
+  const read = proofRecord.safeParse(value);
   const [issue] = read.error?.issues ?? [];
   const isNamed = read.data?.name == null || LOOP_NAME.test(read.data.name);
   if (read.success && isNamed) return read.data;
@@ -87,7 +117,9 @@ function contractHere(context: CommandContext, { task }: ProofRecord): Contract 
     throw new RalphError('usage', `The task ${JSON.stringify(task.path)} of the proof is outside the project.`);
   }
   const path = resolve(projectDir, task.path);
-  readTaskText(path, task.path);
+  readTaskText(path, `The task ${task.path} of the proof`, {
+    text: ' Check a proof in a clone of its project, and on the branch of its loop.',
+  });
   const { contract, refusal } = examineFile(context, path);
   if (contract !== null) return contract;
   throw refusal === null ? new RalphError('task-invalid', task.path) : new RalphError('task-invalid', refusal);

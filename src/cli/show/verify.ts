@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { runChecksNow } from '../../drive/start/baseline.ts';
+import { type ChecksNow, runChecksNow } from '../../drive/start/baseline.ts';
 import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/status/proof-record.ts';
-import type { CheckResult } from '../../engine/events.ts';
 import type { ProofRecord } from '../../engine/schema/proof-record.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
@@ -44,11 +43,11 @@ export const VERIFY_COMMAND: Command = {
       ...recordFindings(subject),
       ...(await taskFindings(context, subject, commit)),
       ...(await treeFindings(context, around, subject, commit)),
-      ...checkFindings(record, ran.results),
+      ...checkFindings(record, ran),
     ];
     const verified = findings.every(({ ok }) => ok);
     const checks = ran.results.map(({ name, outcome }) => ({ name, outcome }));
-    context.answer({ verified, findings, checks, record }, () => shown(context, record, findings, verified));
+    context.answer({ verified, findings, checks, record }, () => shown(context, subject, findings, verified));
     return verified ? 0 : 1;
   },
 };
@@ -168,13 +167,15 @@ function listOf(paths: readonly string[]): string {
   return [...paths.slice(0, MOST), ...more].join(', ');
 }
 
-function checkFindings(record: ProofRecord, results: readonly CheckResult[]): Finding[] {
+function checkFindings(record: ProofRecord, { results, problems }: ChecksNow): Finding[] {
   const failed = results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length > 0) {
     return failed.map(({ name, detail }) => ({
       what: 'checks',
       ok: false,
-      text: `${name} does not pass: ${detail.split('\n', 1)[0]}`,
+      text:
+        problems.find((problem) => problem.startsWith(`${name} cannot run: `)) ??
+        `${name} does not pass: ${detail.split('\n', 1)[0]}`,
     }));
   }
   const ran = results.map(({ name }) => name);
@@ -193,7 +194,7 @@ function checkFindings(record: ProofRecord, results: readonly CheckResult[]): Fi
 
 function shown(
   { paint }: CommandContext,
-  { task, endedAt }: ProofRecord,
+  { record, own }: Subject,
   findings: readonly Finding[],
   verified: boolean,
 ): string {
@@ -201,5 +202,14 @@ function shown(
   const verdict = verified
     ? paint('green', 'Verified: the proof holds.')
     : paint('red', 'Not verified: see what differs above.');
-  return `Proof of ${printable(task.path)}, complete at ${endedAt}:\n${table(rows)}\n${verdict}`;
+  const { task, endedAt } = record;
+  const before = provingChecks(record).flatMap(({ name, before: result }) =>
+    result === null ? [] : `${name} ${result}`,
+  );
+  // No signature says who wrote the record.
+  const word =
+    !verified || own !== null || before.length === 0
+      ? ''
+      : `\nWhat was before the start rests on who sent the proof: ${printable(before.join(', '))}.`;
+  return `Proof of ${printable(task.path)}, complete at ${endedAt}:\n${table(rows)}\n${verdict}${word}`;
 }

@@ -119,9 +119,12 @@ async function commitsBetween(
   return list.kind === 'answer' ? list.text.split('\n').filter((line) => line !== '') : [];
 }
 
+/** Name of the record beside a task in `.ralph/NAME`. */
+export const PROOF_FILE = 'proof.json';
+
 /** Returns the path of a loop's `proof.json`: in `.ralph/NAME`, or among the runtime files, which git ignores. */
 export function proofPath(files: LoopFiles, taskPath: string): string {
-  const path = posix.join(relativeTaskFolder(taskPath), 'proof.json');
+  const path = posix.join(relativeTaskFolder(taskPath), PROOF_FILE);
   return isLoopsOwn(path) ? join(files.projectDir, path) : files.proof;
 }
 
