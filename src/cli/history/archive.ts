@@ -1,23 +1,21 @@
-import { statSync } from 'node:fs';
 import { relative } from 'node:path';
-import { archivedBatches } from '../../drive/parallel/batch.ts';
+import { archiveBatch, archivedBatches, type Batch, findBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { runOfBatch } from '../../drive/parallel/run-of-batch.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { removeIfThere } from '../../state/files/regular-file.ts';
 import { noticesOf, readNotices } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { instantText, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { parseDuration } from '../../text/time.ts';
-import { agrees } from '../ask.ts';
-import { activeText, endedLast, liveLoopsOn, taskPlace } from '../choose-loop.ts';
+import { activeText, endedLast, isTaskAt, liveLoopsOn, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
+import { doneText } from '../show/run-text.ts';
+import { pruneArchive } from './prune-archive.ts';
 
 interface ArchivedFile {
   readonly file: string;
@@ -29,10 +27,11 @@ export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
   summary: 'List ended runs and loops, show one, or archive a run.',
   usage: '[show FILE | PATH] [--prune AGE] [--loop NAME]',
-  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
+  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it; with that of a plan, a run that could be resumed into the archive. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
   options: options({
-    'prune AGE': 'Remove archived states of this loop that are older than AGE, such as 30d; asks first.',
+    'prune AGE':
+      'Remove archived states of this loop, and without --loop runs with their loops, that are older than AGE, such as 30d; asks first. Worktrees, branches and commits stay.',
     yes: 'Remove them without asking.',
   }),
   control: true,
@@ -50,7 +49,14 @@ export const ARCHIVE_COMMAND: Command = {
 };
 
 function archive(context: CommandContext, path: string): number {
-  const { projectDir, now, answer } = context;
+  const { projectDir, env, now, answer } = context;
+  const ended = endedRunOn(context, path);
+  if (ended !== null) {
+    archiveBatch(projectDir, env, ended);
+    const run = runOfBatch(ended, { projectDir, env, at: now() });
+    answer({ success: true, run }, () => printable(`Archived ${run.title}: ${doneText(run)}. ${keptText(run)}`));
+    return 0;
+  }
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);
   if (live !== undefined) {
@@ -61,29 +67,19 @@ function archive(context: CommandContext, path: string): number {
   return 0;
 }
 
-const DAY_MS = 86_400_000;
+/** Returns the run over the plan at a path that is over but could be resumed; null if there is none. Throws `refused` for a live one. */
+function endedRunOn({ projectDir, env }: CommandContext, path: string): Batch | null {
+  const found = findBatch(projectDir, env);
+  if (found === null || found instanceof RalphError || found.plan === undefined) return null;
+  if (!isTaskAt(projectDir, found.plan.path, path)) return null;
+  refuseRunning(found);
+  return found;
+}
 
-/** Removes old archived states after a question that lists them; without a terminal only with --yes. */
-async function pruneArchive(context: CommandContext, age: string): Promise<number> {
-  const { files, values, mayAsk, now, answer, err } = context;
-  const days = /^(\d{1,5})d$/.exec(age)?.[1];
-  const limit = days === undefined ? parseDuration(age) : Number(days) * DAY_MS;
-  if (limit === null || context.positionals.length > 0) {
-    throw new RalphError('usage', `--prune takes an age such as 30d or 12h and no path, but is "${age}".`);
-  }
-  const before = Date.parse(now()) - limit;
-  const old = listArchive(files).filter(({ path }) => statSync(path).mtimeMs < before);
-  if (old.length > 0 && values['yes'] !== true) {
-    if (!mayAsk) throw new RalphError('refused', `Removing ${old.length} archived states needs a terminal, or --yes.`);
-    err(old.map(({ file }) => `  ${file}`).join('\n'));
-    if (!(await agrees(`Remove these ${old.length} archived states?`))) return 1;
-  }
-  for (const { path } of old) removeIfThere(path);
-  const removed = old.map(({ file }) => file);
-  answer({ success: true, removed }, () =>
-    removed.length === 0 ? `No archived state is older than ${age}.` : `Removed ${removed.length} archived states.`,
-  );
-  return 0;
+function keptText({ tasks }: Run): string {
+  const branches = tasks.flatMap(({ branch }) => branch ?? []);
+  if (branches.length === 0) return 'It can no longer be resumed.';
+  return `It can no longer be resumed; ${branches.join(', ')} and ${branches.length === 1 ? 'its worktree' : 'their worktrees'} stay.`;
 }
 
 function listing(context: CommandContext): number {

@@ -26,7 +26,8 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   const mayRun = (contract: Contract): boolean => consented || !needsConsent(files, contract);
   const approved = await approveStart(prepareStart(await requestStart(context, target, own, false)), {
     ...user,
-    runChecks: (prepared) => runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun)),
+    runChecks: (prepared) =>
+      runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun), prepared.terms.policy),
   });
   if (approved === null) return null;
   const started = startRouter(approved);

@@ -1,4 +1,6 @@
+import { reasonLines } from '../../engine/messages.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
+import { programName } from '../../state/process/program.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { cells, columnsOf, paintedCells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
@@ -11,7 +13,11 @@ export function runText(run: Run, at: string, paint: Paint): string {
 /** Returns why a run waits or ended: the tasks that are not done with their reasons, and what to do next. */
 export function explainRun(run: Run, at: string, paint: Paint): string {
   const open = run.tasks.filter(({ done }) => !done);
-  const rows = open.map(({ id, status, why }) => ['', printable(id), statusText(status), printable(why ?? '')]);
+  const rows = open.flatMap((task) => {
+    const [why = '', ...more] = reasonOf(task, '');
+    const head = ['', printable(task.id), statusText(task.status), why];
+    return [head, ...more.map((line) => ['', '', '', line.trim()])];
+  });
   const tasks = open.length === 0 ? [] : ['', 'Not done:', table(rows)];
   return [headText(run, at, paint), ...tasks, ...endLines(run)].join('\n');
 }
@@ -138,15 +144,18 @@ export function taskTable(run: Run, width: number): string[] {
 }
 
 function withReasons(lines: readonly string[], tasks: readonly RunTask[]): string[] {
-  return lines.map((line, at) => [line.trimEnd(), ...reasonLines(tasks[at - 1])].join('\n'));
+  return lines.map((line, at) => [line.trimEnd(), ...reasonOf(tasks[at - 1], '    ')].join('\n'));
 }
 
-function reasonLines(task: RunTask | undefined): string[] {
-  return task?.why == null
-    ? []
-    : printable(task.why)
-        .split('\n')
-        .map((line) => `    ${line}`);
+/** Lines of a check's output below the line that says what failed. */
+const MOST_OUTPUT = 3;
+
+/** Returns why a task is not done, and the command that shows the output below it. */
+function reasonOf(task: RunTask | undefined, indent: string): string[] {
+  if (task?.why == null) return [];
+  const loop =
+    task.loop === null ? {} : { loop: { name: task.loop.name, mode: 'runner', program: programName() } as const };
+  return reasonLines(printable(task.why), { most: MOST_OUTPUT, indent, ...loop });
 }
 
 function cut(text: string, width: number): string {

@@ -21,7 +21,8 @@ export function userOf(context: CommandContext): Approver {
     say: (text) => context.err(withPrefix(text)),
     agree: askInPerson,
     chooseSandbox: () => chooseSandbox(context),
-    runChecks: (prepared) => runFirstChecks(context, (options) => firstBaseline(prepared, options)),
+    runChecks: (prepared) =>
+      runFirstChecks(context, (options) => firstBaseline(prepared, options), prepared.terms.policy),
   };
 }
 

@@ -21,7 +21,11 @@ export async function consentToLoop(context: CommandContext, byAgent: boolean): 
   const person = askInPerson(context.files, asked);
   const contract = pendingContract(context.files);
   const isTdd = contract.tdd !== undefined;
-  const taken = await runFirstChecks(context, (options) => takeBaseline(context.files, contract, isTdd, options));
+  const taken = await runFirstChecks(
+    context,
+    (options) => takeBaseline(context.files, contract, isTdd, options),
+    contract.policy,
+  );
   if (taken === null) return LEFT;
   const agreed = { by: person, baseline: taken.baseline };
   const { after } = giveConsent(context.files, context.env, context.now(), terms, agreed);

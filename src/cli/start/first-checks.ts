@@ -2,6 +2,7 @@ import type { BaselineOptions } from '../../drive/start/baseline.ts';
 import type { StartBaseline } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
+import type { Policy } from '../../engine/schema/contract.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { printable } from '../../term/format.ts';
 import { isTerminal } from '../../term/write-text.ts';
@@ -17,12 +18,15 @@ export const LEFT = 130;
 export async function runFirstChecks(
   context: Pick<CommandContext, 'env' | 'err'>,
   work: (options: BaselineOptions) => Promise<StartBaseline | null>,
+  policy?: Policy,
 ): Promise<{ readonly baseline: StartBaseline | null } | null> {
   const done = await watchChecks(context, async (options) => ({ baseline: await work(options) }));
   if (done === null) context.err(withPrefix(START_TEXTS.baselineLeft));
   else if (done.baseline !== null) {
     const { checks } = done.baseline.baseline;
-    const isGreen = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+    // A task of a plan has evidence of its own.
+    const isGreen =
+      policy?.plan === undefined && checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
     context.err(withPrefix(START_TEXTS.checksBefore(printable(baselineText({ checks })))));
     if (isGreen) context.err(withPrefix(START_TEXTS.allPass));
   }

@@ -36,7 +36,7 @@ export const PARALLEL_TEXTS = {
   finishing: 'The loops stop after their current iterations. Press Ctrl+C again to cancel them.',
   cancelling: 'Cancelling the loops.',
   planStarts: (plan: string, most: number, atOnce: number): string =>
-    `at most ${counted(most, 'task')} of ${plan}, ${atOnce} at once.`,
+    `at most ${counted(most, 'task')} of ${plan} (--max-tasks), ${atOnce} at once.`,
   planResumes: (plan: string): string => `the tasks of ${plan} are resumed.`,
   planBranch: (current: string, branch: string): string =>
     `the project is on ${current || 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,

@@ -22,12 +22,15 @@ export interface ProjectRun {
 export function memberFiles(projectDir: string, { loop }: RunTask, env: NodeJS.ProcessEnv): LoopFiles | null {
   if (loop?.name == null) return null;
   const own = loopFiles(worktreePlace(projectDir, loop.name).projectDir, loop.name, env);
-  const holds = (files: LoopFiles): boolean => {
-    const { live, lastLoop } = describeLoop(files, env);
-    const ids = [live?.loopId, lastLoop?.loopId].filter((id) => id != null);
-    return loop.loopId === null ? ids.length > 0 : ids.includes(loop.loopId);
-  };
-  return [own, ...keptFiles(projectDir, loop.name, env)].find(holds) ?? null;
+  const all = [own, ...keptFiles(projectDir, loop.name, env)];
+  return all.find((files) => holdsLoop(files, loop.loopId, env)) ?? null;
+}
+
+/** Returns whether a loop, or any if the id is null, is the live or last one of these files. */
+export function holdsLoop(files: LoopFiles, loopId: string | null, env: NodeJS.ProcessEnv): boolean {
+  const { live, lastLoop } = describeLoop(files, env);
+  const ids = [live?.loopId, lastLoop?.loopId].filter((id) => id != null);
+  return loopId === null ? ids.length > 0 : ids.includes(loopId);
 }
 
 interface Where {

@@ -6,7 +6,7 @@ import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
-import { show } from '../../state/process/program.ts';
+import { show, stepsOf } from '../../state/process/program.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { OPEN_TASK, reasonIn, waitsFor, wholeRun } from '../status/plan-run.ts';
 import { worktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
@@ -38,6 +38,7 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
     durationMs: Math.max(0, Math.round(Date.parse(ended?.at ?? at) - Date.parse(startedAt) - stoppedMs)),
     why: ended?.text ?? '',
     next: ended?.next == null ? '' : show({ text: '', advice: [ended.next] }),
+    ...(ended?.next && { steps: stepsOf({ text: '', advice: [ended.next] }, { name: null, mode: 'runner' }) }),
     tasks,
   });
 }

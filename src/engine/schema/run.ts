@@ -54,6 +54,8 @@ export const run = z.strictObject({
   why: z.string(),
   /** What to do next; empty if nothing. */
   next: z.string(),
+  /** The same as commands; absent if there is none. */
+  steps: z.array(z.strictObject({ verb: z.string(), command: z.string() })).optional(),
   tasks: z.array(runTask),
 });
 

@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import type { Proof } from '../../engine/schema/proof.ts';
 import type { Outcome } from '../model/report-data.ts';
 import { statusText } from '../model/status-text.ts';
 
@@ -12,6 +13,14 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonl
   idle: { sign: '–', label: 'idle' },
   failed: { sign: '!', label: 'failed' },
   interrupted: { sign: '/', label: 'interrupted' },
+};
+
+/** What a completion rests on, in a sentence. */
+export const PROOFS: Readonly<Record<Proof, string>> = {
+  'red-to-green': 'Red to green: what failed before the start passes now.',
+  'still-green': 'Still green: the checks passed before as well, so they show that nothing broke.',
+  green: 'Green: whether the checks passed before the start is unknown.',
+  none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
 };
 
 /** Returns the tone of a loop's status, for its badge. */

@@ -7,7 +7,7 @@ import { type Access, useWork } from './connection.ts';
 import { Fold } from './fold.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
 import { Markdown } from './markdown.ts';
-import { Badge, OUTCOMES } from './outcomes.ts';
+import { Badge, OUTCOMES, PROOFS } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
 import { clean, clock, duration, moment, oneLine, plural, spentMs } from './text.ts';
@@ -100,13 +100,6 @@ function FailedTests({ checks }: Pick<ReportData, 'checks'>) {
     ${failing.map(({ name, failedTests }) => html`<p><b>${oneLine(name)}</b></p><ul class="failed-tests">${failedTests.map((each) => html`<li>${oneLine(each)}</li>`)}</ul>`)}
   </section>`;
 }
-
-const PROOFS: Readonly<Record<NonNullable<ReportData['row']['proof']>, string>> = {
-  'red-to-green': 'Red to green: what failed before the start passes now.',
-  'still-green': 'Still green: the checks passed before as well, so they show that nothing broke.',
-  green: 'Green: whether the checks passed before the start is unknown.',
-  none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
-};
 
 function Proof({ checks, row }: { readonly checks: readonly CheckSummary[]; readonly row: ReportData['row'] }) {
   return html`<section aria-labelledby="proof">

@@ -2,13 +2,30 @@ import { html } from 'htm/preact';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { costText, countText, dollarText } from '../../text/figures.ts';
 import type { RunData } from '../model/report-data.ts';
-import { Badge } from './outcomes.ts';
-import { clean, duration, moment, oneLine, plural } from './text.ts';
+import { Command } from './command.ts';
+import { Fold } from './fold.ts';
+import { Badge, PROOFS } from './outcomes.ts';
+import { clean, duration, oneLine, plural } from './text.ts';
+import { When } from './when.ts';
 
 /** Shows a run from its outcome to its tasks. */
 export function RunView({ data: { run, keys, project, generatedAt } }: { readonly data: RunData }) {
-  const { title, plan, status, done, total, iterations, tokens, costUsd, durationMs, startedAt, endedAt, why, next } =
-    run;
+  const {
+    title,
+    plan,
+    status,
+    done,
+    total,
+    iterations,
+    tokens,
+    costUsd,
+    durationMs,
+    startedAt,
+    endedAt,
+    why,
+    next,
+    steps,
+  } = run;
   const facts = [
     `${done} of ${plural(total, 'task')} done`,
     iterations === null ? '' : plural(iterations, 'iteration'),
@@ -21,8 +38,8 @@ export function RunView({ data: { run, keys, project, generatedAt } }: { readonl
       <p class="dim crumbs">${oneLine(project)}${plan !== null && ` · ${oneLine(plan)}`}</p>
       <h1>${oneLine(title)} <${Badge} status=${status} verified=${true} /></h1>
       ${why !== '' && html`<p class="why">${clean(why)}</p>`}
-      <p class="facts">${facts.join(' · ')} <span class="dim">from ${moment(startedAt)}${endedAt === null ? `, as of ${moment(generatedAt)}` : ` to ${moment(endedAt)}`}</span></p>
-      ${next !== '' && html`<p class="next"><b>Next:</b> ${clean(next)}</p>`}
+      <p class="facts">${facts.join(' · ')} <span class="dim">started <${When} at=${startedAt} />, ${endedAt === null ? html`as of <${When} at=${generatedAt} />` : html`ended <${When} at=${endedAt} />`}</span></p>
+      ${next !== '' && html`<p class="next"><b>Next:</b> ${steps === undefined ? clean(next) : steps.map(({ verb, command }) => html`<span class="step">${verb}: <${Command} text=${command} /></span>`)}</p>`}
     </header>
     <${RunTasks} run=${run} keys=${keys} />`;
 }
@@ -41,14 +58,18 @@ export function RunTasks({ run, keys }: { readonly run: Run; readonly keys: RunD
 function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string | undefined }) {
   const { id, title, status, done, needs, proof, files, iterations, costUsd, commit, branch, why } = task;
   const name = html`<b>${oneLine(id)}</b>`;
-  const proved = [proof ?? '', files === null ? '' : `${plural(files, 'file')} changed`].filter((part) => part !== '');
+  const [head = '', ...output] = why?.split('\n') ?? [];
+  const proved = [proof?.replaceAll('-', ' ') ?? '', files === null ? '' : `${plural(files, 'file')} changed`].filter(
+    (part) => part !== '',
+  );
   const where = commit ?? branch;
   return html`<tr>
     <td>${loop === undefined ? name : html`<a href=${`#${loop}`}>${name}</a>`} ${title !== id && oneLine(title)}
-      ${why !== null && html`<br /><span class="dim">${clean(why)}</span>`}</td>
+      ${head !== '' && html`<br /><span class="dim">${clean(head)}</span>`}
+      ${output.length > 0 && html`<${Fold} summary="Output" draw=${() => html`<pre>${clean(output.join('\n'))}</pre>`} />`}</td>
     <td>${status === 'not-started' ? html`<span class="dim">not started</span>` : html`<${Badge} status=${status} verified=${done && proof !== null && proof !== 'none'} />`}</td>
     <td data-label="Needs:">${needs.length === 0 ? '–' : oneLine(needs.join(', '))}</td>
-    <td data-label="Proof:">${proved.length === 0 ? '–' : proved.join(', ')}</td>
+    <td data-label="Proof:" title=${proof === null ? '' : PROOFS[proof]}>${proved.length === 0 ? '–' : proved.join(', ')}</td>
     <td class="number" data-label="Iterations:">${iterations ?? '–'}</td>
     <td class="number" data-label="Cost:">${costUsd === null ? '–' : dollarText(costUsd)}</td>
     <td data-label="Commit:">${where === null ? '–' : html`<code>${oneLine(where)}</code>`}</td>

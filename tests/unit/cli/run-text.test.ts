@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { taskTable } from '../../../src/cli/show/run-text.ts';
+import { explainRun, taskTable } from '../../../src/cli/show/run-text.ts';
 import { OPEN_TASK, waitsFor, wholeRun } from '../../../src/drive/status/plan-run.ts';
 import type { Run, RunTask } from '../../../src/engine/schema/run.ts';
 import { cells, wrapText } from '../../../src/term/write-text.ts';
@@ -45,6 +45,35 @@ function runWith(tasks: readonly RunTask[]): Run {
 function shown(tasks: readonly RunTask[], columns: number): string[] {
   return wrapText(taskTable(runWith(tasks), columns).join('\n'), columns).split('\n');
 }
+
+test('a task that a check refused names the failed test and the command that shows the output', () => {
+  const why = 'npm test: 1 of 2 tests fails: adds (a.test.js:3): 1 !== 2\nraw\nmore\n1\n2\n3';
+  const task = {
+    ...DONE,
+    id: 'Task 5',
+    status: 'blocked',
+    done: false,
+    why,
+    loop: { name: 'PLAN-Task-5', loopId: 'x' },
+  };
+  const told = [
+    'npm test: 1 of 2 tests fails: adds (a.test.js:3): 1 !== 2',
+    '  [Show 2 more lines: ralph-loop logs --loop PLAN-Task-5.]',
+    '  1',
+    '  2',
+    '  3',
+  ];
+  assert.deepEqual(
+    taskTable(runWith([task]), 120)
+      .slice(1, -1)[0]
+      ?.split('\n')
+      .slice(1),
+    told.map((line) => `    ${line}`),
+  );
+  const explained = explainRun(runWith([task]), '2026-02-28T10:05:00Z', (_, text) => text);
+  assert.match(explained, /Task 5 {2}blocked {2}npm test: 1 of 2 tests fails: adds [^\n]*\n +\[Show 2 more lines/);
+  assert.doesNotMatch(explained, /raw/);
+});
 
 test('the table has a row for each task, why it is not done below it, and the sums', () => {
   assert.deepEqual(shown(waitsFor(TASKS), 120), [

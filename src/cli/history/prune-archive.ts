@@ -1,0 +1,57 @@
+import { statSync } from 'node:fs';
+import { type OldRun, pruneRun, runsBefore } from '../../drive/parallel/prune-runs.ts';
+import { counted } from '../../engine/messages.ts';
+import { removeIfThere } from '../../state/files/regular-file.ts';
+import { listArchive } from '../../state/with-state.ts';
+import { printable } from '../../term/format.ts';
+import { RalphError } from '../../text/message.ts';
+import { parseDuration } from '../../text/time.ts';
+import { agrees } from '../ask.ts';
+import type { CommandContext } from '../command.ts';
+import { doneText } from '../show/run-text.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Removes old archived states and runs after a question that lists them; without a terminal only with --yes. */
+export async function pruneArchive(context: CommandContext, age: string): Promise<number> {
+  const { files, projectDir, env, values, mayAsk, now, answer, err } = context;
+  const days = /^(\d{1,5})d$/.exec(age)?.[1];
+  const limit = days === undefined ? parseDuration(age) : Number(days) * DAY_MS;
+  if (limit === null || context.positionals.length > 0) {
+    throw new RalphError('usage', `--prune takes an age such as 30d or 12h and no path, but is "${age}".`);
+  }
+  const before = Date.parse(now()) - limit;
+  const where = { projectDir, env, at: now() };
+  const states = listArchive(files).filter(({ path }) => statSync(path).mtimeMs < before);
+  const runs = files.name === null ? runsBefore(where, before) : [];
+  const found = foundText(states.length, runs);
+  if (found !== '' && values['yes'] !== true) {
+    if (!mayAsk) throw new RalphError('refused', `Removing ${found} needs a terminal, or --yes.`);
+    err([...runs.map(runLine), ...states.map(({ file }) => `  ${file}`)].join('\n'));
+    if (!(await agrees(`Remove ${found}?`))) return 1;
+  }
+  for (const run of runs) pruneRun(where, run);
+  for (const { path } of states) removeIfThere(path);
+  const removed = [...runs, ...states].map(({ file }) => file);
+  const kept = runs.flatMap(({ worktrees }) => worktrees);
+  answer({ success: true, removed, kept }, () => {
+    if (found === '') return `No archived state or run is older than ${age}.`;
+    const [of, on] = kept.length === 1 ? ['The worktree', 'its branch'] : ['The worktrees', 'their branches'];
+    const stays = `${of} ${kept.join(', ')} and the work on ${on} stay.`;
+    return [`Removed ${found}.`, ...(kept.length === 0 ? [] : [stays])].join(' ');
+  });
+  return 0;
+}
+
+function foundText(states: number, runs: readonly OldRun[]): string {
+  const loops = runs.reduce((sum, { folders }) => sum + folders.length, 0);
+  const parts = [
+    runs.length === 0 ? '' : `${counted(runs.length, 'run')} with ${counted(loops, 'loop')}`,
+    states === 0 ? '' : counted(states, 'archived state'),
+  ];
+  return parts.filter((part) => part !== '').join(' and ');
+}
+
+function runLine({ file, run }: OldRun): string {
+  return printable(`  ${file}  ${run.title}, ${doneText(run)}`);
+}

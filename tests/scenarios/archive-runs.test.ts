@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MAKES, planProject, planText } from '../support/plan-beside.ts';
+
+const BLOCKED = `[ $id = 2 ] && { echo 'Blockers: the export is missing.'; exit 0; }\n${MAKES}`;
+const RUNTIME = '.claude/context/runtime';
+
+test('archive and prune take a run over a plan with its loops as one thing, and name what stays', (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), BLOCKED);
+  const run = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(run.code, 3, run.stderr);
+  assert.doesNotMatch(run.stderr, /Every check passes already/, 'each task of a plan has evidence of its own');
+  assert.match(p.ralph(['status']).stdout, /^Task 2 .*blocked.*\n {4}the export is missing\.?$/m);
+  const archived = p.ralph(['archive', 'PLAN.md']);
+  assert.match(
+    archived.stdout,
+    /^Archived Plan: 1 of 2 tasks done\. It can no longer be resumed; ralph\/PLAN-Task-2 and its worktree stay\.$/m,
+  );
+  const listed = (): string => p.ralph(['archive']).stdout;
+  assert.match(listed(), /-blocked\.json .* 1 of 2 tasks .*Plan: /);
+  const kept = (): string => p.sh(`ls ${RUNTIME}/worktrees`).stdout;
+  assert.match(kept(), /^PLAN-Task-1-/m);
+  const young = p.ralph(['archive', '--prune', '1d']);
+  assert.match(young.stdout, /^No archived state or run is older than 1d\.$/m);
+  const refused = p.ralph(['archive', '--prune', '0s']);
+  assert.match(refused.stderr, /Removing 1 run with 1 loop needs a terminal, or --yes\./);
+  assert.match(listed(), /1 of 2 tasks/, 'control: nothing is removed without a yes');
+  const pruned = p.ralph(['archive', '--prune', '0s', '--yes']);
+  assert.equal(
+    pruned.stdout.trim(),
+    'Removed 1 run with 1 loop. The worktree PLAN-Task-2 and the work on its branch stay.',
+  );
+  assert.doesNotMatch(listed(), /tasks/);
+  assert.equal(kept(), '');
+  assert.ok(p.has('.ralph/worktrees/PLAN-Task-2/PLAN.md'));
+  assert.match(p.git('branch --list ralph/*'), /ralph\/PLAN-Task-2/);
+});
