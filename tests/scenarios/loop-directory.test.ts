@@ -216,6 +216,15 @@ test('list shows every task under .ralph that has never run, a kept draft too', 
       [TASK, 'not-started'],
     ],
   );
+  p.write('.ralph/fix-parser-tests/proof.json', '{}\n');
+  assert.match(
+    p.ralph(['list']).stdout,
+    /not started\s[\s\S]*complete elsewhere\. Check its proof: ralph-loop verify fix-parser-tests/,
+  );
+  assert.match(
+    p.ralph(['status']).stdout,
+    /^Tasks here: fix-parser-tests, \S+\. Start one: ralph-loop run fix-parser-tests\.$/m,
+  );
 });
 
 test('resume NAME of a checklist that has never run does not call its file missing', (context) => {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type ProjectRun, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
@@ -104,7 +106,8 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
 const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST ENDED AS'.split(',');
 
 /** Lists the runs, and the loops that belong to none of them. */
-function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
+function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], context: CommandContext): string {
+  const { projectDir, now, paint } = context;
   const at = now();
   const own = loops.filter(({ name, worktree }) => !runs.some((run) => isOf(run, name, worktree)));
   const parts = [
@@ -117,7 +120,7 @@ function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], {
             paint,
           ),
         ]),
-    ...(own.length === 0 ? [] : [loopsTable(own, at, paint)]),
+    ...(own.length === 0 ? [] : [loopsTable(own, projectDir, at, paint)]),
   ];
   if (parts.length > 0) return parts.join('\n\n');
   return show(advise('No loop has run in this project.', 'Start one', 'run "TASK"'));
@@ -129,7 +132,7 @@ function isOf({ members, loop }: ProjectRun, name: string | null, worktree: List
   return worktree !== null && members.has(name ?? '');
 }
 
-function loopsTable(loops: readonly ListedLoop[], at: string, paint: Paint): string {
+function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string, paint: Paint): string {
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree, holder, mode } = loop;
     const checklist = (live ?? lastLoop)?.checklist;
@@ -144,10 +147,19 @@ function loopsTable(loops: readonly ListedLoop[], at: string, paint: Paint): str
       live === null ? '' : holder === null ? (mode ?? '') : `${mode} ${holder.pid}`,
       live === null ? '' : instantText(live.startedAt, at),
       live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),
-      lastLoop === null ? '' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
+      lastLoop === null
+        ? provedElsewhere(loop, projectDir)
+        : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
     ];
   });
   return listTable(HEAD, rows, paint);
+}
+
+/** Names the proof that a loop on another machine left in the folder of a task; '' if there is none. */
+function provedElsewhere({ name, path, status }: ListedLoop, projectDir: string): string {
+  const isThere =
+    status === 'not-started' && path !== null && existsSync(join(projectDir, dirname(path), 'proof.json'));
+  return isThere ? show(advise('complete elsewhere.', 'Check its proof', `verify ${name}`)) : '';
 }
 
 /** Returns the status of a loop that is not live, unless another column shows it. */

@@ -6,6 +6,7 @@ import { pausedText, reasonLines } from '../../engine/messages.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
+import { loopDirectoryTasks } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
@@ -66,7 +67,11 @@ function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: Com
   }
   if (lastLoop !== null) return [];
   const others = loopNames(where.projectDir, where.env).some((other) => other !== name);
-  return [show(others ? advise('', 'Other loops', 'list') : advise('', 'Start one', 'run "TASK"'))];
+  if (others) return [show(advise('', 'Other loops', 'list'))];
+  const tasks = loopDirectoryTasks(where.projectDir).map((task) => task.name);
+  const [first = '"TASK"'] = tasks;
+  const written = tasks.length === 0 ? '' : `Tasks here: ${tasks.join(', ')}.`;
+  return [show(advise(written, 'Start one', `run ${first}`))];
 }
 
 function activeText(status: LiveLoop, at: string, paint: Paint): string {
