@@ -7,6 +7,7 @@ import { TOPICS } from '../../src/hosts/host.ts';
 import { HOSTS } from '../../src/hosts/hosts.ts';
 import { ITERATION_CAP } from '../../src/task/frontmatter/schema.ts';
 import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../../src/task/settings/defaults.ts';
+import { clientsPage, readStored } from '../facts/stored.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
@@ -27,6 +28,10 @@ export async function referencePages(): Promise<readonly (readonly [string, stri
     ['docs/commands.md', await commandsPage()],
     ['docs/configuration.md', configurationPage()],
     ['docs/hosts.md', hostsPage()],
+    [
+      'docs/clients.md',
+      page('Clients', 'tests/facts/clients.json', [readFixed('clients.md'), ...clientsPage(readStored())]),
+    ],
   ];
 }
 

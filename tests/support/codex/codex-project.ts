@@ -9,8 +9,8 @@ import { steps } from '../model/scripted-model.ts';
 import { type ResponsesModel, startResponsesModel } from './responses-model.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
-/** npm's wrapper, as a user's PATH has it. */
-export const CODEX = join(root, 'node_modules/@openai/codex/bin/codex.js');
+/** npm's wrapper, as a user's PATH has it, or that of another installed Codex. */
+export const CODEX = process.env['RALPH_TEST_CODEX'] ?? join(root, 'node_modules/@openai/codex/bin/codex.js');
 
 /** Tools of the model: a shell alone, with the tool apply_patch, or as functions of programs that it writes. */
 export type Tools = 'shell' | 'patch' | 'code';

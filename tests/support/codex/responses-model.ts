@@ -39,12 +39,11 @@ export const say = (text: string): ResponsesReply =>
 
 /** The model runs a command; `more` are further arguments, such as `tty`. */
 export const shell = (cmd: string, more: Readonly<Record<string, unknown>> = {}): ResponsesReply =>
-  items({
-    type: 'function_call',
-    call_id: nextCall(),
-    name: 'exec_command',
-    arguments: JSON.stringify({ cmd, ...more }),
-  });
+  call('exec_command', { cmd, ...more });
+
+/** The model calls one of its functions. */
+export const call = (name: string, input: object): ResponsesReply =>
+  items({ type: 'function_call', call_id: nextCall(), name, arguments: JSON.stringify(input) });
 
 /** The model writes a program for its tool `exec`, as newer models do: `await tools.apply_patch("…")`. */
 export const code = (input: string): ResponsesReply =>

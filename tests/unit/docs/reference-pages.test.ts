@@ -7,9 +7,9 @@ import { referencePages } from '../../tools/build-docs.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
-test('commands.md, configuration.md and hosts.md match what `npm run docs` writes', async () => {
+test('commands.md, configuration.md, hosts.md and clients.md match what `npm run docs` writes', async () => {
   const pages = await referencePages();
-  assert.equal(pages.length, 3);
+  assert.equal(pages.length, 4);
   for (const [path, text] of pages) {
     assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is out of date: run npm run docs`);
   }
