@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import { descendantRunning, isRunning, signalQuietly } from '../../support/client/process-tree.ts';
+import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
 import { ofType } from '../../support/client/runner.ts';
-import { inCodexProject } from '../../support/codex/codex-project.ts';
+import { inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
 import { say, shell, status } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { until } from '../../support/until.ts';
@@ -28,15 +30,18 @@ test('Codex: a message arrives with the next tool call, and a cancel ends the ag
   });
 });
 
-test('Codex: a client that is killed is started again, and its tokens count', async () => {
+test('Codex: a client whose wrapper alone is killed ends, is started again, and its tokens count', async () => {
   const script = [shell('sleep 31338'), shell('touch made.txt'), DONE];
   const frontmatter = 'max_iterations: 2\nvalidation: ["test -f made.txt"]';
   await inCodexProject({ frontmatter }, script, async (project) => {
-    const running = project.begin([], { env: { RALPH_RETRY_WAIT: '100ms' } });
+    const env = { RALPH_RETRY_WAIT: '100ms', RALPH_CODEX: wrapperIn(project.workspace) };
+    const running = project.begin([], { env });
     await until('its command runs', () => isRunning('sleep 31338'));
-    const pid = descendantRunning(running.pid, /codex exec/);
-    assert.ok(pid !== undefined);
-    signalQuietly(pid, 'SIGKILL');
+    const [wrapper, native] = [/wrapper\.sh/, /bin\/codex exec/].map((line) => descendantRunning(running.pid, line));
+    assert.ok(wrapper !== undefined && native !== undefined);
+    signalQuietly(wrapper, 'SIGKILL');
+    await until('the next client starts', () => project.model.requests.length === 2);
+    assert.deepEqual([lives(native), isRunning('sleep 31338')], [false, false]);
     const run = await running.done;
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.equal(
@@ -75,5 +80,27 @@ longTest('Codex: a request that the API refuses is not retried, and the loop can
     assert.match(run.stdout, /no such model/);
     const resumed = await project.begin(['--resume']).done;
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+  });
+});
+
+longTest('control: outside a loop, the client behind a wrapper that is killed works on', async () => {
+  await inCodexProject({}, [shell('sleep 31340')], async ({ workspace, environment }) => {
+    const words = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Begin.'];
+    const wrapper = spawn(wrapperIn(workspace), words, {
+      cwd: workspace.project,
+      env: environment(),
+      stdio: 'ignore',
+      detached: true,
+    });
+    const pid = wrapper.pid ?? 0;
+    try {
+      await until('its command runs', () => isRunning('sleep 31340'));
+      const native = descendantRunning(pid, /bin\/codex exec/) ?? 0;
+      wrapper.kill('SIGKILL');
+      await once(wrapper, 'exit');
+      assert.deepEqual([lives(native), isRunning('sleep 31340')], [true, true]);
+    } finally {
+      signalQuietly(-pid, 'SIGTERM');
+    }
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mainPath } from '../../support/client/loop-project.ts';
-import { descendantRunning, isRunning, signalQuietly } from '../../support/client/process-tree.ts';
-import { inCodexProject } from '../../support/codex/codex-project.ts';
+import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
+import { inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
 import { say, shell, status } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { startTerminal } from '../../support/terminal/terminal.ts';
@@ -108,18 +108,23 @@ test('Codex: an idle session sleeps in its Stop hook until it is woken, and a to
   });
 });
 
-longTest('Codex: a session whose client is killed leaves a loop that can be resumed', async () => {
+longTest('Codex: a session whose wrapper alone is killed ends with it, and the loop can be resumed', async () => {
   const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
   const script = [say('One step.'), shell('sleep 31339'), shell('touch made.txt'), DONE];
   await inCodexProject({ frontmatter }, script, async (project) => {
-    const running = project.session();
+    const running = project.session([], { env: { RALPH_CODEX: wrapperIn(project.workspace) } });
     await until('its command runs', () => isRunning('sleep 31339'));
-    const pid = descendantRunning(running.pid, /codex exec/);
-    assert.ok(pid !== undefined);
-    signalQuietly(pid, 'SIGKILL');
+    const [wrapper, native] = [/wrapper\.sh/, /bin\/codex exec/].map((line) => descendantRunning(running.pid, line));
+    assert.ok(wrapper !== undefined && native !== undefined);
+    signalQuietly(wrapper, 'SIGKILL');
     const run = await running.done;
     assert.equal(run.code, 130, run.stdout + run.stderr);
-    assert.equal(isRunning('sleep 31339'), false, 'its command has ended with it');
+    assert.deepEqual(
+      [lives(native), isRunning('sleep 31339')],
+      [false, false],
+      'client and command have ended with it',
+    );
+    assert.equal(project.model.requests.length, 2);
     const resumed = await project.session(['--resume']).done;
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
     assert.equal(project.ended().verified, true);

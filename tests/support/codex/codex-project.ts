@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
 import { killTree } from '../client/process-tree.ts';
 import { type RunnerOptions, type RunningRunner, startRunner } from '../client/runner.ts';
+import type { Workspace } from '../client/workspace.ts';
 import { steps } from '../model/scripted-model.ts';
 import { type ResponsesModel, startResponsesModel } from './responses-model.ts';
 
@@ -96,4 +97,9 @@ export async function inCodexProject(
     await model.close();
     rmSync(codexHome, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
+}
+
+/** Writes a wrapper of a form that the product does not know: a SIGKILL ends it without the client behind it. */
+export function wrapperIn(workspace: Workspace): string {
+  return workspace.write('../wrapper.sh', `#!/bin/sh\n'${process.execPath}' '${CODEX}' "$@"\n`, 0o755);
 }

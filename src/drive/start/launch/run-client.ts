@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { SessionTerms } from '../../../hosts/host.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
+import { endGroup } from '../../../state/process/group.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { checkCommands } from '../../../state/tdd-store.ts';
@@ -46,12 +47,13 @@ export async function runClient(
     checks: contract === undefined ? [] : checkCommands(files, contract),
     mayRun: contract?.mayRun ?? [],
   });
+  // A shell hangs up on the whole group of its job.
+  const leads = headless && !isAtTerminal();
   const child = spawn(client, args, {
     stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
     cwd: files.projectDir,
     env: headless ? { ...env, ...launcherVariable() } : env,
-    // A shell hangs up on the whole group of its job.
-    detached: headless && !isAtTerminal(),
+    detached: leads,
   });
   // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
@@ -64,6 +66,8 @@ export async function runClient(
   });
   try {
     await once(child, 'exit');
+    // A client behind a wrapper works on when only the wrapper is killed.
+    if (leads && child.signalCode !== null && child.pid !== undefined) await endGroup(child.pid);
   } finally {
     clearInterval(ending);
     clearInterval(timer);
