@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
-import { proofRecord } from '../src/engine/schema/proof-record.ts';
+import { proofRecord } from '../src/engine/schema/proof.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
 import { run } from '../src/engine/schema/run.ts';
 import { seen } from '../src/engine/schema/seen.ts';

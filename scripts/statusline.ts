@@ -2,7 +2,7 @@ import { printStatusLine } from '../src/drive/status/status-line.ts';
 import { readStdin } from '../src/hosts/hook-io/stdio.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
-import { jsonOrNull } from '../src/text/json-or-null.ts';
+import { jsonOrNull } from '../src/text/json.ts';
 
 /** A program of its own: the client runs it every second, and loading the command line would be half of its time. */
 const STDIN_LIMIT = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { ChecklistCount } from '../text/markdown/checklist.ts';
 import { type Message, RalphError } from '../text/message.ts';
 import type { TestSummary } from '../text/test-results/test-summary.ts';
-import type { ChecklistStand } from './identity/checklist-stand.ts';
+import type { ChecklistStand } from './identity/items.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
 import type { Baseline } from './schema/proof.ts';
 import type { IterationRecord, LoopEvent } from './schema/records.ts';

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import { sha256 } from '../state/hash-contract.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
-import { canonicalJson } from '../text/canonical-json.ts';
+import { canonicalJson } from '../text/json.ts';
 import { RalphError } from '../text/message.ts';
 import { FLEET_TEXTS } from './messages.ts';
 

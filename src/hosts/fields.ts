@@ -1,4 +1,4 @@
-import { jsonOrNull } from '../text/json-or-null.ts';
+import { jsonOrNull } from '../text/json.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

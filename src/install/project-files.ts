@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { ifOutOfReach, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
-import { jsonOrNull } from '../text/json-or-null.ts';
+import { jsonOrNull } from '../text/json.ts';
 import { RalphError } from '../text/message.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */

@@ -1,5 +1,5 @@
 import { EVENT_VERSION } from '../engine/schema/constants.ts';
-import { jsonOrNull } from '../text/json-or-null.ts';
+import { jsonOrNull } from '../text/json.ts';
 import { redact } from '../text/redact/redact.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
 import type { LoopFiles } from './loop-files.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
-import { canonicalJson } from '../text/canonical-json.ts';
+import { canonicalJson } from '../text/json.ts';
 
 /** Returns the SHA-256 as hexadecimal digits. */
 export function sha256(content: string | Buffer): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import type { Counters } from '../engine/schema/state.ts';
-import { jsonOrNull } from '../text/json-or-null.ts';
+import { jsonOrNull } from '../text/json.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { regularFile } from './files/regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';

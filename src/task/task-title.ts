@@ -1,4 +1,4 @@
-import { jsonOrNull } from '../text/json-or-null.ts';
+import { jsonOrNull } from '../text/json.ts';
 import { readLists } from '../text/markdown/lists.ts';
 import { splitFrontmatter } from './frontmatter/split-frontmatter.ts';
 

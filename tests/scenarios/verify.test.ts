@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { whole } from '../../src/drive/status/proof-record.ts';
-import type { ProofRecord } from '../../src/engine/schema/proof-record.ts';
+import type { ProofRecord } from '../../src/engine/schema/proof.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';

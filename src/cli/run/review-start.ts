@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
@@ -13,7 +14,6 @@ import { quoted } from '../../text/quote.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { modeLines, PERMISSION_MODES } from '../permission-modes.ts';
-import { openEditor } from '../start/open-editor.ts';
 import { modeIn } from '../start/start-request.ts';
 import { type FirstChecks, type StartScreen, startScreenLines } from '../start/start-screen.ts';
 import type { DraftedTask } from '../task/draft.ts';
@@ -303,4 +303,17 @@ export class StartReview {
       ...warnings.map(({ message }) => message),
     ];
   }
+}
+
+/** Opens a file in the user's editor and waits for it. */
+function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): void {
+  const editor = env['VISUAL'] || env['EDITOR'];
+  if (!editor) {
+    err('No editor is set. Set EDITOR, or edit the file yourself later.');
+    return;
+  }
+  // Uses the shell because an editor may have options: EDITOR="code --wait".
+  const command = `${editor} "${process.platform === 'win32' ? '%RALPH_EDIT%' : '$RALPH_EDIT'}"`;
+  const { status, error } = spawnSync(command, { shell: true, stdio: 'inherit', env: { ...env, RALPH_EDIT: file } });
+  if (error !== undefined || status !== 0) err(`The editor failed (${error?.message ?? `exit code ${status}`}).`);
 }

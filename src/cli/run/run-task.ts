@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { iterations } from '../../engine/messages.ts';
-import { bundledText } from '../../install/files/bundled-text.ts';
+import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
 import { IGNORED } from '../../state/task-folder/show-loop.ts';

@@ -6,7 +6,7 @@ import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { checkCommands } from '../../state/tdd-store.ts';
-import { findShell } from '../../task/commands/shell.ts';
+import { findShell } from '../../task/commands/run-command.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { withSandbox } from '../start/sandbox-settings.ts';

@@ -1,11 +1,13 @@
-import { plannedFiles } from '../../install/files/planned-files.ts';
-import { writeGithubWorkflow } from '../../install/github-workflow.ts';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { bundledText, plannedFiles } from '../../install/files/planned-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
 import { findOldInstallation, type OldInstallation } from '../../install/old-installation.ts';
 import { bundleDir, refuseClientDir } from '../../install/places.ts';
-import { readManifest } from '../../install/project-files.ts';
+import { readManifest, safePath } from '../../install/project-files.ts';
 import { isPluginEnabled, settingsSources } from '../../install/settings/settings-sources.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
+import { writeAtomically } from '../../state/files/regular-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -149,3 +151,17 @@ export const UNINIT_COMMAND: Command = {
     return 0;
   },
 };
+
+const WORKFLOW = '.github/workflows/ralph-loop.yml';
+
+/**
+ * Writes the workflow that verifies the proofs of a pull request, and returns its path in the project. Throws `refused` if a
+ * file is there, which stays as it is.
+ */
+function writeGithubWorkflow(projectDir: string, version: string): string {
+  const path = safePath(projectDir, WORKFLOW);
+  if (existsSync(path)) throw new RalphError('refused', `${WORKFLOW} already exists and stays as it is.`);
+  mkdirSync(dirname(path), { recursive: true });
+  writeAtomically(path, bundledText('templates/github-action.yml').replace('{version}', version));
+  return WORKFLOW;
+}

@@ -1,5 +1,4 @@
 import { lastIterations } from '../../drive/records/journal.ts';
-import { checkStand } from '../../drive/status/check-stand.ts';
 import { endReport } from '../../drive/status/end-report.ts';
 import { describeLoop, type EndedLoop, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import { planRunOf } from '../../drive/status/plan-run.ts';
@@ -13,7 +12,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { chosenRun } from './chosen-run.ts';
 import { explain } from './explain.ts';
 import { runText } from './run-text.ts';
-import { type InactiveLoop, type Status, statusText } from './status-text.ts';
+import { checkStand, type InactiveLoop, type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',

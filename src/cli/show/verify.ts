@@ -1,11 +1,16 @@
 import { join } from 'node:path';
 import { type ChecksNow, runChecksNow } from '../../drive/start/baseline.ts';
 import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/status/proof-record.ts';
-import type { ProofRecord } from '../../engine/schema/proof-record.ts';
+import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { filesBetween, projectTree, submodulesAside } from '../../task/git/project-tree.ts';
-import { type Around, repositoryAround } from '../../task/git/record-tree.ts';
+import {
+  type Around,
+  filesBetween,
+  projectTree,
+  repositoryAround,
+  submodulesAside,
+} from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
 import { printable, table } from '../../term/format.ts';

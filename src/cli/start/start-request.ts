@@ -6,7 +6,7 @@ import { checkExistingLoop } from '../../drive/start/resume/existing-loop.ts';
 import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { bundledText } from '../../install/files/bundled-text.ts';
+import { bundledText } from '../../install/files/planned-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';

@@ -7,7 +7,7 @@ import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { wrap } from '../../term/write-text.ts';
 import { dollarText } from '../../text/figures.ts';
-import { failedShareText } from '../../text/test-results/failed-tests-text.ts';
+import { failedShareText } from '../../text/test-results/test-summary.ts';
 import { formatDuration } from '../../text/time.ts';
 import { PERMISSION_MODES } from '../permission-modes.ts';
 

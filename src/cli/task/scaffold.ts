@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { bundledText } from '../../install/files/bundled-text.ts';
+import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
 import { show } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';

@@ -5,7 +5,7 @@ import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
 /** Call of a hook by the client, before anything is read from disk. */

@@ -8,12 +8,12 @@ import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
-import { provedSnapshot } from '../../state/snapshot/prove-snapshot.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
   adoptRunningBuild,
   adoptVersions,
   type FileChange,
+  provedSnapshot,
   readSnapshot,
   storeLook,
   storeSnapshot,

@@ -1,4 +1,4 @@
-import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
+import type { ChecklistStand } from '../../engine/identity/items.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { lossIn } from '../../state/evidence/lost.ts';

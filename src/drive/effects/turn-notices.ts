@@ -1,5 +1,5 @@
 import type { EngineEvent, EventOf } from '../../engine/events.ts';
-import type { ChecklistStand } from '../../engine/identity/checklist-stand.ts';
+import type { ChecklistStand } from '../../engine/identity/items.ts';
 import { show } from '../../state/process/program.ts';
 import { digest } from '../../text/digest.ts';
 import type { Message } from '../../text/message.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import type { Message } from '../../text/message.ts';
 import { RUN_MEMBER } from '../records/notification.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';

@@ -4,7 +4,7 @@ import {
   type ComparedChecklist,
   compareChecklist,
   isFinished,
-} from '../../engine/identity/checklist-stand.ts';
+} from '../../engine/identity/items.ts';
 import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -5,7 +5,7 @@ import { signBehind } from '../../engine/prompt/signs.ts';
 import { realPath } from '../../guard/comparable-path.ts';
 import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
-import { dropSnapshot } from '../../state/snapshot/drop-snapshot.ts';
+import { dropSnapshot } from '../../state/snapshot/snapshot.ts';
 import { archiveState, LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/memory/memory-paths.ts';
 import { redact } from '../../text/redact/redact.ts';

@@ -8,10 +8,9 @@ import { RalphError } from '../../text/message.ts';
 import { operate } from '../control/operate.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch } from '../turn/turn.ts';
-import { allowCall } from './allow-call.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
-import { pollForChanges } from './watch-operator.ts';
+import { allowCall, pollForChanges } from './watch-operator.ts';
 
 /** Handles signals: Ctrl+C ends the loop after what is going on, which ends a wait at once; twice cancels. */
 export function handleSignals(runner: Runner): () => void {

@@ -2,7 +2,7 @@ import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { timeSpent, timeStopped } from '../../engine/policy/loop-time.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { ProofRecord } from '../../engine/schema/proof-record.ts';
+import type { ProofRecord } from '../../engine/schema/proof.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { lossIn } from '../../state/evidence/lost.ts';

@@ -1,5 +1,5 @@
 import { type Line, lines } from '../../text/markdown/lines.ts';
-import { saysNone } from '../../text/markdown/says-none.ts';
+import { saysNone } from '../../text/markdown/lists.ts';
 import { type Finding, isOpen, namedFinding, statusField, statusOf, statusWord, titleOf } from './finding.ts';
 
 export interface FindingsLog {

@@ -1,6 +1,6 @@
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
-import type { ChecklistStand } from './checklist-stand.ts';
+import type { ChecklistStand } from './items.ts';
 import { textsOf } from './items.ts';
 import type { Question } from './questions.ts';
 

@@ -1,6 +1,6 @@
 import { shorten } from '../../text/excerpt.ts';
 import { durationInWords } from '../../text/time.ts';
-import type { ComparedChecklist } from '../identity/checklist-stand.ts';
+import type { ComparedChecklist } from '../identity/items.ts';
 import { unreadBoxesText } from '../identity/messages.ts';
 import { completionText } from '../signals/signals.ts';
 import type { AssembledPrompt, PromptParts } from './assemble-prompt.ts';

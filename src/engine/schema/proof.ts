@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { count } from './scalars.ts';
+import { PROOF_VERSION } from './constants.ts';
+import { count, instant } from './scalars.ts';
 
 /** Evidence for a completion; only `none` leaves it unverified. */
 export const proof = z.enum(['red-to-green', 'still-green', 'green', 'none']);
@@ -33,3 +34,47 @@ export const provedWork = z.strictObject({ proof, files: count.nullable() });
 export type ProvedWork = z.infer<typeof provedWork>;
 export type Proof = z.infer<typeof proof>;
 export type Baseline = z.infer<typeof baseline>;
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const object = z.string().regex(/^[0-9a-f]{40,64}$/);
+const tests = z.strictObject({ run: count, failed: count, skipped: count });
+
+const check = z.strictObject({
+  name: z.string(),
+  /** Command, with secrets masked; null for a check of ours that runs none. */
+  run: z.string().nullable(),
+  /** Result before the first iteration; null if it is unknown. */
+  before: z.enum(['passed', 'failed']).nullable(),
+  testsBefore: tests.optional(),
+});
+
+/** What a complete loop rests on, for others to check (`proof.json`): without output, and without paths of the machine. */
+export const proofRecord = z.strictObject({
+  proofVersion: z.literal(PROOF_VERSION),
+  loopId: z.string().min(1),
+  name: z.string().nullable(),
+  /** Task file, relative to the project, and the SHA-256 of its text at the end. */
+  task: z.strictObject({ path: z.string().min(1), sha256 }),
+  /** SHA-256 of the contract, by which the machine of the loop finds a changed one. */
+  contract: sha256,
+  /** Checks that the claim passed. */
+  checks: z.array(check),
+  proof: proof.nullable(),
+  verified: z.boolean(),
+  /** Git tree of the project's files at the verdict, without the loop's own; null outside git. */
+  tree: object.nullable(),
+  /** Commits since the start, oldest first. */
+  commits: z.array(object),
+  iterations: count,
+  costUsd: z.number().min(0).nullable(),
+  tokens: count.nullable(),
+  /** Versions of Claude Code, null for another agent, and of node. */
+  client: z.string().nullable(),
+  node: z.string(),
+  startedAt: instant,
+  endedAt: instant,
+  /** SHA-256 of everything above, with sorted keys: an edited record is no longer whole. It is no signature. */
+  digest: sha256,
+});
+
+export type ProofRecord = z.infer<typeof proofRecord>;

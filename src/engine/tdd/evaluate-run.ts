@@ -1,6 +1,5 @@
 import type { Message } from '../../text/message.ts';
-import { contradictionText } from '../../text/test-results/failed-tests-text.ts';
-import { ranNothing, type TestSummary } from '../../text/test-results/test-summary.ts';
+import { contradictionText, ranNothing, type TestSummary } from '../../text/test-results/test-summary.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 

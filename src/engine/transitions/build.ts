@@ -1,6 +1,6 @@
 import { type Message, render } from '../../text/message.ts';
 import type { Effect, EventOf } from '../events.ts';
-import { isFinished } from '../identity/checklist-stand.ts';
+import { isFinished } from '../identity/items.ts';
 import type { Proof } from '../schema/proof.ts';
 import type { LoopEvent } from '../schema/records.ts';
 import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';

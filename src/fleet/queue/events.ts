@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { streamed } from '../../state/event-stream.ts';
 import { readOn } from '../../state/files/journal-lines.ts';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { recordOf } from './commands.ts';
 import { type FleetServer, KEPT_SECONDS, KEYS } from './connect.ts';

@@ -1,5 +1,5 @@
 import type { ChainableCommander } from 'ioredis';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { jobIdOf } from '../job.ts';
 import { type FleetServer, KEYS } from './connect.ts';
 import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';

@@ -9,8 +9,7 @@ import { globbedPaths, globMatcher, searchFinds } from '../own-files/own-globs.t
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
-import { formsBelow, type PathForms, pathForms } from './path-pattern.ts';
-import { simpleGlob } from './simple-glob.ts';
+import { formsBelow, type PathForms, pathForms, simpleGlob } from './path-pattern.ts';
 import { toolPaths } from './tool-paths.ts';
 
 export interface Reached {

@@ -1,7 +1,7 @@
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { namedPlainly } from '../files/evaluate-files.ts';
+import { simpleGlob } from '../files/path-pattern.ts';
 import { newBudget, type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
-import { simpleGlob } from '../files/simple-glob.ts';
 import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from '../guard.ts';
 import { scopeDenied } from '../messages.ts';
 import type { ShellReading } from '../shell/shell-reading.ts';

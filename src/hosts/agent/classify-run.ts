@@ -1,7 +1,6 @@
 import type { ApiError } from '../../engine/events.ts';
 import { shorten } from '../../text/excerpt.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
-import { apiErrorKind } from './api-error-kind.ts';
 
 export interface RunExit {
   readonly code: number | null;
@@ -150,3 +149,22 @@ function crashed({ code, signal }: RunExit, message: string): RunOutcome {
 function howText({ code, signal }: RunExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
+
+/** Returns the kind of an API error by its term in Claude Code, which other hosts' errors are mapped to. */
+export function apiErrorKind(error: unknown): ApiError['kind'] {
+  return (typeof error === 'string' ? KINDS.get(error) : undefined) ?? 'other';
+}
+
+const KINDS: ReadonlyMap<string, ApiError['kind']> = new Map([
+  ['rate_limit', 'rate-limited'],
+  ['authentication_failed', 'authentication'],
+  ['oauth_org_not_allowed', 'authentication'],
+  ['verification_required', 'authentication'],
+  ['cloud_credential_error', 'authentication'],
+  ['billing_error', 'billing'],
+  ['account_on_hold', 'billing'],
+  ['invalid_request', 'invalid-request'],
+  ['model_not_found', 'invalid-request'],
+  ['overloaded', 'overloaded'],
+  ['server_error', 'overloaded'],
+]);

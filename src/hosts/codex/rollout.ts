@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import type { AgentMessage } from '../agent/agent-message.ts';
-import { apiErrorKind } from '../agent/api-error-kind.ts';
+import { apiErrorKind } from '../agent/classify-run.ts';
 import { scan } from '../claude/transcript/transcript.ts';
 import { type Fields, fieldsOf, listOf, textOf, textOrNull } from '../fields.ts';
 import type { SessionError } from '../host.ts';

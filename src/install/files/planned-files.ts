@@ -1,10 +1,10 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import texts from '../../../.build/templates.json' with { type: 'json' };
 import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/files/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
 import { BUNDLE_HOME } from '../places.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
-import { bundledText } from './bundled-text.ts';
 
 export interface PlannedFile {
   /** Path relative to the project, with `/` as separator. */
@@ -88,4 +88,11 @@ function contentOf(bundle: string, path: string): string {
   } catch {
     throw new RalphError('refused', `the bundle ${bundle} is incomplete: ${path} is missing. Install it again.`);
   }
+}
+
+/** Returns a template or skill by its path in the bundle; the program contains all of them. */
+export function bundledText(path: string): string {
+  const text = (texts as Readonly<Record<string, string>>)[path];
+  if (text === undefined) throw new Error(`the bundle has no ${path}`);
+  return text;
 }

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { ifOutOfReach, regularFile, withDescriptor } from './regular-file.ts';
 
 export interface Lines {

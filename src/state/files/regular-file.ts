@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { isAlive } from '../process/identity.ts';
 
 /** Size limit of every task and configuration file: parsing several gigabytes would never end. */

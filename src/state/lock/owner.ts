@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import {
   ifOutOfReach,
   passesOnWindows,

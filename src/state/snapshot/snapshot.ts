@@ -1,16 +1,24 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { EVIDENCE, type EvidenceOf } from '../evidence/entries.ts';
 import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
+import { proveContract } from '../evidence/live-contract.ts';
 import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
-import { realPathOf, uniqueToken, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
+import {
+  namesIn,
+  realPathOf,
+  removeIfThere,
+  uniqueToken,
+  withDescriptor,
+  writeAtomically,
+  writeWhole,
+} from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { runningBundle } from '../process/program.ts';
-import { packPrefix, removePacks } from './drop-snapshot.ts';
 import { type FileSet, listFiles } from './list-files.ts';
-import { LOOK_FILES, LOOK_FOLDERS, lookBytes, type StampedPath, stampOf } from './look.ts';
+import { LOOK_FILES, LOOK_FOLDERS, lookBytes, proveLook, readLook, type StampedPath, stampOf } from './look.ts';
 import { isPlaceholder, statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
@@ -208,4 +216,55 @@ function newPack(path: string, former?: Snapshot) {
       closeSync(descriptor);
     },
   };
+}
+
+/**
+ * Returns the snapshot of a loop after it has proved contract, snapshot, contents and stamps; null if the contract has none.
+ * Throws `evidence-lost`. The caller holds the lock of the snapshot.
+ */
+export function provedSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
+  proveContract(files);
+  const snapshot = readSnapshot(files, contract);
+  if (snapshot === null) return null;
+  const look = lookPath(files);
+  proveLook(look);
+  const pack = packPath(files, snapshot);
+  if (!isAsStamped(look, pack)) proveContents(files, snapshot, pack);
+  return snapshot;
+}
+
+/** Returns whether a file has the stamp of the last examination, which no program without privileges can forge. */
+function isAsStamped(look: string, path: string): boolean {
+  const known = readLook(look);
+  const at = known?.paths.indexOf(path) ?? -1;
+  const now = stampOf(statAt(path), Date.now());
+  return known !== null && at >= 0 && now.every((figure, index) => figure === known.stamps[3 * at + index]);
+}
+
+function proveContents(files: LoopFiles, snapshot: Snapshot, pack: string): void {
+  const stat = statAt(pack);
+  const kept = Object.values(snapshot.files).filter((version) => version !== null && version.offset !== null);
+  if (stat === null) throw evidenceLost(pack, 'missing');
+  if (stat.size === 0 && kept.some((version) => version?.size !== 0)) throw evidenceLost(pack, 'empty');
+  for (const version of kept) {
+    if (version === null || contentOf(files, snapshot, version) !== null) continue;
+    throw evidenceLost(pack, (version.offset ?? 0) + version.size > stat.size ? 'torn' : 'edited');
+  }
+}
+
+/** Removes the snapshot of an ended loop, because it may contain secrets. */
+export function dropSnapshot(files: LoopFiles): void {
+  for (const end of ['json', 'look', 'restoring']) removeIfThere(`${files.snapshot}.${end}`);
+  removePacks(files, null);
+}
+
+/** Returns the prefix of a loop's packs; a loop's own name never has a plus sign. */
+const packPrefix = (snapshot: string): string => `${basename(snapshot)}+pack-`;
+
+/** Removes the packs of former snapshots of these files, except `kept`. */
+function removePacks({ outsideDir, snapshot }: LoopFiles, kept: string | null): void {
+  const prefix = packPrefix(snapshot);
+  for (const name of namesIn(outsideDir)) {
+    if (name.startsWith(prefix) && name !== kept) removeIfThere(join(outsideDir, name));
+  }
 }

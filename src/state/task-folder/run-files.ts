@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { RalphError } from '../../text/message.ts';
 import { readRegularFile, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 

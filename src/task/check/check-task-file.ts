@@ -5,7 +5,7 @@ import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
-import type { ProjectPlace } from '../commands/missing/missing.ts';
+import type { ProjectPlace } from '../commands/missing/missing-argument.ts';
 import { missingPrograms } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';

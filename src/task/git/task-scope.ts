@@ -3,7 +3,7 @@ import { isAbsolute, join, relative } from 'node:path';
 import picomatch from 'picomatch';
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { isWithin } from '../project-file.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 

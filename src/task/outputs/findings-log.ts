@@ -4,7 +4,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { type Finding, isOpen } from '../../engine/findings/finding.ts';
 import { readFindings } from '../../engine/findings/read-findings.ts';
 import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
-import { compareOwed, type Entry } from '../../engine/identity/owed.ts';
+import { compareOwed, type Entry } from '../../engine/identity/questions.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
 import { FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
-import { jsonOrNull } from '../../text/json-or-null.ts';
+import { jsonOrNull } from '../../text/json.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 

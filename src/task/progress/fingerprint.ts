@@ -3,9 +3,9 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
 import { ifOutOfReach, realPathOf } from '../../state/files/regular-file.ts';
-import { commitMark } from '../git/commit-mark.ts';
 import { isLeftOutFolder } from '../left-out.ts';
 import { isWithin, projectPath } from '../project-file.ts';
+import { commitMark } from './marks.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { GitState, Marks } from '../../engine/schema/stored-views.ts';
-import { type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from '../git/run-git.ts';
-import { askWithoutFilters } from '../git/without-filters.ts';
+import { askWithoutFilters, type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from '../git/run-git.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../left-out.ts';
 import { prefixInRepository } from '../project-file.ts';
 import { markFile, marksBuilder, monotonicMs, type ReadBudget } from './marks.ts';

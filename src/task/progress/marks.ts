@@ -11,11 +11,11 @@ import {
   readlinkSync,
   realpathSync,
   type Stats,
+  statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
-import { commitMark } from '../git/commit-mark.ts';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
 
@@ -175,4 +175,17 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 function isInside(projectDir: string, folder: string): boolean {
   // The folder was removed: it is seen as empty.
   return ifOutOfReach(() => isWithin(realpathSync(projectDir), realpathSync(folder)), true);
+}
+
+/** Returns size and time of git's log of HEAD, which changes with each commit; '' if there is none. */
+export function commitMark(projectDir: string): string {
+  const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
+  return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
+}
+
+/** Returns the git folder. In a worktree, `.git` is a file that names it. */
+function gitDir(projectDir: string): string {
+  const git = join(projectDir, '.git');
+  const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];
+  return named === undefined ? git : resolve(projectDir, named.trim());
 }

@@ -2,8 +2,15 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
 import { submodulesOf } from '../git/nested-repositories.ts';
-import { type GitAnswer, type GitOptions, NO_FILE, partsOf, runGit, type Settings } from '../git/run-git.ts';
-import { askWithoutFilters } from '../git/without-filters.ts';
+import {
+  askWithoutFilters,
+  type GitAnswer,
+  type GitOptions,
+  NO_FILE,
+  partsOf,
+  runGit,
+  type Settings,
+} from '../git/run-git.ts';
 import { prefixInRepository } from '../project-file.ts';
 import { OTHERS } from './git-state.ts';
 import { compareMarks, type FolderLimits, isSameMark, markFile, markFolder, type ReadBudget } from './marks.ts';

@@ -1,4 +1,11 @@
-import { anyOf } from './any-of.ts';
+/** Returns one expression that matches where one of these does: a single search is many times faster than one for each. */
+export function anyOf(patterns: readonly RegExp[]): RegExp {
+  const sources = patterns.map(({ source }) => {
+    const unnamed = source.replace(/\(\?<\w+>/g, '(?:');
+    return unnamed.startsWith('^') ? unnamed.slice(1) : `.*(?:${unnamed})`;
+  });
+  return new RegExp(`^(?:${sources.join('|')})`, 'i');
+}
 
 /**
  * What a test runner prints. Named groups of its patterns are counts: `list` (`2 passed, 1 failed`) or `pairs` (`passed: 2`) of

@@ -24,3 +24,43 @@ export interface TestSummary {
 export function ranNothing(tests: TestSummary | null): boolean {
   return tests !== null && tests.run === 0;
 }
+
+/** Number of failed tests in one sentence. */
+const SHOWN = 3;
+const MAX_MESSAGE = 160;
+
+/** Says how many tests fail and names the first ones, on one line; null if none is known to. */
+export function failedTestsText(tests: TestSummary | null | undefined): string | null {
+  if (!tests || (tests.failed === 0 && tests.failures.length === 0)) return null;
+  return `${failedShareText(tests)}${namesText(tests)}`;
+}
+
+/** Says that a command passed by its exit code, but not by its tests. */
+export function contradictionText(tests: TestSummary): string {
+  const what = tests.failed === 1 ? '1 failed test' : `${tests.failed} failed tests`;
+  return `exited with 0, but its runner reports ${what}${namesText(tests)}`;
+}
+
+function namesText({ failed, failures }: TestSummary): string {
+  if (failures.length === 0) return '.';
+  const names = failures.slice(0, SHOWN).map(failedTestText);
+  const more = Math.max(failed, failures.length) - names.length;
+  return `: ${[...names, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`;
+}
+
+type ShareOfTests = Pick<TestSummary, 'run' | 'failed'> & { readonly atLeast?: true | undefined };
+
+/** Says how many tests fail: `2 of 6 tests fail`. */
+export function failedShareText({ run, failed, atLeast }: ShareOfTests): string {
+  if (failed === 0) return 'No test ran';
+  const of = atLeast ? '' : ` of ${run}`;
+  const isOne = (atLeast ? failed : run) === 1;
+  return `${failed}${of} test${isOne ? '' : 's'} fail${failed === 1 ? 's' : ''}`;
+}
+
+/** Names a failed test: `discount is whole cents (cart.test.js:5): 139.5 !== 139`. */
+export function failedTestText({ name, file, line, message }: FailedTest): string {
+  const place = file === null ? '' : ` (${file}${line === null ? '' : `:${line}`})`;
+  const short = message !== null && message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+  return `${name}${place}${short === null ? '' : `: ${short}`}`;
+}

@@ -1,4 +1,4 @@
-import { anyOf } from './any-of.ts';
+import { anyOf } from './runner.ts';
 
 /** A package or service whose output a wrapper shows between that of others. */
 export interface Part {

@@ -1,6 +1,5 @@
 import { findEndedContract, readContract } from '../../state/loop-files.ts';
-import { runGit, type Settings } from '../../task/git/run-git.ts';
-import { askWithoutFilters } from '../../task/git/without-filters.ts';
+import { askWithoutFilters, runGit, type Settings } from '../../task/git/run-git.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
 import type { Commit, Iteration, Work } from './report-data.ts';

@@ -7,8 +7,7 @@ import { paper } from './fold.ts';
 import { Badge } from './outcomes.ts';
 import { ReportView } from './report-view.ts';
 import { RunView } from './run-view.ts';
-import { duration, oneLine, plural, spentMs } from './text.ts';
-import { When } from './when.ts';
+import { duration, oneLine, plural, spentMs, When } from './text.ts';
 
 /** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;

@@ -10,8 +10,7 @@ import { Markdown } from './markdown.ts';
 import { Badge, OUTCOMES, PROOFS } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
-import { clean, clock, duration, moment, oneLine, plural, spentMs } from './text.ts';
-import { When } from './when.ts';
+import { clean, clock, duration, moment, oneLine, plural, spentMs, When } from './text.ts';
 
 /** The tasks of a single loop link nowhere. */
 const NO_KEYS = {};

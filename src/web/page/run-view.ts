@@ -5,8 +5,7 @@ import type { RunData } from '../model/report-data.ts';
 import { Command } from './command.ts';
 import { Fold } from './fold.ts';
 import { Badge, PROOFS } from './outcomes.ts';
-import { clean, duration, oneLine, plural } from './text.ts';
-import { When } from './when.ts';
+import { clean, duration, oneLine, plural, When } from './text.ts';
 
 /** Shows a run from its outcome to its tasks. */
 export function RunView({ data: { run, keys, project, generatedAt } }: { readonly data: RunData }) {

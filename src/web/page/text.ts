@@ -1,3 +1,4 @@
+import { html } from 'htm/preact';
 import { timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import type { LoopRow } from '../model/report-data.ts';
@@ -55,4 +56,9 @@ export function ago(instant: string, now: number): string {
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+/** Shows an instant as a distance from now, and exactly when pointed at. */
+export function When({ at, now = Date.now() }: { readonly at: string; readonly now?: number }) {
+  return html`<time datetime=${at} title=${moment(at)}>${ago(at, now)}</time>`;
 }

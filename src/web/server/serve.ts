@@ -1,3 +1,4 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -5,7 +6,6 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { contentPolicy, livePage } from '../report/page.ts';
-import { addressOf, bearerOf, isToken, newTokens, refusal, type Tokens } from './access.ts';
 import type { ControlRequest, News, NewsFeed } from './news-feed.ts';
 
 const MOST_WATCHERS = 16;
@@ -174,4 +174,44 @@ function listen(server: Server, port: number): Promise<number> {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
+}
+
+/** Tokens of one server: `read` for everything it shows, `act` for changes; null if it is read-only. */
+interface Tokens {
+  readonly read: string;
+  readonly act: string | null;
+}
+
+function newTokens(readOnly: boolean): Tokens {
+  const token = (): string => randomBytes(24).toString('base64url');
+  return { read: token(), act: readOnly ? null : token() };
+}
+
+/** Returns the address for a person: the tokens are in the fragment, which browsers do not send. */
+function addressOf(port: number, { read, act }: Tokens): string {
+  return `http://127.0.0.1:${port}/#t=${read}${act === null ? '' : `&c=${act}`}`;
+}
+
+type Header = (name: string) => string | undefined;
+
+/** Returns the status with which a request is refused before anything else is examined; null for a request of our own page. */
+function refusal(method: string, header: Header, port: number): number | null {
+  const [host, origin, site] = ['host', 'origin', 'sec-fetch-site'].map(header);
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // Another name for this address lets a foreign page circumvent the browser's rules (DNS rebinding).
+  if (host === undefined || !hosts.includes(host)) return 421;
+  if (origin !== undefined && origin !== `http://${host}`) return 403;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;
+  return method === 'POST' && site === 'none' ? 403 : null;
+}
+
+/** Compares in constant time. */
+function isToken(given: string | undefined, token: string | null): boolean {
+  if (given === undefined || token === null) return false;
+  const [one, other] = [Buffer.from(given), Buffer.from(token)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer ([\w-]+)$/.exec(header ?? '')?.[1];
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { whole } from '../../../src/drive/status/proof-record.ts';
-import type { ProofRecord } from '../../../src/engine/schema/proof-record.ts';
+import type { ProofRecord } from '../../../src/engine/schema/proof.ts';
 import { commitFolder, type Git } from '../../support/git.ts';
 import { type Project, project } from '../../support/project.ts';
 import { agent } from './command-agent.ts';

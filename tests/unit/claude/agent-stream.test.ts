@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { addFact, NO_FACTS, type RunFacts } from '../../../src/hosts/agent/agent-message.ts';
-import { byteLines } from '../../../src/hosts/agent/byte-lines.ts';
+import { byteLines } from '../../../src/hosts/agent/stream-run.ts';
 import { readMessages } from '../../../src/hosts/claude/agent/read-messages.ts';
 import { startAgent } from '../../../src/hosts/claude/agent/start-claude.ts';
 import { isAlive } from '../../../src/state/process/identity.ts';

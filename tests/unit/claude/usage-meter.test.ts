@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageDelta } from '../../../src/engine/events.ts';
-import { usageMeter } from '../../../src/hosts/claude/agent/usage-meter.ts';
+import { usageMeter } from '../../../src/hosts/claude/agent/start-claude.ts';
 import fc from '../../support/property.ts';
 
 const tokens = (inputTokens: number, outputTokens: number, read = 0, write = 0): UsageDelta => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { compareChecklist } from '../../../src/engine/identity/checklist-stand.ts';
+import { compareChecklist } from '../../../src/engine/identity/items.ts';
 import {
   assembleChecklistPrompt,
   type ChecklistPromptParts,

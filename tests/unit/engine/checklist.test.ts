@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ChecklistStand, compareChecklist, isFinished } from '../../../src/engine/identity/checklist-stand.ts';
+import { type ChecklistStand, compareChecklist, isFinished } from '../../../src/engine/identity/items.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import { checklistItems, countChecklist } from '../../../src/text/markdown/checklist.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failsOnCopy, mayPassElsewhere } from '../../../src/task/commands/fails-on-copy.ts';
+import { failsOnCopy, mayPassElsewhere } from '../../../src/task/commands/gate.ts';
 
 const failed = (output: string) => ({
   name: 'npm test',

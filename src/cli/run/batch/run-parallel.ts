@@ -1,5 +1,5 @@
 import { continueNow } from '../../../drive/control/operate.ts';
-import type { Batch } from '../../../drive/parallel/batch.ts';
+import type { Batch, BatchTask } from '../../../drive/parallel/batch.ts';
 import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
@@ -9,16 +9,17 @@ import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-ru
 import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';
+import type { Run } from '../../../engine/schema/run.ts';
 import { show } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
+import { taskTable } from '../../show/run-text.ts';
 import { AGREED_BY_START } from '../../start/start-request.ts';
 import { reportAtEnd } from '../report-at-end.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
-import { published, reportLines } from './batch-report.ts';
 
 /** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {
@@ -87,4 +88,34 @@ function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
       : PARALLEL_TEXTS.planStarts(plan.path, plan.maxTasks, atOnce);
   }
   return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
+}
+
+/** Returns a task as `--json` prints it. */
+function published({ name, taskPath, planTask, step, end }: BatchTask): object {
+  return {
+    loop: name,
+    taskPath,
+    ...(planTask !== undefined && { task: planTask }),
+    step,
+    branch: `ralph/${name}`,
+    ...end,
+  };
+}
+
+const OWN_BRANCHES = [
+  withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:'),
+  ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME'],
+];
+
+/** Returns the report at the end of a run; its table has at most `columns` columns if possible. */
+function reportLines(run: Run, columns: number): string[] {
+  const { plan, live, status, why, next, tasks } = run;
+  const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
+  const isOver = plan === null && (status === 'complete' || status === 'incomplete');
+  const text = [why, next].filter((part) => part !== '').join(' ');
+  return [
+    ...taskTable(run, columns),
+    ...(live || isOver || text === '' ? [] : [withPrefix(text)]),
+    ...(isOwn ? OWN_BRANCHES : []),
+  ];
 }

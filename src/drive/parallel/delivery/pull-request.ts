@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../../state/process/find-program.ts';
-import { jsonOrNull } from '../../../text/json-or-null.ts';
+import { jsonOrNull } from '../../../text/json.ts';
 import { userGit } from '../../worktree/repository.ts';
 import { forOthers, provedText } from '../issues/proved-text.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';

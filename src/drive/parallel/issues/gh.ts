@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../../state/process/find-program.ts';
-import { jsonOrNull } from '../../../text/json-or-null.ts';
+import { jsonOrNull } from '../../../text/json.ts';
 import { RalphError } from '../../../text/message.ts';
 import { ISSUE_TEXTS } from '../messages.ts';
 

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { wholePrompt } from '../../../engine/prompt/assemble-prompt.ts';
 import type { SessionTerms } from '../../../hosts/host.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
+import { lossIn } from '../../../state/evidence/lost.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
 import { endGroup } from '../../../state/process/group.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
@@ -10,9 +12,12 @@ import { checkCommands } from '../../../state/tdd-store.ts';
 import { endedState } from '../../../state/with-state.ts';
 import { endOverBudget } from '../../control/end-over-budget.ts';
 import { launcherVariable } from '../../control/ownership.ts';
+import { deliveryOf, makePrompt } from '../../effects/make-prompt.ts';
+import { applyEffects } from '../../records/apply-effects.ts';
+import { LAUNCH_TEXTS } from '../../turn/messages.ts';
 import { noteSleep } from '../../turn/note-sleep.ts';
-import type { Turn } from '../../turn/turn.ts';
-import { firstPrompt } from './first-prompt.ts';
+import type { Listener } from '../../turn/task-kind.ts';
+import { type Dispatched, isStep, type PromptStep, pauseForLoss, startFreshTurn, type Turn } from '../../turn/turn.ts';
 
 /** How the client runs. */
 export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'checks' | 'mayRun'> {
@@ -114,4 +119,52 @@ function endAtLimit(child: ChildProcess, turn: Turn, { headless }: ClientRun): N
     else if (polls === 1 + POLLS_AFTER_LIMIT) child.kill('SIGTERM');
     else if (polls === 1 + 2 * POLLS_AFTER_LIMIT) child.kill('SIGKILL');
   }, POLL_MS);
+}
+
+/** Size above which a prompt may not fit an argument list; the client is then pointed to the file. */
+const ARGUMENT_LIMIT = 100 * 1024;
+
+/** Makes the prompt of the client's first iteration. Returns null if the loop is not running, or no longer is. */
+async function firstPrompt(begun: Turn, say: (text: string) => void): Promise<string | null> {
+  const { context, loaded } = begun;
+  const { files, now } = context;
+  const state = readLoop(files, loaded.state.loopId);
+  if (state?.status !== 'running') return null;
+  const listener: Listener = {
+    notify: (_, message) => say(message),
+    tell: (event) => {
+      if (event.type === 'command.ran')
+        say(LAUNCH_TEXTS.ranCommand(event.name, event.outcome, event.durationMs, event.why));
+    },
+  };
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const quiet = onSignals({ press: leave, leave });
+  try {
+    let next: Dispatched = startFreshTurn({ ...begun, loaded: { ...loaded, state }, signal: left.signal });
+    for (;;) {
+      applyEffects(files, now(), next.effects);
+      const step = next.effects.find(isStep);
+      if (step?.type !== 'prompt') return null;
+      const made = await makePromptOrPause(next.turn, step, listener);
+      if ('effects' in made) {
+        next = made;
+        continue;
+      }
+      const whole = wholePrompt(made.prompt.assembled);
+      if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
+      return deliveryOf(made.prompt, 'pointer', state.taskPath).reason;
+    }
+  } finally {
+    quiet();
+  }
+}
+
+/** Makes a prompt. Pauses the loop if evidence is lost; the loop may also have been cancelled meanwhile. */
+async function makePromptOrPause(turn: Turn, step: PromptStep, listener: Listener): ReturnType<typeof makePrompt> {
+  try {
+    return await makePrompt(turn, step, listener);
+  } catch (error) {
+    return pauseForLoss(turn, lossIn(error));
+  }
 }

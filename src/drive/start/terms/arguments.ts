@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TaskTerms } from '../../../engine/schema/contract.ts';
-import { findShell } from '../../../task/commands/shell.ts';
+import { findShell } from '../../../task/commands/run-command.ts';
 import { OPEN_QUESTIONS } from '../../../task/outputs/open-questions.ts';
 import { argumentProblems, taskTerms } from '../../../task/settings/task-settings.ts';
 import { taskFolder, taskFolderName } from '../../../task/task-file.ts';

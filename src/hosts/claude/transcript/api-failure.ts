@@ -1,5 +1,5 @@
 import type { ApiError } from '../../../engine/events.ts';
-import { apiErrorKind } from '../../agent/api-error-kind.ts';
+import { apiErrorKind } from '../../agent/classify-run.ts';
 import { fieldsOf, listOf, textOf } from '../../fields.ts';
 import { scan } from './transcript.ts';
 

@@ -9,7 +9,7 @@ import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
-import type { Missing, ProjectPlace } from './missing.ts';
+import type { Missing, ProjectPlace } from './missing-argument.ts';
 import { missingArgument } from './missing-argument.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */

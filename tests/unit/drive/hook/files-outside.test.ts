@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startFiles } from '../../../../src/drive/control/outside-files.ts';
+import { startFiles } from '../../../../src/drive/control/protection.ts';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { readSnapshot } from '../../../../src/state/snapshot/snapshot.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { baselineChanges, readBaseline, storeBaseline } from '../../../../src/state/snapshot/baseline.ts';
-import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
+import { dropSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
 import { IS_LONG } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../../../support/snapshot/guarded-project.ts';

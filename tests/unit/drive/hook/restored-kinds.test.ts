@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, 
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { dropSnapshot } from '../../../../src/state/snapshot/drop-snapshot.ts';
+import { dropSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
 import { aHook, aStop, type Project, put } from '../../../support/drive/drive-project.ts';
 import { someOf } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, treeOf } from '../../../support/snapshot/guarded-project.ts';

@@ -1,3 +1,13 @@
+/** Parses JSON; null if it is invalid, such as a line torn by a crash. */
+export function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
 /** Returns JSON with sorted keys and without white space: equal data has equal text, whatever the order of writing. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
