@@ -7,12 +7,13 @@ import {
 } from '../../engine/identity/items.ts';
 import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { Seen } from '../../engine/schema/seen.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
 import { readTask, type TaskText } from './read-task.ts';
-import { readSeen, writeSeen } from './seen-record.ts';
+import { readSeen } from './seen-record.ts';
 
 type Loop = Pick<Contract, 'loopId' | 'taskPath' | 'evidence'>;
 
@@ -21,18 +22,10 @@ export function comparedChecklist(
   files: LoopFiles,
   loop: Loop,
   { body, bodyLine }: TaskText,
+  seen?: Seen,
 ): ComparedChecklist | null {
   if (taskKind(loop.taskPath) !== 'checklist') return null;
-  return compareChecklist(body, bodyLine, readSeen(files, loop).items);
-}
-
-/** Returns how a loop's checklist stands, and remembers its new items. Called under the lock of the loop's state. */
-export function observeChecklist(files: LoopFiles, loop: Loop, task: TaskText): ChecklistStand | null {
-  const compared = comparedChecklist(files, loop, task);
-  if (compared === null) return null;
-  const seen = readSeen(files, loop);
-  if (compared.known !== seen.items) writeSeen(files, { ...seen, items: [...compared.known] });
-  return compared.stand;
+  return compareChecklist(body, bodyLine, (seen ?? readSeen(files, loop)).items);
 }
 
 /** Returns what keeps a checklist from being complete besides open items, for the user and the next prompt. */

@@ -53,10 +53,14 @@ export function adoptSeen(files: LoopFiles, contract: Contract, items: readonly 
   else beginSeen(files, contract, items);
 }
 
-/** Remembers the findings and questions that are open now. Called under the lock of the loop's state. */
-export function rememberOpenEntries(files: LoopFiles, contract: Contract): void {
-  const seen = readSeen(files, contract);
-  const now = withOpenEntries(files, contract, seen);
+/** Remembers the findings and questions that are open now, and the items of a checklist. Called under the lock of the state. */
+export function rememberOpenEntries(
+  files: LoopFiles,
+  contract: Contract,
+  seen: Seen,
+  items: readonly string[] = seen.items,
+): void {
+  const now = { ...withOpenEntries(files, contract, seen), items: [...items] };
   if (JSON.stringify(now) !== JSON.stringify(seen)) writeSeen(files, now);
 }
 
