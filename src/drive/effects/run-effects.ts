@@ -1,4 +1,5 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
 import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -85,7 +86,7 @@ const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail:
 /** Verifies a claim outside the lock. An abort ends the checks and their whole process groups. */
 async function verify(turn: Turn): Promise<Dispatched> {
   const { context, loaded, task } = turn;
-  if (loaded.stored !== null) proveEvidence(context.files, loaded.stored.contract);
+  if (loaded.stored !== null && isClaimed(loaded)) proveEvidence(context.files, loaded.stored.contract);
   const kind = await taskKindOf(turn);
   const before = await restoreNow(turn, 'verification');
   const verified = await abortIfSuperseded(turn, async (ended) => {
@@ -110,6 +111,11 @@ async function verify(turn: Turn): Promise<Dispatched> {
   if (verified !== 'superseded') recordChecks(turn, facts.results);
   const noted: Turn = { ...turn, task: task && { ...task, gate: facts.results } };
   return following(said, dispatch(noted, { type: 'verified', at, ...facts }));
+}
+
+/** Returns whether something may be accepted: of a plan's task that goes on, only that is recorded, and no check runs. */
+function isClaimed({ state, stored }: Turn['loaded']): boolean {
+  return !stored?.contract.policy.plan || planOf(state).report?.said !== 'partial';
 }
 
 /** Verifies a claim, and says whether the agent had changed the project before; undefined if nothing rests on that. */
@@ -142,7 +148,7 @@ async function restoreNow(
   turn: Turn,
   when: 'verification' | 'checks',
 ): Promise<{ readonly effects: readonly Effect[]; readonly held: readonly CheckResult[] }> {
-  if (turn.loaded.stored === null) return { effects: [], held: [] };
+  if (turn.loaded.stored === null || !isClaimed(turn.loaded)) return { effects: [], held: [] };
   const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
   const { unrestored = [] } = found ?? {};
   const detail = PROTECTION_TEXTS.fixed(changeList(unrestored, turn.context.files.projectDir));
