@@ -1,25 +1,22 @@
 import { type DeliveredPrompt, deliverPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
-import { readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { fileTask } from '../turn/file-task.ts';
 import type { Listener, TaskKind } from '../turn/task-kind.ts';
 import type { Dispatched, Prompt, PromptStep, Turn } from '../turn/turn.ts';
-import { dispatch, handleAbort, isStep, loopOver } from '../turn/turn.ts';
+import { dispatch, handleAbort, isStep } from '../turn/turn.ts';
 
-/** Makes the next prompt under the stored contract. Returns effects if the loop changed or has no task left. */
+/** Makes the next prompt. Returns effects if the loop changed or has no task left. */
 export async function makePrompt(
   begun: Turn,
   step: PromptStep,
   listener: Listener,
 ): Promise<Dispatched | { readonly turn: Turn; readonly prompt: Prompt }> {
   const { now } = begun.context;
-  const current = underStoredContract(begun);
-  if (current === null) return { turn: begun, effects: [loopOver(begun)] };
-  const kind = await taskKindOf(current);
-  await examineAroundCommands(current, 'idle', listener);
-  const opened = await kind.openPrompt(current, step, listener);
+  const kind = await taskKindOf(begun);
+  await examineAroundCommands(begun, 'idle', listener);
+  const opened = await kind.openPrompt(begun, step, listener);
   if ('effects' in opened) return opened;
   const { turn, made } = opened;
   await examineAroundCommands(turn, 'checks', listener);
@@ -60,13 +57,4 @@ export function deliveryOf(
   taskPath: string,
 ): DeliveredPrompt {
   return deliverPrompt(assembled, reinject, isTaskFile ? { taskPath } : { promptPath: path });
-}
-
-/** Applies a contract that the user has accepted meanwhile, from this iteration on. Returns null if it is missing. */
-function underStoredContract(turn: Turn): Turn | null {
-  const { loaded, context } = turn;
-  if (loaded.stored === null) return turn;
-  const stored = readContract(context.files);
-  if (stored?.contract.loopId !== loaded.state.loopId) return null;
-  return { ...turn, loaded: { ...loaded, stored, policy: stored.contract.policy } };
 }

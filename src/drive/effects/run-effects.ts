@@ -70,7 +70,7 @@ function applyAndNote(
   effects: readonly Effect[],
 ): { readonly turn: Turn; readonly step: Step | undefined } {
   const { files, now } = turn.context;
-  applyEffects(files, now(), effects);
+  applyEffects(files, now(), effects, turn.loaded.stored?.contract);
   const step = effects.find(isStep);
   if (turn.task === null) return { turn, step };
   const found = effects.find((effect) => effect.type === 'record-iteration');

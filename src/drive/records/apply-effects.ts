@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, lstatSync, mkdirSync, readFileSync } from '
 import { dirname, join, sep } from 'node:path';
 import type { Effect } from '../../engine/events.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import { realPath } from '../../guard/comparable-path.ts';
 import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
@@ -14,9 +15,9 @@ import { notifyUser } from './notification.ts';
 import { projectionOf, type StatusProjection } from './status-projection.ts';
 
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
-export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[], contract?: Contract): void {
   if (effects.length === 0) return;
-  const projection = projectionOf(files, at);
+  const projection = projectionOf(files, at, contract);
   recordEffects(files, at, effects, projection);
   applyRecorded(files, at, effects, projection);
 }
