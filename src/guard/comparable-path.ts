@@ -16,7 +16,11 @@ export function withoutEndSlashes(path: string): string {
 
 /** Returns a form that is the same string for equal paths: normalised, no final slash, case folded if files ignore it. */
 export function comparablePath(path: string, caseInsensitive: boolean): string {
-  let result = isNormal(path) ? path : normalize(path);
+  // Spares most paths node's normalize, which a tool hook would call often enough to trigger its optimisation (2.7 ms).
+  const isNormal =
+    path.startsWith('/') &&
+    !(path.includes('//') || path.includes('/./') || path.includes('/..') || path.endsWith('/.'));
+  let result = isNormal ? path : normalize(path);
   if (process.platform === 'win32') {
     // Git Bash writes C:\x as /c/x.
     result = result.replaceAll('\\', '/').replace(/^\/([a-zA-Z])(?=\/|$)/, '$1:');
@@ -24,17 +28,6 @@ export function comparablePath(path: string, caseInsensitive: boolean): string {
   if (result.length > 1) result = withoutEndSlashes(result);
   // NFC: macOS finds a file by either form of an accented letter.
   return caseInsensitive ? result.normalize('NFC').toLowerCase() : result;
-}
-
-/** Spares most paths node's normalize, which a tool hook would call often enough to trigger its optimisation (2.7 ms). */
-function isNormal(path: string): boolean {
-  return (
-    path.startsWith('/') &&
-    !path.includes('//') &&
-    !path.includes('/./') &&
-    !path.includes('/..') &&
-    !path.endsWith('/.')
-  );
 }
 
 /** Returns both comparable forms of an absolute path, as given and resolved; only one if they are equal. */

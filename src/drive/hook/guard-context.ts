@@ -40,6 +40,16 @@ const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJECT_CONFIG, RUN_CONFIG];
 
+/** Variables shared with the agent's shell, so that `$XDG_STATE_HOME/…` cannot hide a path. */
+const SHARED_VARIABLES = [
+  'XDG_STATE_HOME',
+  'RALPH_STATE_HOME',
+  'CLAUDE_CONFIG_DIR',
+  'CLAUDE_PROJECT_DIR',
+  'LOCALAPPDATA',
+  'XDG_CONFIG_HOME',
+];
+
 /** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, GUARDRAILS];
 
@@ -56,8 +66,12 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   const known = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir, runningBundle()];
   const bundles = [...new Set(known.filter((path) => path != null))];
   const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
-  const sandbox = stored !== null && rulesHold(stored, env) ? stored.contract.sandbox : undefined;
-  const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;
+  const isDrivenHere =
+    !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(stored?.contract.loopId ?? '', env);
+  // The user's rules apply to the loop that is driven here alone.
+  const ours = isDrivenHere ? stored : null;
+  const sandbox = ours?.contract.sandbox;
+  const plan = ours && planScope(files, ours);
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
   return {
     projectDir: files.projectDir,
@@ -89,10 +103,16 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     controlProgram: [...programs, ...launchers],
     agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
-    variables: variables(env),
-    ...(sandbox && { writable: [files.projectDir, ...sandbox.allowWrite, ...temporary(env)] }),
+    variables: Object.fromEntries(SHARED_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+    ...(sandbox && {
+      writable: [
+        files.projectDir,
+        ...sandbox.allowWrite,
+        env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`,
+      ],
+    }),
     scope: plan?.scope ?? null,
-    guardrails: stored !== null && rulesHold(stored, env) ? withTddCalls(guardrailsOf(stored), stored, programs) : null,
+    guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
   };
 }
 
@@ -115,11 +135,6 @@ function planScope(
   };
 }
 
-/** Returns whether the user's rules apply: only those of the loop that is driven here do. */
-function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
-  return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
-}
-
 /** Returns the user's rules. Throws RalphError `contract-changed` if the contract's guardrails are malformed. */
 function guardrailsOf({ contract }: StoredContract): Guardrails {
   const problem = checkShape(contract.guardrails, shapes.guardrails);
@@ -128,19 +143,6 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
     'contract-changed',
     advise(`the guardrails in the contract cannot be read (${problem}).`, 'The user has to start over', 'restart'),
   );
-}
-
-/** Variables shared with the agent's shell, so that `$XDG_STATE_HOME/…` cannot hide a path. */
-function variables(env: NodeJS.ProcessEnv): Record<string, string> {
-  const known = [
-    'XDG_STATE_HOME',
-    'RALPH_STATE_HOME',
-    'CLAUDE_CONFIG_DIR',
-    'CLAUDE_PROJECT_DIR',
-    'LOCALAPPDATA',
-    'XDG_CONFIG_HOME',
-  ];
-  return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
 /** Files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
@@ -161,9 +163,4 @@ function withTddCalls(
   const literals = programs.map((program) => program.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const calls = literals.map((path) => `node ${path} tdd(?: --loop [\\w.-]+)? (?:${STEPS})(?: [\\w.-]+)*`);
   return { ...rules, shellAllow: [...rules.shellAllow, ...calls] };
-}
-
-/** Folder of the client for temporary files. */
-function temporary(env: NodeJS.ProcessEnv): string[] {
-  return [env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`];
 }

@@ -59,7 +59,13 @@ async function answer(context: DriverContext, of: CallOfLoop): Promise<HookAnswe
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
-  const loop = await loopAfter(context);
+  let loop: Guarded | 'none' = 'none';
+  try {
+    loop = await guardedLoop(context);
+  } catch (error) {
+    // The call before it was told which evidence is lost.
+    lossIn(error);
+  }
   if (loop === 'none') return null;
   const call = toolCall(context.input);
   const { lookAfter, recordEnd } = await import('./observe.ts');
@@ -67,16 +73,6 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   const seen = mayWrite(call) ? await lookAfter(context, loop, call) : null;
   recordEnd(context, loop, call);
   return typeof loop === 'string' ? null : allowed(context.input.event, seen, await steering(context, loop));
-}
-
-/** Returns the loop whose call has ended; `none` if its state and contract are lost, which the call before it was told. */
-async function loopAfter(context: DriverContext): Promise<Guarded | 'none'> {
-  try {
-    return await guardedLoop(context);
-  } catch (error) {
-    lossIn(error);
-    return 'none';
-  }
 }
 
 /** Returns whether a call may change files: all but known readers. */
@@ -128,20 +124,20 @@ interface CallOfLoop {
 }
 
 /** Decides a call by the time of its iteration and the rules. Throws if it cannot decide. */
-async function decide(of: CallOfLoop, rulesOf: () => GuardRules, now: string): Promise<Verdict> {
-  const { call, cwd, loop, stored } = of;
+async function decide(
+  { call, cwd, loop, stored }: CallOfLoop,
+  rulesOf: () => GuardRules,
+  now: string,
+): Promise<Verdict> {
   // The turn ends if its calls are denied, and Stop or the router's host decides.
   const late = typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, now);
   if (late !== null) return { decision: 'deny', rule: 'timeout', message: late };
-  if (isFree(of)) return { decision: 'allow', recorded: [] };
+  // A reader can only be denied by private files.
+  const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
+  if (isFree) return { decision: 'allow', recorded: [] };
   const rules = rulesOf();
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   return evaluateToolCall({ tool: call.name, input: call.input, cwd }, held);
-}
-
-/** Returns whether no rule can deny the call: it only reads, and the contract is known to have no private files. */
-function isFree({ call: { name }, stored }: CallOfLoop): boolean {
-  return READERS.includes(name) && stored?.contract.guardrails?.privateFiles?.length === 0;
 }
 
 /** Returns the answer to a call whose iteration, or whose router's loop, has used its time; null while there is time left. */

@@ -23,14 +23,10 @@ export function liveContract(
   const stored = presentContract(files, found);
   const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
   if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
-  if (stored.contract.evidence['counters'] !== undefined) proveCounters(files, stored.contract.loopId);
-  return stored;
-}
-
-/** Throws `evidence-lost` for counters that are missing, empty, torn or another loop's: the state alone could then go back. */
-function proveCounters(files: LoopFiles, loopId: string): void {
+  if (stored.contract.evidence['counters'] === undefined) return stored;
   const counters = readCounters(files);
-  if (counters?.loopId === loopId) return;
+  if (counters?.loopId === stored.contract.loopId) return stored;
+  // The state alone could go back.
   evidenceBytes(files.counters);
   throw evidenceLost(files.counters, counters === null ? 'torn' : 'foreign');
 }
