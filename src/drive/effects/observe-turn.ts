@@ -9,7 +9,7 @@ import type { ProtectionReport } from '../control/restore-protected.ts';
 import { idleFingerprint } from '../prompt/gather-evidence.ts';
 import { comparedChecklist } from '../prompt/loop-checklist.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
-import { readSeen, rememberOpenEntries } from '../prompt/seen-record.ts';
+import { glanceAtSeen, rememberOpenEntries } from '../prompt/seen-record.ts';
 import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
@@ -37,10 +37,10 @@ export function observe(
   try {
     liveContract(files, state);
     requireEvidence(files, contract);
-    const seen = readSeen(files, contract);
+    const seen = glanceAtSeen(files, contract);
     const checklist = task && comparedChecklist(files, contract, task, seen);
     rememberOpenEntries(files, contract, seen, checklist?.known);
-    return { task, checklist: checklist && checklist.stand, scenarios: tddFacts(files, contract), lost };
+    return { task, checklist: checklist?.stand ?? null, scenarios: tddFacts(files, contract), lost };
   } catch (error) {
     return { task, checklist: null, scenarios: {}, lost: lossIn(error) };
   }

@@ -18,7 +18,7 @@ import { projectMemory } from '../../task/memory/project-memory.ts';
 import { owedFindings, readFindingsLog } from '../../task/outputs/findings-log.ts';
 import { RalphError } from '../../text/message.ts';
 import { listOf } from '../tdd/scenario-list.ts';
-import { readSeen } from './seen-record.ts';
+import { glanceAtSeen } from './seen-record.ts';
 
 /** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {
@@ -68,7 +68,7 @@ export function realFindings(
   if (stored === null) return null;
   const { findingsLog } = stored.contract;
   const log = readFindingsLog(files.projectDir, findingsLog);
-  const owed = readSeen(files, stored.contract).findings;
+  const owed = glanceAtSeen(files, stored.contract).findings;
   if (log.kind === 'unavailable' || (log.kind === 'absent' && owed.length === 0)) return null;
   const { findings, isUnread } = readFindings(log.kind === 'text' ? log.text : '');
   const { missing } = owedFindings(owed, findings);

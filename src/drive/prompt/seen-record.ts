@@ -27,6 +27,17 @@ export function readSeen(files: LoopFiles, contract: Loop): Seen {
   return seen as Seen;
 }
 
+/** Reads the record without a proof, for what a claim decides again: node's hash functions cost a Stop a tenth of its time. */
+export function glanceAtSeen(files: LoopFiles, contract: Loop): Seen {
+  return ownRecord(files, contract) ?? readSeen(files, contract);
+}
+
+/** Returns the record as it is on disk; null if it is not one of this loop. */
+function ownRecord(files: LoopFiles, { loopId }: Loop): Seen | null {
+  const seen = readRecord<Seen>(files.seen);
+  return checkShape(seen, shapes.seen) === null && seen?.loopId === loopId ? (seen as Seen) : null;
+}
+
 /** Replaces the record. Called under the lock of the loop's state. */
 export function writeSeen(files: LoopFiles, seen: Seen): void {
   storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
@@ -47,21 +58,26 @@ export function beginSeen(
 
 /** Keeps the record of a resumed loop whose manifest is new, as on another machine; begins one if there is none. */
 export function adoptSeen(files: LoopFiles, contract: Contract, items: readonly Item[]): void {
-  const seen = readRecord<Seen>(files.seen);
-  const isOwn = checkShape(seen, shapes.seen) === null && seen?.loopId === contract.loopId;
-  if (isOwn) writeSeen(files, seen as Seen);
-  else beginSeen(files, contract, items);
+  const seen = ownRecord(files, contract);
+  if (seen === null) beginSeen(files, contract, items);
+  else writeSeen(files, seen);
 }
 
-/** Remembers the findings and questions that are open now, and the items of a checklist. Called under the lock of the state. */
+/**
+ * Remembers the findings and questions that are open now, and the items of a checklist. Called under the lock of the loop's
+ * state. `seen` is proved only where it changes. Throws `evidence-lost`.
+ */
 export function rememberOpenEntries(
   files: LoopFiles,
   contract: Contract,
   seen: Seen,
   items: readonly string[] = seen.items,
 ): void {
+  const was = JSON.stringify(seen);
   const now = { ...withOpenEntries(files, contract, seen), items: [...items] };
-  if (JSON.stringify(now) !== JSON.stringify(seen)) writeSeen(files, now);
+  if (JSON.stringify(now) === was) return;
+  if (JSON.stringify(readSeen(files, contract)) !== was) throw evidenceLost(files.seen, 'edited');
+  writeSeen(files, now);
 }
 
 /** Remembers files that checks or commands of the loop wrote, with their marks. Called under the lock of the loop's state. */
