@@ -176,7 +176,10 @@ test('an agent that lies is caught each time with the reason, and its task is bl
       assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
       const ended = project.ended();
       assert.equal(ended.as, 'blocked');
-      assert.match(ended.message, /Task 1 is blocked\. Waiting for it: Task 2/);
+      assert.match(
+        ended.message,
+        /Task 1 is blocked: scope: outside the scope of Task 1: lib\.txt\. .* Waiting for it: Task 2/,
+      );
       assert.match(run.stdout, /a commit made during Task 1 was folded in/);
       assert.deepEqual(commits(), []);
       assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);

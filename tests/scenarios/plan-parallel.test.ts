@@ -199,7 +199,11 @@ test('work that fails beside other work is returned once, then blocked with the 
   assert.deepEqual([...byLoop.keys()].sort(), ['PLAN-Task-2', 'PLAN.md'], 'the run, and the task that needs a person');
   const { title, message, tasks } = byLoop.get('PLAN.md') ?? {};
   assert.deepEqual([title, tasks], ['Plan: blocked, 1 of 2 tasks done', { done: 1, total: 2 }]);
-  assert.match(String(message), /^Task 2: blocked, .*two are too many/ms);
+  assert.match(String(message), /^Task 2: blocked, sh check\.sh: exit code 1\.\n +two are too many/m);
+  assert.match(
+    String(byLoop.get('PLAN-Task-2')?.['message']),
+    /^Task 2 is blocked: sh check\.sh: exit code 1\. The attempted/,
+  );
   for (const command of ['status', 'explain']) {
     const { stdout } = p.ralph([command]);
     assert.match(stdout, /^Plan \(PLAN\.md\): blocked, 1 of 2 tasks done \(.* ago\), at most 2 at once$/m);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { outsideRoot } from '../../src/state/loop-files.ts';
 import { commitFolder } from '../support/git.ts';
+import { planText } from '../support/plan-beside.ts';
 import { type Project, project } from '../support/project.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
@@ -218,4 +219,17 @@ test('--dry-run prints the start and the first prompt, also in a pipe, and leave
   assert.match(p.ralph(['run', 'site', '--dry-run'], env).stdout, /Checklist: 0 of 1[\s\S]*- routes/);
   assert.match(p.ralph(['run', 'new-one', '--dry-run'], env).stderr, /there is no task new-one/);
   assert.match(p.ralph(['run', 'site', '--dry-run', '--worktree'], env).stderr, /it takes no --worktree/);
+});
+
+test('the screen of a plan names its number of tasks, and does not ask for a check that fails now', async (t) => {
+  const p = projectWithTests(t);
+  p.write('test/names.test.js', `${TESTS.slice(0, 2).join('\n')}\n`);
+  p.write('PLAN.md', planText([{ id: 1 }, { id: 2 }], 'npm test'));
+  commitFolder(p.dir, 'work');
+  const terminal = await shown(t, p, '$RALPH run PLAN.md --plan');
+  const screen = await terminal.waitFor(/npm test: passed/, /\[Enter\] start/);
+  assert.match(screen, /^Limits {4}5 tasks, \d+ iterations, /m);
+  assert.doesNotMatch(screen, /passes already/);
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
 });

@@ -1,6 +1,6 @@
 import type { PreparedContract } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
-import { iterations } from '../../engine/messages.ts';
+import { counted, iterations } from '../../engine/messages.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
@@ -85,7 +85,7 @@ function commandsOf({ validation, task }: StartScreen['terms']): string[] {
   return [...accepted, ...normaliseValidation(validation)].map(({ name }) => name);
 }
 
-function resultsOf({ checks }: Baseline, { task }: StartScreen['terms']): string[] {
+function resultsOf({ checks }: Baseline, { task, policy }: StartScreen['terms']): string[] {
   const outputs = task?.requiredOutputs ?? [];
   const lines = checks.map(({ name, outcome, tests }) => {
     if (outcome === 'passed') return `${name}: passed`;
@@ -95,7 +95,8 @@ function resultsOf({ checks }: Baseline, { task }: StartScreen['terms']): string
     const more = tests.failed > names.length ? ', …' : '';
     return `${name}: ${failedShareText(tests)}${names.length === 0 ? '' : ` (${names.join(', ')}${more})`}`;
   });
-  const isGreen = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+  // A task of a plan has evidence of its own.
+  const isGreen = policy.plan === undefined && checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
   return isGreen ? [...lines, START_TEXTS.allPass] : lines;
 }
 
@@ -109,10 +110,11 @@ function keptOf({ unchanged = [], guardrails }: StartScreen['terms']): string[] 
   ];
 }
 
-function limitsOf({ policy: { maxIterations, pace, budget } }: StartScreen['terms']): string {
+function limitsOf({ policy: { maxIterations, pace, budget, plan } }: StartScreen['terms']): string {
   const { maxTimeMs: time, maxCostUsd: cost } = budget;
   const each = pace.iterationTimeoutMs;
   return [
+    ...(plan === undefined ? [] : [counted(plan.maxTasks, 'task')]),
     iterations(maxIterations),
     each === null ? 'each without a limit' : `${formatDuration(each)} each`,
     time === null ? 'no time limit' : `${formatDuration(time)} in all`,

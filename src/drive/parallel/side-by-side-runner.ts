@@ -1,4 +1,5 @@
 import type { OperatorCommand } from '../../engine/events.ts';
+import { reasonLines } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -105,9 +106,10 @@ export abstract class SideBySideRunner {
     const run = runOfBatch(batch, { projectDir, env, at });
     const { title, status, why, tasks, done, total, plan } = run;
     const open = tasks.filter((task) => !task.done);
-    const reasons = open.map(
-      ({ id, status, why }) => `${id}: ${status.replaceAll('-', ' ')}${why === null ? '' : `, ${why}`}`,
-    );
+    const reasons = open.flatMap(({ id, status, why }) => {
+      const [head, ...output] = why === null ? [] : reasonLines(why, { most: 3, indent: '' });
+      return [`${id}: ${status.replaceAll('-', ' ')}${head === undefined ? '' : `, ${head}`}`, ...output];
+    });
     const loops = tasks.flatMap(({ loop }) =>
       loop?.name == null || loop.loopId === null
         ? []

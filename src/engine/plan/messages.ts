@@ -1,14 +1,21 @@
+import { asSentence } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';
 
-/** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. */
-export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): Message {
+/** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. `why` is the reason of a task that was blocked. */
+export function planStopText(
+  stop: PlanStop,
+  plan: PlanState,
+  tasks: readonly ToldTask[],
+  path: string,
+  why = '',
+): Message {
   const { choice } = stop;
   const passed = passedText(stop);
-  if ('only' in stop) return { text: onlyText(stop.as, stop.only, path) };
+  if ('only' in stop) return { text: onlyText(stop.as, stop.only, path, why) };
   switch (stop.as) {
     case 'complete':
       return {
@@ -16,11 +23,11 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
       };
     case 'paused-for-review': {
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
-      const why =
+      const told =
         stop.why === 'max-tasks'
           ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
           : 'Every task from the given one onwards is done; earlier tasks remain.';
-      return advise(`${why}${next}${passed}`, 'Review the commits, then continue', 'start', {
+      return advise(`${told}${next}${passed}`, 'Review the commits, then continue', 'start', {
         ...planOptions(path),
         ...(choice.next !== null && { from: quoted(choice.next.id) }),
       });
@@ -44,12 +51,14 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
         blocked.length === 0
           ? 'No task of the plan can start'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      const why =
+      const isTold = stop.became.length === 1 && why !== '';
+      const reason = isTold ? `: ${asSentence(why)}` : '.';
+      const toDo =
         stop.became.length > 0
-          ? `The progress file beside ${path} says why; the attempted changes are uncommitted in the working tree. Fix the cause`
+          ? `${isTold ? 'The' : `The progress file beside ${path} says why; the`} attempted changes are uncommitted in the working tree. Fix the cause`
           : 'The plan already said so when this session began, so it was not tried. Remove the obstacle';
       return advise(
-        `${named}${doneText(plan)}.${chain} ${why} and remove "(blocked)" from the plan.`,
+        `${named}${doneText(plan)}${reason}${chain} ${toDo} and remove "(blocked)" from the plan.`,
         'Resume',
         'resume',
       );
@@ -59,9 +68,13 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
   }
 }
 
-function onlyText(as: 'complete' | 'blocked', id: string, path: string): string {
+function onlyText(as: 'complete' | 'blocked', id: string, path: string, why: string): string {
   if (as === 'complete') return `${id} of ${path} is done.`;
-  return `${id} is blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in its worktree.`;
+  const reason =
+    why === ''
+      ? `${id} is blocked. The progress file beside ${path} says why.`
+      : `${id} is blocked: ${asSentence(why)}`;
+  return `${reason} The attempted changes are uncommitted in its worktree.`;
 }
 
 function planOptions(path: string): Record<string, string | true> {

@@ -1,4 +1,5 @@
 import { shorten } from '../../text/excerpt.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { failureLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
@@ -83,13 +84,15 @@ export function planVerified(
     ...work,
     ...(why.length > 0 && { reasons: why }),
   });
-  const next = follow(state, at, attempt, reasons, policy, proofOf({ baseline, results, changed }));
+  const next = follow(state, at, attempt, why, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
   const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');
   const message = [verdictLine, ...failureLines(failed, state)].join('\n');
   const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }
+
+const REASON_LIMIT = 400;
 
 function follow(
   state: StateOf<'verifying'>,
@@ -117,7 +120,9 @@ function follow(
       const plan = { ...before, current: null };
       const loop = { ...running(state), plan };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
-      const message = stop === null ? `Blocked: ${task.id}.` : planStopText(stop, plan, tasks, state.taskPath);
+      const [head = ''] = reasons[0]?.split('\n') ?? [];
+      const why = redact(head).slice(0, REASON_LIMIT);
+      const message = stop === null ? `Blocked: ${task.id}.` : planStopText(stop, plan, tasks, state.taskPath, why);
       return end(loop, at, 'blocked', message);
     }
     case 'partial':

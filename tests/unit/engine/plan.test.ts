@@ -145,7 +145,7 @@ test('a task that becomes blocked ends the loop and names the tasks that depend 
   assert.equal(ended?.as, 'blocked');
   assert.match(
     ended?.message ?? '',
-    /Task 1 is blocked\. Waiting for it: Task 2\. The progress file .* the attempted changes/,
+    /Task 1 is blocked: tests: it fails\. Waiting for it: Task 2\. The attempted changes/,
   );
 });
 
