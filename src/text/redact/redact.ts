@@ -7,31 +7,36 @@ const MASK = '***';
 
 /** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
 const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
-const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?/g;
+/** Pattern for a signed token, and for an encrypted one with its five parts. */
+const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}(?:\.[\w-]*)?|[\w-]*(?:\.[\w-]{8,}){3})/g;
 const HEADER =
-  /(\b(?:proxy-)?authorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?)((?:bearer|basic|token|digest|negotiate|apikey|key)[ \t]{1,8}[^\s"'`\\]{4,}|(?=[^\s\d"'`\\]{0,60}\d)[^\s"'`\\]{12,})/gi;
-const SCHEME = /^[a-z]+[ \t]+/i;
+  /(\b(?:proxy-)?authorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?)((?:bearer|basic|token|digest|negotiate|apikey|key|ssws|aws4-hmac-sha256)[ \t]{1,8}[^\s"'`\\]{4,}|(?=[^\s\d"'`\\]{0,60}\d)[^\s"'`\\]{12,})/gi;
+const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
-const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@)[^\s/"'`<>,]{3,}@/g;
+const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@)[^\s/"'`<>]{3,}@/g;
 /** Pattern for the user of an address that is a token itself. */
 const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
 /** Addresses whose path is the secret: webhooks of chats and of what calls back, and bots. */
 const WEBHOOK =
   /(\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/|\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,}\/|\/\/(?:[\w-]+\.webhook\.office\.com\/webhookb2|outlook\.office\.com\/webhook)\/|\/\/api\.telegram\.org\/bot|\/\/hooks\.zapier\.com\/hooks\/catch\/|\/\/chat\.googleapis\.com\/v1\/spaces\/|\/\/maker\.ifttt\.com\/[^\s"'`]{1,100}\/key\/)[^\s"'`<>)\]]{8,}/g;
 const HOOK = /(\/(?:hooks?|webhooks?)\/)((?=[^\s"'`/]{0,60}\d)[\w-]{20,})/g;
-const QUERY_SIGNATURE = /([?&](?:(?:sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/g;
+const QUERY_SIGNATURE =
+  /([?&](?:(?:x-(?:amz|goog)-(?:signature|security-token)|sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/gi;
 /** An element of XML, whose name says what its text is. */
 const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>)/g;
+/** A list of settings as Kubernetes, Compose and task definitions write them: a name, then its value. */
+const PAIR =
+  /(?<![\w-])["']?name["']?[ \t]{0,8}:[ \t]{0,8}["']?([\w.-]{3,100})["']?,?(?:[ \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}:[ \t]{0,8}(?=\S)/gi;
 /** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
 const OPTION =
-  /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
+  /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100})(?:[ \t]{1,4}(?:-b|--body|--value))?|\bset[ \t]{1,4}-[a-z]{1,3}[ \t]{1,4}(\w{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
 const COLOUR = /\u001b\[[0-9;:]*m/g;
 
 /** Pattern that every secret of a form below matches, so that most texts need one check. */
 const MAY_HOLD =
-  /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|set|requirepass|masterauth|sqlplus)\s/;
+  /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|machine|set|requirepass|masterauth|sqlplus)\s/;
 
 /** An instant or the id of a loop, which every record has and which only looks as if it could hold a secret. */
 const PLAIN = /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,12}Z|loop-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
@@ -62,7 +67,8 @@ function redactPlain(text: string): string {
     out = out
       .replace(HEADER, (whole, head: string, value: string) => {
         const [scheme = ''] = SCHEME.exec(value) ?? [];
-        return REFERENCE.test(value.slice(scheme.length)) ? whole : head + scheme + MASK;
+        const secret = value.slice(scheme.length);
+        return REFERENCE.test(secret) || isNoSecret(secret, 'authorization') ? whole : head + scheme + MASK;
       })
       .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole))
       .replace(COOKIES, `$1${MASK}`);
@@ -77,17 +83,20 @@ function redactPlain(text: string): string {
     );
   }
   out = redactCommands(out, MASK);
-  if (/(?:^|\s)-|\sset\s/.test(out)) out = redactOptions(out);
+  if (/(?:^|\s)-|\bset\s/.test(out)) out = redactAfter(out, OPTION, '=');
+  if (/\bvalue\b/i.test(out)) out = redactAfter(out, PAIR, ':');
   return redactAssignments(out, MASK);
 }
 
-function redactOptions(text: string): string {
+/** Masks the values behind a form that names them in one of its groups. */
+function redactAfter(text: string, form: RegExp, separator: '=' | ':'): string {
   let out = '';
   let done = 0;
-  for (const found of text.matchAll(OPTION)) {
-    const [whole, option = '', name = option] = found;
+  for (const found of text.matchAll(form)) {
+    const [whole, ...names] = found;
+    const name = names.find((one) => one !== undefined) ?? '';
     if (found.index < done || !isSecretName(name)) continue;
-    const value = valueAt(text, found.index + whole.length, '=');
+    const value = valueAt(text, found.index + whole.length, separator);
     if (value === null || value.to - value.from < MASK.length) continue;
     out += text.slice(done, value.from) + MASK;
     done = value.to;

@@ -9,7 +9,7 @@ const KEYS = new Set(
 );
 /** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
 const HARMLESS_AFTER = new Set(
-  'age algorithm banner budget class consent count cost enabled endpoint env expiration expired expires expiry field file format header hint id ids index input invalid issuer label length limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy ttl type types uri url usage used valid validator version'.split(
+  'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header hint id ids index input invalid issuer label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version'.split(
     ' ',
   ),
 );
@@ -37,7 +37,7 @@ export function isSecretName(name: string): boolean {
   const at = words.findLastIndex((word) => SECRET_WORD.test(word));
   if (at !== -1 && words[at] === 'token' && HARMLESS_BEFORE.has(words[at - 1] ?? '')) return false;
   if (at !== -1) return !HARMLESS_AFTER.has(words[at + 1] ?? '');
-  if (name === '_auth' || name === 'pwd') return true;
+  if (name === '_auth' || name === 'pwd' || name === 'psk') return true;
   while (words.length > 2 && FORM_OF_A_KEY.has(words.at(-1) ?? '')) words.pop();
   const [last = '', before = ''] = [words.at(-1), words.at(-2)];
   if (last === 'key') return KEYS.has(before);

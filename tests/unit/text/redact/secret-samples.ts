@@ -4,6 +4,21 @@
  * braces is the secret, unless the sample marks it with `«»`.
  */
 export const TOKEN_SAMPLES: Readonly<Record<string, string>> = {
+  'Adafruit key': 'aio_{28A}',
+  'AWS session token without a name': 'IQoJb3JpZ2luX2Vj{300A}',
+  'Azure DevOps token': '{76l}AZDO{4l}',
+  'Azure AI key': '{52A}JQQJ99{26A}',
+  'Contentful token': 'CFPAT-{43w}',
+  'Cursor key': 'key_{64h}',
+  'GitLab workspace token': 'glwt-{20w}',
+  'Mailgun key of today': '{32h}-{8h}-{8h}',
+  'Mapbox secret token': 'sk.eyJ{60A}.{22A}',
+  'private key in base64': 'LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVkt{200A}',
+  'encrypted JSON web token': 'eyJ{24A}.{342w}.{16w}.{60w}.{22w}',
+  'Slack cookie': 'xoxd-{60A}%2B{30A}',
+  'Stripe organisation key': 'sk_org_live_{40A}',
+  'Vercel Blob token': 'vercel_blob_rw_{16A}_{30A}',
+  'Voyage key': 'pa-{43w}',
   '1Password secret key': 'A3-{6U}-{6U}-{5U}-{5U}-{5U}-{5U}',
   '1Password service account': 'ops_eyJ{250A}',
   'Adafruit by name': 'ADAFRUIT_IO_SECRET={32l}',
@@ -169,6 +184,18 @@ export const TOKEN_SAMPLES: Readonly<Record<string, string>> = {
 
 /** Secrets that their surroundings show; the part between `«»` is the secret. */
 export const NAMED_SAMPLES: readonly string[] = [
+  'https://b.s3.amazonaws.com/k?X-Amz-Date=20241128T000000Z&X-Amz-Signature=«0a1b2c3d4e5f67890a1b2c3d4e5f6789»',
+  'mysql://u:«p%40ss,w0rd»@h/db',
+  'machine github.com password «hunter22x» login me',
+  'Authorization: SSWS «00aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0»',
+  'set -gx DB_PASSWORD «h1dden_v9»',
+  'gh secret set DB_PASSWORD --body "«h1dden_v9»"',
+  '- name: DB_PASSWORD\n  value: "«h1dden_v9»"',
+  '- name: DB_PASSWORD\n  value: «h1dden_v9»',
+  '{"name": "DB_PASSWORD", "value": "«h1dden_v9»"}',
+  'openssl enc -aes-256-cbc -k «h1dden_v9» -in f',
+  'psk="«h1dden_v9»"',
+  'Encryption: none\nPrivate-Lines: 2\n«aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0+/aB3dE6gH9jK2mN5pQ8sT1vW4yZ7b12\naB3dE6gH9jK2mN5pQ8s=»\nPrivate-MAC: 1',
   'PGPASSWORD=«hunter22» psql -h db',
   'MYSQL_PWD=«hunter22» mysql',
   'export NPM_AUTH_TOKEN=«0f1e2d3c-aaaa-bbbb-cccc-1234567890ab»',
@@ -272,6 +299,22 @@ export const NAMED_SAMPLES: readonly string[] = [
 
 /** Texts that look like secrets and are none. */
 export const HARMLESS_SAMPLES: readonly string[] = [
+  '- name: PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db\n      key: password',
+  '- name: PASSWORD_FILE\n  value: /run/secrets/db_password',
+  '- name: GITHUB_TOKEN\n  value: ${{ secrets.GITHUB_TOKEN }}',
+  '{"name": "token_count", "value": "1234567"}',
+  'machine github.com login $USER password $PASS',
+  'on this machine password prompts appear 3 times',
+  'set -x PATH /usr/local/bin /usr/bin',
+  'gh secret set DB_PASSWORD --body "$DB_PASSWORD"',
+  'openssl enc -d -k "$KEY" -in a',
+  'xoxo-hugs-and-kisses-12345',
+  'COOKIE_DOMAIN=.example.com',
+  'pa-landing-page-header-navigation-item-link-23',
+  'aio_context_t and io_submit',
+  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURkekNDQWwrZ0F3SUJBZ0lFQWdBQXVUQU4=',
+  'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  'Private-Lines: 14',
   ...[7, 8, 10, 12, 40, 64].map(
     (length) => `commit ${'3b18e512dba79e4c8300dd08aeb37f8e728b8dad'.repeat(2).slice(0, length)}`,
   ),
