@@ -28,8 +28,8 @@ import { IS_LONG } from '../support/short-form.ts';
 /** Number of random sequences of what a user and an agent do around a loop; each takes half a second of processor time. */
 const RUNS = Number(process.env['UNDO_RUNS'] ?? (IS_LONG ? 500 : 100));
 const SEED = Number(process.env['UNDO_SEED'] ?? 20261126);
-/** Longer than the tick of the clock that stamps files, which is at most 10 ms. */
-const APART_MS = 12;
+/** Much longer than the tick of the clock that stamps files, which lags behind on a busy machine. */
+const APART_MS = 30;
 /** Memory where there is some: a sequence is little but files. */
 const SCRATCH = join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'undo-');
 
@@ -102,6 +102,8 @@ class World {
   /** Paths whose last change is the agent's, and those that the user changed since the start. */
   readonly agents = new Set<string>();
   readonly users = new Set<string>();
+  /** Paths that the undo names as ignored at the start, and leaves. */
+  readonly named = new Set<string>();
   private last: 'agent' | 'user' = 'user';
   private count: number;
 
@@ -269,9 +271,10 @@ interface Outcome {
 
 type Undo = (world: World, facts: UndoFacts) => Promise<boolean>;
 
-const ours: Undo = async ({ project }, facts) => {
+const ours: Undo = async ({ project, named }, facts) => {
   try {
     const plan = await planUndo(project, GIT_ENV, facts);
+    for (const { path, why } of plan.left) if (why === 'was-ignored') named.add(path);
     await applyUndo(plan, LOOP.loopId, true);
     return false;
   } catch (error) {
@@ -346,7 +349,12 @@ function problemOf({ refused, start, startHead, before, hidden, refsBefore, afte
     // A file that the user removed is brought back: its time is unknown.
     if (!isAgents && !before.has(path) && start.has(path) && after.get(path) === start.get(path)) continue;
     // An ignored file is in no record: one that the agent made stays, and one that it took away stays away.
-    if (isAgents && hidden.has(relative(world.folder, path)) && after.get(path) === before.get(path)) continue;
+    if (
+      isAgents &&
+      (hidden.has(relative(world.folder, path)) || world.named.has(path)) &&
+      after.get(path) === before.get(path)
+    )
+      continue;
     // What was ignored at the start is not in its record, and files keep their times when a folder above them moves.
     if (isAgents && /ignored\/|^(?:app\/)?src\d+\//.test(path) && after.get(path) === before.get(path)) continue;
     if (after.get(path) !== wanted) return `${path}: ${after.get(path)} instead of ${wanted}`;

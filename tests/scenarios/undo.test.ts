@@ -3,8 +3,9 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
-import { commitFolder, type Git } from '../support/git.ts';
+import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { agent, task } from './support/command-agent.ts';
 
 const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -179,3 +180,58 @@ test('an undo changes nothing, and names the file, where what it rests on is los
   assert.equal(p.ralph(['undo', '--yes']).code, 0, 'control: whole again');
   assert.equal(p.read('kept.txt'), 'one\nmine\n');
 });
+
+/** What the user has prepared and what the agent does; afterwards an undo with new files, and `--back`. */
+const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?: string]>> = {
+  'a file that became a folder': ['', 'rm kept.txt; mkdir kept.txt; echo x > kept.txt/in.txt'],
+  'a folder that became a file': ['mkdir d; echo 1 > d/a; git add d; git commit -qm d', 'rm -rf d; echo f > d'],
+  'a folder that became a link': [
+    'mkdir d ../out; echo 1 > d/a; echo o > ../out/a; git add d; git commit -qm d',
+    'rm -rf d; ln -s ../out d',
+  ],
+  'a file of mode 600': ['echo s > s.txt; chmod 600 s.txt', 'echo z > s.txt; echo n > n.txt; chmod 600 n.txt'],
+  'a file of --assume-unchanged': [
+    'git update-index --assume-unchanged kept.txt; echo local >> kept.txt',
+    'echo agent >> kept.txt',
+  ],
+  'a file of --skip-worktree': [
+    'git update-index --skip-worktree kept.txt; echo local >> kept.txt',
+    'echo agent >> kept.txt',
+  ],
+  'files beside a merge with conflicts': [
+    'git checkout -qb o; echo o > kept.txt; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o; true',
+    'echo n > n.txt',
+  ],
+  'an ignored file that a commit was forced to take': [
+    'echo priv.txt >> .git/info/exclude; echo p > priv.txt',
+    'echo a >> priv.txt; git add -f priv.txt; git commit -qm f',
+    'priv.txt',
+  ],
+};
+
+for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 2)) {
+  test(`undo and --back keep ${what}`, (t) => {
+    const p = project(t);
+    p.write('kept.txt', 'one\n');
+    task(p, 'max_iterations: 1');
+    const command = agent(p, `${act}\necho ${SIGNAL}`);
+    p.write('.gitignore', 'runs.txt\n');
+    commitFolder(p.dir);
+    const sh = (script: string): string => p.sh(script, '', GIT_ENV as NodeJS.ProcessEnv).stdout;
+    sh(prepare);
+    const files = (): string =>
+      sh(
+        "find . ! -type d ! -path './.git/*' ! -path './.claude/*' ! -name runs.txt -printf '%p %M %l\\n' -exec cat {} +",
+      );
+    const before = files();
+    assert.equal(p.ralph(['run', '--plain', '--agent', command]).code, 0);
+    const after = files();
+    assert.notEqual(after, before, 'control: the agent has changed something');
+    const { code, stdout, stderr } = p.ralph(['undo', '--yes', '--new-files']);
+    assert.equal(code, 0, stderr);
+    if (left === undefined) assert.equal(files(), before);
+    else assert.match(stdout, new RegExp(`Left alone:\n {2}${left} `));
+    assert.equal(p.ralph(['undo', '--back']).code, 0);
+    assert.equal(files(), after);
+  });
+}

@@ -45,7 +45,7 @@ async function undo(context: CommandContext): Promise<number> {
   if (start === null) {
     throw new RalphError(
       'refused',
-      'This loop has no record of its start, because the project was not in a git repository then.',
+      'This loop has no record of its start: the project was in no git repository then, or in one without a commit.',
     );
   }
   const plan = await planUndo(files.projectDir, env, {
@@ -58,6 +58,7 @@ async function undo(context: CommandContext): Promise<number> {
     commits: plan.commits,
     files: texts(plan, plan.bring),
     newFiles: texts(plan, plan.added),
+    behindNewFiles: texts(plan, plan.behind),
     left: leftTexts(plan.around.prefix, plan.left),
   };
   if (values['dry-run'] === true || plan.bring.length + plan.added.length + plan.commits.length === 0) {
@@ -130,6 +131,7 @@ function planText(plan: UndoPlan): string {
     ['Commits to take back; their changes are undone with the files:', plan.commits],
     ['Files to bring back:', texts(plan, plan.bring)],
     ['New since the start:', texts(plan, plan.added)],
+    ['Brought back if the new files in their place are removed:', texts(plan, plan.behind)],
     ['Left alone:', leftTexts(plan.around.prefix, plan.left)],
   ];
   const lines = rows.flatMap(([heading, items]) => {

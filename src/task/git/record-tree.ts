@@ -60,6 +60,8 @@ const QUIET = [
   'core.quotePath=false',
 ];
 const SETTINGS = QUIET.flatMap((setting) => ['-c', setting]);
+/** Part of a command that is about files outside a sparse checkout, too. */
+const WHOLE = ['-c', 'core.sparseCheckout=false'];
 const TIME_MS = 120_000;
 const MOST_OUTPUT = 256 * 1024 * 1024;
 
@@ -131,8 +133,9 @@ export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (inde
 export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
   return withIndexCopy(around, async (index) => {
     await lookAgain(around, index);
+    await showHidden(around, index);
     // Files that cannot be read stay as the index has them.
-    await git(around, ['add', '--all', '--ignore-errors', '--', '.'], { index });
+    await git(around, [...WHOLE, 'add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
   });
 }
@@ -157,10 +160,34 @@ async function lookAgain(around: Around, index: string): Promise<void> {
   );
 }
 
+/** Returns the files of an index that are there and whose changes the user hides from git. */
+async function hiddenFiles(around: Around, index: string): Promise<string[]> {
+  const { projectDir: at } = around;
+  // `S` is --skip-worktree, a lower case letter --assume-unchanged.
+  const listed = must(await git(around, [...WHOLE, 'ls-files', '-v', '-z', '--', '.'], { index, at })).split('\0');
+  const hidden = listed.filter((entry) => /^[a-zS] /.test(entry)).map((entry) => entry.slice(2));
+  return hidden.filter((path) => isFileAt(at, path));
+}
+
+/** Returns whether git says of some files that they did not change without a look at them. */
+export async function hidesFiles(around: Around): Promise<boolean> {
+  return (await hiddenFiles(around, around.indexFile)).length > 0;
+}
+
+/** Makes an index see all files that are there. */
+async function showHidden(around: Around, index: string): Promise<void> {
+  const hidden = await hiddenFiles(around, index);
+  if (hidden.length === 0) return;
+  const input = Buffer.from(hidden.map((path) => `${path}\0`).join(''), 'latin1');
+  const at = around.projectDir;
+  for (const option of ['--no-assume-unchanged', '--no-skip-worktree'])
+    must(await git(around, [...WHOLE, 'update-index', option, '-z', '--stdin'], { index, input, at }));
+}
+
 /** Makes an index hold these paths, from the top of the repository, as they are on disk, even if they are ignored. */
 export async function indexPaths(around: Around, index: string, paths: readonly string[]): Promise<void> {
   const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
-  const words = ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'];
+  const words = [...WHOLE, 'update-index', '--add', '--remove', '--replace', '-z', '--stdin'];
   must(await git(around, words, { index, input, at: around.top }));
 }
 
@@ -196,7 +223,15 @@ export async function recordPaths(
   as: Pick<Kept, 'index' | 'ref' | 'message'>,
 ): Promise<void> {
   await withIndexCopy(around, async (files) => {
-    await indexPaths(around, files, paths);
+    // An index with conflicts gives no tree.
+    if (as.index === null) must(await git(around, ['read-tree', around.head], { index: files }));
+    await showHidden(around, files);
+    // What is behind a file or a link goes with it.
+    await indexPaths(
+      around,
+      files,
+      paths.filter((path) => !isBelowFile(around.top, path)),
+    );
     await keepTree(around, { files, ...as });
   });
 }
@@ -227,7 +262,24 @@ export function must({ ok, text, complaint }: Answer): string {
 export const onDisk = (top: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
 
+/** Returns whether a file or a link is where a folder of the path was. */
+export function isBelowFile(top: string, path: string): boolean {
+  return fileAbove(top, path) !== null;
+}
+
+/** Returns the path of the file or the link that is where a folder of the path was; null if none is. */
+export function fileAbove(top: string, path: string): string | null {
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+    const above = path.slice(0, end);
+    const stat = lstatSync(onDisk(top, above), { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    if (!stat.isDirectory()) return above;
+  }
+  return null;
+}
+
 export function isFileAt(top: string, path: string): boolean {
+  if (isBelowFile(top, path)) return false;
   const stat = lstatSync(onDisk(top, path), { throwIfNoEntry: false });
   return stat !== undefined && !stat.isDirectory();
 }

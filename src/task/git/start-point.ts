@@ -10,7 +10,7 @@ import { WORKTREES } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import { type RecordedTree, recordHead, recordTree, refOf, repositoryAround } from './record-tree.ts';
+import { hidesFiles, type RecordedTree, recordHead, recordTree, refOf, repositoryAround } from './record-tree.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
 import type { GitPins } from './view-record.ts';
 
@@ -43,9 +43,8 @@ export async function readStartPoint(
   if (around === null) return 'git did not say where the project stands in its repository.';
   const loopId = `loop-${randomUUID()}`;
   const ref = refOf(loopId, 'start');
-  const tree = repository.isClean
-    ? await recordHead(around, ref)
-    : await recordTree(around, ref, 'Before the start of a loop');
+  const isHead = repository.isClean && !(await hidesFiles(around));
+  const tree = isHead ? await recordHead(around, ref) : await recordTree(around, ref, 'Before the start of a loop');
   return { point: { loopId, tree, pins }, changed: repository.changed };
 }
 

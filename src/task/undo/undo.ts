@@ -1,12 +1,14 @@
-import { lstatSync, mkdtempSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { RalphError } from '../../text/message.ts';
 import {
   type Around,
   commitIndex,
+  fileAbove,
   git,
   indexPaths,
+  isBelowFile,
   isFileAt,
   must,
   onDisk,
@@ -33,6 +35,8 @@ export interface UndoPlan {
   readonly bring: readonly Path[];
   /** Files that are new since the start. */
   readonly added: readonly Path[];
+  /** Files that get the content of the start back once new ones that are in their place are removed. */
+  readonly behind: readonly Path[];
   readonly left: readonly LeftAlone[];
   /** Commits since the start, newest first, as `abbreviation subject`. */
   readonly commits: readonly string[];
@@ -62,31 +66,38 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const commits = await commitsSince(around, facts);
   const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
   const ignored = await ignoredAtStart(around, start.commit, since);
+  const blocked: Path[] = [];
   const bring: Path[] = [];
   const added: Path[] = [];
   const left: LeftAlone[] = [];
   for (const { path, was, is } of since) {
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
-    const stat = lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
+    const isBelow = isBelowFile(around.top, path);
+    const stat = isBelow ? undefined : lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
     if (was === GITLINK || is === GITLINK) left.push({ path, why: 'repository' });
     else if (later.has(path)) left.push({ path, why: 'changed-since' });
-    else if (stat?.isDirectory() || isBelowFile(around.top, path)) left.push({ path, why: 'folder' });
+    else if (isBelow || stat?.isDirectory()) blocked.push(path);
     else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) left.push({ path, why: 'users' });
     else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
     else (was === null ? added : bring).push(path);
   }
-  return { around, start, bring, added, left, commits };
+  const removable = new Set(added);
+  const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
+  const inTheWay = blocked.filter((path) => !behind.includes(path));
+  return { around, start, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
 }
+
+const inPlace = (path: Path): LeftAlone => ({ path, why: 'folder' });
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
 
 /**
- * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there;
- * only a change of the rules shows them.
+ * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there: a
+ * change of the rules shows them, or a commit that git was told to make in spite of them.
  */
 async function ignoredAtStart(around: Around, start: string, since: readonly TreeChange[]): Promise<Set<Path>> {
   const added = since.filter(({ was }) => was === null).map(({ path }) => path);
-  if (added.length === 0 || !since.some(({ path }) => IGNORE_RULES.test(path))) return new Set();
+  if (added.length === 0) return new Set();
   const { gitDir } = around;
   const folder = mkdtempSync(join(gitDir, 'ralph-rules-'));
   try {
@@ -101,14 +112,18 @@ async function ignoredAtStart(around: Around, start: string, since: readonly Tre
   }
 }
 
-/** Returns whether a file or a link is where a folder of the path was. */
-function isBelowFile(top: string, path: Path): boolean {
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
-    const stat = lstatSync(onDisk(top, path.slice(0, end)), { throwIfNoEntry: false });
-    if (stat === undefined) return false;
-    if (!stat.isDirectory()) return true;
-  }
-  return false;
+/** Returns whether the files that stand in the way of a path are all new: a link, or a file, or what its folder holds. */
+function isBehindNew(top: string, path: Path, added: ReadonlySet<Path>): boolean {
+  const above = fileAbove(top, path);
+  return above === null ? filesBelow(top, path).every((one) => added.has(one)) : added.has(above);
+}
+
+function filesBelow(top: string, folder: Path): Path[] {
+  const entries = readdirSync(onDisk(top, folder), { withFileTypes: true, encoding: 'latin1' });
+  return entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    return entry.isDirectory() ? filesBelow(top, path) : [path];
+  });
 }
 
 /** Returns the commits since the start. Throws `refused` unless all are the loop's own, unpushed, and on its branch. */
@@ -212,6 +227,8 @@ interface UndoRecord {
   readonly branch: string | null;
   readonly start: RecordedTree;
   readonly paths: readonly Path[];
+  /** Modes of the new files that it has removed. */
+  readonly modes?: Readonly<Record<Path, number>>;
 }
 
 /** Returns JSON that no setting for the encoding of messages changes. */
@@ -224,16 +241,17 @@ function asciiJson(record: UndoRecord): string {
 
 /** Undoes the planned changes; first records the present state, so that `undoBack` returns to it. */
 export async function applyUndo(plan: UndoPlan, loopId: string, removesNew: boolean): Promise<void> {
-  const { around, start, bring, commits } = plan;
+  const { around, start, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
+  const bring = removesNew ? [...plan.bring, ...plan.behind] : plan.bring;
   const number = 1 + Math.max(0, ...(await undone(around, loopId)).map((one) => one.number));
   const paths = [...bring, ...added];
   const index = await commitIndex(around);
-  const message = asciiJson({ head, index, branch, start, paths });
+  const message = asciiJson({ head, index, branch, start, paths, modes: modesOf(around.top, added) });
   await recordPaths(around, paths, { index, ref: refOf(loopId, `undone-${number}`), message });
-  await putFiles(around, start.commit, bring);
   removeFiles(around, added);
+  await putFiles(around, start.commit, bring);
   if (commits.length > 0) await moveBranch(around, start.head, head);
   await putIndex(around, start.index, index);
 }
@@ -250,7 +268,7 @@ export async function undoBack(
   if (around === null || last === undefined)
     throw new RalphError('refused', 'There is no undo that can be taken back.');
   const { ref, message } = last;
-  const { start, paths, head, branch, index } = JSON.parse(message) as UndoRecord;
+  const { start, paths, head, branch, index, modes = {} } = JSON.parse(message) as UndoRecord;
   if (around.branch !== branch || around.head !== start.head) {
     const text = 'Branch or commits changed since the undo. Nothing was changed. Its state before is kept as';
     throw new RalphError('refused', `${text} ${ref}.`);
@@ -258,15 +276,13 @@ export async function undoBack(
   const since = new Set((await projectSince(around, start.commit, null)).since.map(({ path }) => path));
   const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
   const untouched = paths.filter((path) => !since.has(path));
-  await putFiles(
-    around,
-    ref,
-    untouched.filter((path) => before.get(path)?.is !== null),
-  );
   removeFiles(
     around,
     untouched.filter((path) => before.get(path)?.is === null),
   );
+  const returning = untouched.filter((path) => before.get(path)?.is !== null);
+  await putFiles(around, ref, returning);
+  for (const path of returning) keepPrivate(onDisk(around.top, path), modes[path] ?? 0o100777);
   if (head !== start.head) await moveBranch(around, head, start.head);
   await putIndex(around, index, start.index);
   must(await git(around, ['update-ref', '-d', ref]));
@@ -306,12 +322,28 @@ async function putFiles(around: Around, commit: string, paths: readonly Path[], 
   const listed = ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const index = join(around.gitDir, 'ralph-empty-index');
   const place = [`--git-dir=${around.gitDir}`, `--work-tree=${at}`, '--literal-pathspecs'];
+  const modes = modesOf(at, paths);
   must(await git(around, [...place, ...words, ...listed], { index, input, at }));
+  for (const [path, mode] of Object.entries(modes)) keepPrivate(onDisk(at, path), mode);
+}
+
+/** Returns the modes of those of the files that are there. */
+function modesOf(top: string, paths: readonly Path[]): Record<Path, number> {
+  const there = paths.filter((path) => isFileAt(top, path));
+  return Object.fromEntries(there.map((path) => [path, lstatSync(onDisk(top, path)).mode]));
+}
+
+/** Takes the rights from a file that its former one did not give, except to run it: git keeps no others. */
+function keepPrivate(file: Buffer, former: number): void {
+  const stat = lstatSync(file);
+  const rights = stat.mode & ((former & 0o666) | ((former & 0o444) >> 2) | 0o700);
+  if (stat.isFile() && (former & 0o170000) === 0o100000 && rights !== stat.mode) chmodSync(file, rights & 0o777);
 }
 
 /** Removes files, and folders that become empty. */
 function removeFiles({ top, projectDir }: Around, paths: readonly Path[]): void {
   for (const path of paths) {
+    if (isBelowFile(top, path)) continue;
     const file = onDisk(top, path).toString();
     const stat = lstatSync(onDisk(top, path), { throwIfNoEntry: false });
     if (stat === undefined || stat.isDirectory()) continue;
