@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { freePath } from '../state/files/regular-file.ts';
-import type { Environment } from '../state/home-folder.ts';
 import { HOOKS_HOME, LAUNCHERS, type PlannedFile } from './files/planned-files.ts';
 import { BUNDLE_HOME } from './places.ts';
 import { type InstallManifest, readText, safePath } from './project-files.ts';
@@ -30,7 +29,7 @@ export function findOldInstallation(
   plan: readonly PlannedFile[],
   manifest: InstallManifest | null,
   sources: readonly SettingsSource[],
-  env: Environment,
+  env: NodeJS.ProcessEnv,
 ): OldInstallation {
   const files = plan.flatMap(({ path, content }) => {
     if (!isProgram(path) || manifest?.files[path] !== undefined) return [];

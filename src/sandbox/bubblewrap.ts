@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
-import { clientConfigDir, configFolder, type Environment, homeFolder } from '../state/home-folder.ts';
+import { clientConfigDir, configFolder, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
@@ -11,7 +11,10 @@ import { secretNames } from './terms.ts';
 const TIME_LIMIT_MS = 10_000;
 
 /** Returns why agent and checks cannot run in a sandbox here, with the remedy; null if they can. */
-export function sandboxProblem(env: Environment, platform: NodeJS.Platform = process.platform): SandboxProblem | null {
+export function sandboxProblem(
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform = process.platform,
+): SandboxProblem | null {
   if (platform !== 'linux') return SANDBOX_PROBLEMS.otherSystem(platform);
   const missing = (['bwrap', 'socat'] as const).filter((program) => onPath(program, env) === null);
   if (missing.length > 0) return SANDBOX_PROBLEMS.missing(missing.map((program) => PACKAGES[program]));
@@ -39,7 +42,7 @@ export interface Confinement {
 interface Confined {
   readonly program: string;
   readonly words: readonly string[];
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   readonly finish: () => void;
 }
 
@@ -56,7 +59,7 @@ interface ConfinedRun {
   readonly program: string;
   readonly words: readonly string[];
   readonly directory: string;
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
@@ -116,7 +119,7 @@ function hidden(path: string): string[] {
 const SETTINGS = ['settings.json', 'settings.local.json', 'hooks', 'skills', 'agents', 'commands'];
 
 /** Returns the files and folders that decide what runs outside the sandbox later: settings of the client, ours, and git's. */
-function controlFiles(project: string, env: Environment, isCommit: boolean): string[] {
+function controlFiles(project: string, env: NodeJS.ProcessEnv, isCommit: boolean): string[] {
   const home = homeFolder(env);
   return [
     ...['.git', '.mcp.json', '.ralph/config.json'].map((name) => join(project, name)),

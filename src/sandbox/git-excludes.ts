@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
-import { configFolder, type Environment } from '../state/home-folder.ts';
+import { configFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 import { countOf, MARK } from './without-git-excludes.ts';
@@ -15,7 +15,7 @@ interface ExcludesRequest {
   readonly closed: readonly string[];
   /** Path of the list, outside the project. */
   readonly file: string;
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /**
@@ -47,7 +47,7 @@ export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Reco
 }
 
 /** Returns git's output; '' if it fails or is missing. */
-function ask(directory: string, words: readonly string[], env: Environment): string {
+function ask(directory: string, words: readonly string[], env: NodeJS.ProcessEnv): string {
   const git = onPath('git', env);
   if (git === null) return '';
   const { status, stdout } = spawnSync(git, words, { cwd: directory, env: { ...env }, encoding: 'utf8' });

@@ -1,10 +1,8 @@
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Variable in the shell of an agent in the sandbox that names our list of ignored files. */
 export const MARK = 'RALPH_GIT_EXCLUDES';
 
 /** Returns the environment without these variables, so that the loop's own git sees every file. */
-export function withoutGitExcludes<T extends Environment>(env: T): T {
+export function withoutGitExcludes<T extends NodeJS.ProcessEnv>(env: T): T {
   const file = env[MARK];
   const last = countOf(env) - 1;
   if (file === undefined || env[`GIT_CONFIG_VALUE_${last}`] !== file) return env;
@@ -13,7 +11,7 @@ export function withoutGitExcludes<T extends Environment>(env: T): T {
   return Object.fromEntries(last === 0 ? kept : [...kept, ['GIT_CONFIG_COUNT', String(last)]]) as T;
 }
 
-export function countOf(env: Environment): number {
+export function countOf(env: NodeJS.ProcessEnv): number {
   const count = Number(env['GIT_CONFIG_COUNT'] ?? 0);
   return Number.isInteger(count) && count >= 0 ? count : 0;
 }

@@ -2,10 +2,8 @@ import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/message.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Returns the user's home folder if it is absolute: an empty or relative HOME would put the state into the project. */
-function findHome({ HOME, USERPROFILE }: Environment): string | null {
+function findHome({ HOME, USERPROFILE }: NodeJS.ProcessEnv): string | null {
   const known = [
     () => HOME,
     () => USERPROFILE,
@@ -34,7 +32,7 @@ function ofKnownUser(look: () => string): string | undefined {
 }
 
 /** Returns the user's home folder. Throws `state-io` if nothing names one, as in a container with an unknown user. */
-export function homeFolder(env: Environment): string {
+export function homeFolder(env: NodeJS.ProcessEnv): string {
   const home = findHome(env);
   if (home !== null) return home;
   throw new RalphError('state-io', 'This user has no home folder. Set HOME to a folder that you can write to.');
@@ -44,7 +42,7 @@ export function homeFolder(env: Environment): string {
  * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent; null if unknown. A relative XDG_STATE_HOME is ignored, as
  * specified. A hook of a launched loop looks where its launcher does, whatever the client's settings set since.
  */
-export function findOutsideRoot(env: Environment): string | null {
+export function findOutsideRoot(env: NodeJS.ProcessEnv): string | null {
   const { RALPH_ACTIVE: active, RALPH_STATE_HOME: launchers, LOCALAPPDATA: appData } = env;
   const stateHome = active === '1' && launchers ? launchers : env['XDG_STATE_HOME'];
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
@@ -54,12 +52,12 @@ export function findOutsideRoot(env: Environment): string | null {
 }
 
 /** Returns the folder of the user's configuration: `XDG_CONFIG_HOME` if absolute, as its specification says. */
-export function configFolder(env: Environment = process.env): string {
+export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   const given = env['XDG_CONFIG_HOME'] ?? '';
   return isAbsolute(given) ? given : join(homeFolder(env), '.config');
 }
 
 /** Returns the folder of the client's settings and records. */
-export function clientConfigDir(env: Environment): string {
+export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }

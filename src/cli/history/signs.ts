@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSigns } from '../../engine/prompt/signs.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { GUARDRAILS } from '../../task/memory/memory-paths.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
-
-const GUARDRAILS = '.claude/ralph/guardrails.md';
 
 export const SIGNS_COMMAND: Command = {
   name: 'signs',

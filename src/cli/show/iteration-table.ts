@@ -1,9 +1,8 @@
 import { fieldsOf } from '../../hosts/fields.ts';
+import type { Entry } from '../../state/event-stream.ts';
 import { tokensOf } from '../../term/facts-text.ts';
 import { bar, type Paint, printable, table } from '../../term/format.ts';
 import { costText, timeText } from '../../text/figures.ts';
-
-type Entry = Readonly<Record<string, unknown>>;
 
 /** Figures of an iteration. null is unknown. */
 type Figures = ReturnType<typeof figuresOf>;

@@ -1,12 +1,11 @@
 import { counted, reasonLines } from '../../engine/messages.ts';
+import type { Entry } from '../../state/event-stream.ts';
 import { factsText } from '../../term/facts-text.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
-
-type Entry = Readonly<Record<string, unknown>>;
 
 /**
  * Formats a journal entry for people; with a loop, long output is cut, and the command that shows it is named. Unknown types,

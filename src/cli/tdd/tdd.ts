@@ -7,6 +7,7 @@ import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario, redEvidence, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
+import { COMPLETION_SIGNAL } from '../../task/settings/defaults.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';
 import { printable } from '../../term/format.ts';
 import { advise, type LoopRef, type Message, offer, RalphError } from '../../text/message.ts';
@@ -57,8 +58,6 @@ export const TDD_COMMAND: Command = {
   },
 };
 
-const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
-
 function tddNext(context: CommandContext): number {
   const { files, now, answer, json, err, atTerminal } = context;
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
@@ -69,7 +68,7 @@ function tddNext(context: CommandContext): number {
   for (const note of notes) err(`ralph-loop: ${note}`);
   if (scenario === null) {
     if (atTerminal) context.out(withPrefix(TDD_TEXTS.nothingToStart, loopOf(context)));
-    else answer({ complete: true, signal: COMPLETE }, () => COMPLETE);
+    else answer({ complete: true, signal: COMPLETION_SIGNAL }, () => COMPLETION_SIGNAL);
     return 0;
   }
   const { id, description, run: command } = scenario;

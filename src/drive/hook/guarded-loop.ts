@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
+import type { LiveState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { evidenceLost } from '../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
-import type { Live } from './own-loop.ts';
 
 /** Loop whose rules apply to a tool call; only its files are guarded if its state is unreadable or others drive it. */
-export type Guarded = Live | 'unreadable' | 'others';
+export type Guarded = LiveState | 'unreadable' | 'others';
 
 /** Returns the loop whose rules apply here: this session's, or an unbound one. Throws `evidence-lost`. */
 export async function guardedLoop(context: DriverContext): Promise<Guarded | 'none'> {
@@ -37,7 +37,7 @@ export function contractOf(files: LoopFiles, loop: Guarded): StoredContract | nu
 /** Returns whether a session's loop may have to end before this call: a cancel flag lies in its folder, or it has a budget. */
 export function mayEnd(
   { projectDir }: Pick<LoopFiles, 'projectDir'>,
-  loop: Live,
+  loop: LiveState,
   { contract }: StoredContract,
 ): boolean {
   if (loop.mode !== 'hook') return false;

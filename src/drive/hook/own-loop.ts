@@ -1,16 +1,14 @@
 import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { type DriverContext, ownership } from '../control/ownership.ts';
 
-export type Live = Exclude<LoopState, { status: 'ended' }>;
-
 /** Returns the live loop of this session as stored on disk, or null. Takes no lock. */
-export function ownLoop(context: DriverContext): Live | null {
+export function ownLoop(context: DriverContext): LiveState | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
   return ownership(current.state, context) === 'ours' ? current.state : null;
@@ -32,8 +30,8 @@ export function dispatchOwn(context: DriverContext, events: readonly EngineEvent
 /** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */
 export function changeOwnLoop<T>(
   context: DriverContext,
-  change: (state: Live, policy: Policy) => { state: LoopState; result: T; written?: () => void },
-  isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
+  change: (state: LiveState, policy: Policy) => { state: LoopState; result: T; written?: () => void },
+  isOurs: (state: LiveState) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
   return withState<T | null>(context.files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {

@@ -1,6 +1,7 @@
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import { READERS } from '../../engine/schema/constants.ts';
 import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
+import type { LiveState } from '../../engine/schema/state.ts';
 import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../guard/guard.ts';
@@ -13,7 +14,6 @@ import type { DriverContext } from '../control/ownership.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
 import { contractOf, type Guarded, guardedLoop, mayEnd } from './guarded-loop.ts';
-import type { Live } from './own-loop.ts';
 import { allowed, denied, together, turnEnds } from './tool-answer.ts';
 
 /** Name of the rule that nothing but reading is allowed while evidence is lost. */
@@ -141,7 +141,7 @@ async function decide(
 }
 
 /** Returns the answer to a call whose iteration, or whose router's loop, has used its time; null while there is time left. */
-async function lateness(loop: Live, { pace, budget }: Policy, now: string): Promise<string | null> {
+async function lateness(loop: LiveState, { pace, budget }: Policy, now: string): Promise<string | null> {
   if (outOfTime(loop, pace.iterationTimeoutMs, now)) return HOOK_TEXTS.timeIsUp;
   // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
   if (loop.mode !== 'router' || budget.maxTimeMs === null) return null;

@@ -1,5 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
+import type { LiveState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
@@ -11,7 +12,7 @@ import { type DriverContext, ownership, routersOwn, runnersOwn } from '../contro
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects, applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { announcement, withPrefix } from '../turn/messages.ts';
-import { changeOwnLoop, dispatchOwn, type Live, ownLoop } from './own-loop.ts';
+import { changeOwnLoop, dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
@@ -42,7 +43,7 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
 }
 
 /** Restores protected files that were changed by background work that has just ended. */
-async function examineAfterBackground(context: DriverContext, state: Live): Promise<ProtectionReport | null> {
+async function examineAfterBackground(context: DriverContext, state: LiveState): Promise<ProtectionReport | null> {
   if (state.contractHash === null || looksUnchanged(`${context.files.snapshot}.look`, 'all') === true) return null;
   try {
     return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
@@ -59,10 +60,10 @@ async function examineAfterBackground(context: DriverContext, state: Live): Prom
  */
 export function deliverSteering(context: DriverContext) {
   const { env, host } = context;
-  const runners = (state: Live): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
-  const ours = (state: Live): boolean =>
+  const runners = (state: LiveState): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
+  const ours = (state: LiveState): boolean =>
     ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
-  const deliver = (state: Live, policy: Policy) => {
+  const deliver = (state: LiveState, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);
     const at = context.now();

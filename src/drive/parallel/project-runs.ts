@@ -8,6 +8,7 @@ import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { archivedBatches, type Batch, findBatch } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
+import type { Where } from './run-of-batch.ts';
 import { runId, runOfBatch } from './run-of-batch.ts';
 
 export interface ProjectRun {
@@ -31,12 +32,6 @@ export function holdsLoop(files: LoopFiles, loopId: string | null, env: NodeJS.P
   const { live, lastLoop } = describeLoop(files, env);
   const ids = [live?.loopId, lastLoop?.loopId].filter((id) => id != null);
   return loopId === null ? ids.length > 0 : ids.includes(loopId);
-}
-
-interface Where {
-  readonly projectDir: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly at: string;
 }
 
 /** Returns the runs of a project, newest first: those that have not ended, and of each plan or list of tasks the last one. */

@@ -7,6 +7,7 @@ import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreePlaces } from '../worktree/worktree-place.ts';
 import { archivedBatches } from './batch.ts';
 import { holdsLoop } from './project-runs.ts';
+import type { Where } from './run-of-batch.ts';
 import { runOfBatch } from './run-of-batch.ts';
 
 /** Archived run with what was kept of its loops. */
@@ -17,12 +18,6 @@ export interface OldRun {
   readonly folders: readonly string[];
   /** Its worktrees that are there, with their branches and loops. */
   readonly worktrees: readonly string[];
-}
-
-interface Where {
-  readonly projectDir: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly at: string;
 }
 
 /** Returns the archived runs that ended before an instant (epoch milliseconds), oldest first, without unreadable ones. */

@@ -13,7 +13,7 @@ import { worktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
 import { type Batch, type BatchTask, interruptedAt, lastDriven } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
-interface Where {
+export interface Where {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
+import { IDENTITY } from '../../task/git/record-tree.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { changedFiles, headOf, treeOf } from './capture.ts';
 import { askGit, type GitCall, git } from './git.ts';
@@ -82,7 +83,7 @@ async function committed(ws: Workspace, head: string, tree: string | null): Prom
   if (tree === null) return head;
   const isNamed = (await git(['var', 'GIT_COMMITTER_IDENT'], normalCall(ws))).ok;
   const input = `${PUBLISH_TEXTS.rest(ws.loopId)}\n`;
-  const call = { ...normalCall(ws), input, ...(!isNamed && { more: OWN_NAME }) };
+  const call = { ...normalCall(ws), input, ...(!isNamed && { more: IDENTITY }) };
   return askGit(['commit-tree', tree, '-p', head], call, WHAT);
 }
 
@@ -98,13 +99,6 @@ async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head
   }
   return found.ok && found.output.toString('utf8').trim() === `${tree} ${head}`;
 }
-
-const OWN_NAME = {
-  GIT_AUTHOR_NAME: 'ralph-loop',
-  GIT_AUTHOR_EMAIL: 'ralph-loop@localhost',
-  GIT_COMMITTER_NAME: 'ralph-loop',
-  GIT_COMMITTER_EMAIL: 'ralph-loop@localhost',
-};
 
 function isWork(path: string): boolean {
   return !/^\.(?:claude|ralph)\//.test(path) && !/(?:^|\/)\.ralph-runner[^/]*\//.test(path);

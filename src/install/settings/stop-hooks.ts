@@ -1,6 +1,6 @@
 import { basename, isAbsolute, join } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { clientConfigDir, type Environment, homeFolder } from '../../state/home-folder.ts';
+import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { readObject } from '../project-files.ts';
 import { entriesOf, HOOK_GUARD, hooksIn, isOurHook, type RegisteredHook } from './our-hooks.ts';
@@ -59,7 +59,7 @@ interface Plugin {
 }
 
 /** Returns the files that the words of a command name, with their texts. */
-function scriptsIn(command: string, projectDir: string, plugin: Plugin | null, env: Environment) {
+function scriptsIn(command: string, projectDir: string, plugin: Plugin | null, env: NodeJS.ProcessEnv) {
   const variables: Record<string, string | undefined> = {
     CLAUDE_PROJECT_DIR: projectDir,
     CLAUDE_PLUGIN_ROOT: plugin?.dir,

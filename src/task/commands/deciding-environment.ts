@@ -15,12 +15,10 @@ const DECIDING = new RegExp(
 /** Pattern for names of credentials, which are never stored. */
 const CREDENTIAL = /auth|token|passw|secret|_key$/i;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
 
 /** Returns the environment to store with a list: that of the user who consents. */
-export function decidingEnvironment(env: Environment): Record<string, string> {
+export function decidingEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),
   );
@@ -28,7 +26,7 @@ export function decidingEnvironment(env: Environment): Record<string, string> {
 
 /** Restores the environment of the consent, so that `PATH=./fake:$PATH` before a step has no effect. */
 export function withDeciding(
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   kept: Readonly<Record<string, string>>,
 ): Record<string, string | undefined> {
   const own = Object.entries(env).filter(([name]) => !decides(name));

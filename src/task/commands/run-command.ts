@@ -14,16 +14,14 @@ interface Shell {
   readonly arguments: (run: string) => string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Finds bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
-export function findShell(env: Environment): Shell | null {
+export function findShell(env: NodeJS.ProcessEnv): Shell | null {
   if (process.platform === 'win32') return windowsShell(env);
   const program = onPath('bash', env) ?? onPath('sh', env) ?? (isExecutable('/bin/sh') ? '/bin/sh' : null);
   return program === null ? null : { program, arguments: (run) => ['-c', run] };
 }
 
-function windowsShell(env: Environment): Shell | null {
+function windowsShell(env: NodeJS.ProcessEnv): Shell | null {
   const git = onPath('git', env);
   // git.exe is in cmd\, bin\ or mingw64\bin\ of its folder. The bash.exe of System32 is WSL's.
   const folders = git === null ? [] : [dirname(dirname(git)), dirname(dirname(dirname(git)))];

@@ -6,10 +6,8 @@ import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { changeByGit, runGit } from './run-git.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Returns the form that the commit messages of the repository seem to have. Runs nothing of it. */
-export async function formOfRepository(projectDir: string, env: Environment): Promise<string> {
+export async function formOfRepository(projectDir: string, env: NodeJS.ProcessEnv): Promise<string> {
   const isConventional = hasCommitlint(projectDir) || (await isHistoryConventional(projectDir, env));
   return isConventional ? CONVENTIONAL_FORM : PLAIN_FORM;
 }
@@ -22,7 +20,7 @@ export async function acceptedForm(
   directory: string,
   subjectsIn: (form: string) => readonly string[],
   forms: readonly string[],
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   sandbox: Confinement | undefined,
 ): Promise<{ readonly form: string } | { readonly rejected: string }> {
   let said = '';
@@ -40,7 +38,7 @@ export async function acceptedForm(
 export async function whyRejected(
   directory: string,
   message: string,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   sandbox?: Confinement,
 ): Promise<string | null> {
   // A sandbox has a folder of temporary files of its own, and the git folder of the commit.
@@ -70,7 +68,7 @@ const HISTORY = 20;
 const FEWEST = 5;
 
 /** Returns whether most of the last commits are conventional, in lower case as their rules ask, and not a plan's own. */
-async function isHistoryConventional(directory: string, env: Environment): Promise<boolean> {
+async function isHistoryConventional(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const log = await runGit(directory, ['log', '--no-merges', '--format=%s', `-${HISTORY}`], { env });
   const subjects = log.kind === 'answer' ? log.text.split('\n').filter((line) => line !== '') : [];
   const fitting = subjects.filter((subject) => {

@@ -6,8 +6,6 @@ import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { NO_FILE, withoutPlace } from './run-git.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /** Files of a project at one moment, as commits that the repository keeps under a reference. */
 export interface RecordedTree {
   /** Commit whose tree has the files of the work tree, untracked ones included and ignored ones not. */
@@ -34,7 +32,7 @@ export interface Around extends Place {
 /** Where git runs. `sandbox` confines it: the agent may have named a program in the repository's settings. */
 interface Place {
   readonly projectDir: string;
-  readonly env: Env;
+  readonly env: NodeJS.ProcessEnv;
   readonly sandbox: Sandbox | undefined;
   readonly top?: string;
   readonly gitDir?: string;
@@ -43,7 +41,7 @@ interface Place {
 /** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
 export const refOf = (loopId: string, name: string): string => `refs/ralph-loop/${loopId}/${name}`;
 
-const IDENTITY = {
+export const IDENTITY = {
   GIT_AUTHOR_NAME: 'ralph-loop',
   GIT_AUTHOR_EMAIL: 'ralph-loop@localhost',
   GIT_COMMITTER_NAME: 'ralph-loop',
@@ -96,7 +94,11 @@ export async function git(
 }
 
 /** Reads where the project stands in its repository; null outside a repository and before its first commit. */
-export async function repositoryAround(projectDir: string, env: Env, sandbox?: Sandbox): Promise<Around | null> {
+export async function repositoryAround(
+  projectDir: string,
+  env: NodeJS.ProcessEnv,
+  sandbox?: Sandbox,
+): Promise<Around | null> {
   const place: Place = { projectDir, env, sandbox };
   const places = [
     '--show-toplevel',

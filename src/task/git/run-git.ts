@@ -8,10 +8,8 @@ import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import type { GitView } from './view-record.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 export interface GitOptions {
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   readonly timeMs?: number;
   /** Ends the query; absent for one that is not aborted. */
   readonly signal?: AbortSignal;
@@ -128,7 +126,7 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
 }
 
 /** Adds git settings to those already in an environment. */
-export function withSettings(given: Environment, settings: Settings): Environment {
+export function withSettings(given: NodeJS.ProcessEnv, settings: Settings): NodeJS.ProcessEnv {
   const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
   const first = Number.isInteger(own) && own >= 0 ? own : 0;
   const pairs = settings.flatMap(([key, value], at) => [
@@ -139,7 +137,7 @@ export function withSettings(given: Environment, settings: Settings): Environmen
 }
 
 /** Drops git variables that select another repository or write traces; keeps those of the user's configuration. */
-function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more: Settings): Environment {
+function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more: Settings): NodeJS.ProcessEnv {
   const settings = [...SETTINGS.filter(([key]) => !keepsHooksPath || key !== 'core.hooksPath'), ...more];
   const given: Record<string, string | undefined> = {};
   for (const [key, value] of Object.entries(env)) {
@@ -184,7 +182,7 @@ export interface GitChange {
   readonly directory: string;
   readonly words: readonly string[];
   readonly input?: string;
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   /** True if the repository's hooks run; they do not by default. */
   readonly hooks?: boolean;
   readonly sandbox?: Confinement | undefined;
@@ -226,7 +224,7 @@ const PLACES = new Set([
 ]);
 
 /** Returns the environment without the variables that choose another repository. */
-export function withoutPlace(env: Environment): Environment {
+export function withoutPlace(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([key]) => !PLACES.has(key)));
 }
 

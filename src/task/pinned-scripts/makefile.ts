@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 
-const NAMES = ['GNUmakefile', 'makefile', 'Makefile'];
+export const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 20;
 
@@ -28,11 +28,11 @@ export function makeCall(words: readonly string[], base: string): MakeCall | nul
   };
   const directory = resolve(base, optionValue('-C', '--directory') ?? '.');
   const named = optionValue('-f', '--file') ?? optionValue('-f', '--makefile');
-  const first = named ?? NAMES.find((name) => existsSync(join(directory, name)));
+  const first = named ?? MAKEFILES.find((name) => existsSync(join(directory, name)));
   if (first === undefined) return null;
   const files = withIncludes(directory, first);
   const text = files.map((path) => readRegularFile(join(directory, path), MAX_BYTES) ?? '').join('\n');
-  const absent = named === undefined ? NAMES.slice(0, NAMES.indexOf(first)) : [];
+  const absent = named === undefined ? MAKEFILES.slice(0, MAKEFILES.indexOf(first)) : [];
   const goals = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
   const phony = [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/));
   const recipes = recipesOf(text, goals);

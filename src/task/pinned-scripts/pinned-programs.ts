@@ -2,22 +2,21 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import type { Environment } from '../../state/home-folder.ts';
 import { onPath } from '../../state/process/find-program.ts';
 
 type Programs = NonNullable<Contract['programs']>;
 
 /** Finds and hashes the files that program names refer to. A name that is not found, such as a shell builtin, is null. */
-export function pinPrograms(names: readonly string[], env: Environment): Programs {
+export function pinPrograms(names: readonly string[], env: NodeJS.ProcessEnv): Programs {
   return Object.fromEntries(names.map((name) => [name, pinProgram(name, env)]));
 }
 
 /** Resolves a name on the PATH; a path stands for itself, unless it is a folder, whose files are not looked at. */
-function find(name: string, env: Environment): string | null {
+function find(name: string, env: NodeJS.ProcessEnv): string | null {
   return name.includes('/') ? (existsSync(name) && !isFolder(name) ? name : null) : onPath(name, env);
 }
 
-function pinProgram(name: string, env: Environment): Programs[string] {
+function pinProgram(name: string, env: NodeJS.ProcessEnv): Programs[string] {
   const path = find(name, env);
   if (path === null) return null;
   return ifOutOfReach(() => ({ path, stat: statOf(path), sha256: hashOf(path) ?? 'unreadable' }), null);
@@ -27,7 +26,7 @@ function pinProgram(name: string, env: Environment): Programs[string] {
 export function changedPrograms(
   { programs = {}, environment }: Partial<Pick<Contract, 'programs' | 'environment'>>,
   names: Iterable<string>,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
 ): string[] {
   const found = { ...env, ...environment };
   return [...names].flatMap((name) => {
@@ -43,7 +42,7 @@ export function changedPrograms(
 }
 
 /** Returns the programs that appeared since the start. */
-export function newPrograms({ programs = {}, environment }: Partial<Contract>, env: Environment): string[] {
+export function newPrograms({ programs = {}, environment }: Partial<Contract>, env: NodeJS.ProcessEnv): string[] {
   return Object.entries(programs).flatMap(([name, pinned]) => {
     const path = pinned === null ? find(name, { ...env, ...environment }) : null;
     return path === null ? [] : [`the program ${name} (${path}) was added`];

@@ -9,8 +9,6 @@ const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
 const TIME_MS = 20_000;
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--shortstat', '--patch'];
 
 function workIn(text: string): Pick<Commit, 'stat' | 'patch'> {
@@ -20,7 +18,7 @@ function workIn(text: string): Pick<Commit, 'stat' | 'patch'> {
 }
 
 /** Returns the commits of HEAD between two instants, oldest first, each with its patch, bounded; none outside a repository. */
-async function commitsBetween(directory: string, from: string, to: string, env: Env): Promise<Commit[]> {
+async function commitsBetween(directory: string, from: string, to: string, env: NodeJS.ProcessEnv): Promise<Commit[]> {
   const signal = AbortSignal.timeout(TIME_MS);
   const git = async (...words: string[]): Promise<string> => {
     const answer = await runGit(directory, words, { env, signal });
@@ -45,7 +43,7 @@ export async function commitsOf(
   iterations: readonly Iteration[],
   [first, last]: readonly [number, number],
   now: string,
-  env: Env,
+  env: NodeJS.ProcessEnv,
 ): Promise<ReadonlyMap<number, readonly Commit[]>> {
   const found = new Map<number, Commit[]>();
   const from = first <= 1 ? state.startedAt : iterations[first - 1]?.startedAt;
@@ -64,7 +62,10 @@ export async function commitsOf(
 }
 
 /** Returns the current changes of tracked files, bounded and masked; null if there are none, and outside a repository. */
-export async function uncommittedOf(loop: Pick<ShownLoop, 'files' | 'state'>, env: Env): Promise<Work['uncommitted']> {
+export async function uncommittedOf(
+  loop: Pick<ShownLoop, 'files' | 'state'>,
+  env: NodeJS.ProcessEnv,
+): Promise<Work['uncommitted']> {
   const { files, state } = loop;
   const stored = findEndedContract(files, state.loopId) ?? readContract(files);
   const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };

@@ -8,6 +8,7 @@ import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/pa
 import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
+import { MAKEFILES } from '../../pinned-scripts/makefile.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
 import type { Missing, ProjectPlace } from './missing-argument.ts';
 import { missingArgument } from './missing-argument.ts';
@@ -130,8 +131,6 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
   if (names.includes(script) || (script === 'start' && existsSync(join(dir, 'server.js')))) return null;
   return { ...none, why: `package.json has no script "${script}".`, hint: suggestion(script, names) };
 }
-
-const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 
 function missingTarget(words: readonly string[], dir: string): Missing | null {
   if (words.some((word) => /^-[Cf]|^--(?:file|directory|makefile)/.test(word))) return null;
