@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { iterationsOf, unrecordedIterations } from '../../drive/records/journal.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { unrecordedText } from '../../engine/end-report.ts';
@@ -60,7 +61,7 @@ export const LOGS_COMMAND: Command = {
       }
       if (!told && entries.length === 0) err('ralph-loop: nothing yet; waiting.');
       told = true;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await sleep(POLL_MS);
     }
   },
 };

@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ifProcHides, procIsOurs, statFields } from './identity.ts';
 
 const GRACE_MS = 2_000;
@@ -70,7 +71,7 @@ function hasRunningMember(leader: number): boolean {
 async function gone(leader: number, within: number): Promise<boolean> {
   for (const end = Date.now() + within; Date.now() < end; ) {
     if (!groupLives(leader)) return true;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
   return !groupLives(leader);
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { isFolder } from '../../state/files/regular-file.ts';
@@ -125,9 +126,9 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   const limit = deadline(timeoutMs, signal);
   try {
     const end = await Promise.race([over, limit.reached]);
-    if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS)]);
+    if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     if (end.kind === 'timeout' || groupLives(leader)) await endGroup(leader);
-    await Promise.race([closed, delay(DRAIN_MS)]);
+    await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     return end;
   } finally {
     limit.clear();
@@ -152,8 +153,4 @@ function deadline(
     };
   });
   return { reached, clear };
-}
-
-function delay(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }

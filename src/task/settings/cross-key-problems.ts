@@ -66,14 +66,14 @@ function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
   const policy = (guardrails as { shell_policy?: unknown } | null | undefined)?.shell_policy;
   const { mode, allow } = (policy ?? {}) as { mode?: unknown; allow?: unknown };
   const keys = ['guardrails', 'shell_policy', 'allow'];
-  const problem = (value: unknown, message: string): KeyProblem[] => [
-    { keys, value, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
+  const problem = (message: string): KeyProblem[] => [
+    { keys, value: null, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
   ];
   if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0))) {
-    return problem(null, 'must name at least one pattern, because the mode is allowlist: nothing could run.');
+    return problem('must name at least one pattern, because the mode is allowlist: nothing could run.');
   }
   if (mode === 'blocklist' && allow !== undefined) {
-    return problem(null, 'must be left out, because the mode is blocklist: name what is refused under block_commands.');
+    return problem('must be left out, because the mode is blocklist: name what is refused under block_commands.');
   }
   return [];
 }

@@ -14,7 +14,6 @@ export interface ScenarioRun {
   readonly output: string;
   readonly bytes: number;
   readonly exitCode: number | null;
-  readonly durationMs: number;
 }
 
 interface ScenarioOptions {
@@ -32,9 +31,8 @@ export async function runScenario(
   phase: RunFor,
   { projectDir, signal, env, sandbox, blockingRule }: ScenarioOptions,
 ): Promise<ScenarioRun> {
-  const began = performance.now();
   const rule = await blockingRule(run, projectDir);
-  if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: null }, 0, began);
+  if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: null }, 0);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
   // A red test may add a script; a green run uses the scripts of the red one.
   const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
@@ -43,13 +41,13 @@ export async function runScenario(
     env: withDeciding(env, record.environment),
   });
   if (ran.kind === 'changed') {
-    return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: null }, 0, began);
+    return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: null }, 0);
   }
   const { end, output, tests } = ran.outcome;
-  return judged(phase, { end, output: output.text(), tests }, output.bytes(), began);
+  return judged(phase, { end, output: output.text(), tests }, output.bytes());
 }
 
-function judged(phase: RunFor, run: TddRun, bytes: number, began: number): ScenarioRun {
+function judged(phase: RunFor, run: TddRun, bytes: number): ScenarioRun {
   const { end } = run;
   const output = redact(run.output);
   const problem = evaluateRun(phase, { ...run, output });
@@ -59,6 +57,5 @@ function judged(phase: RunFor, run: TddRun, bytes: number, began: number): Scena
     output,
     bytes,
     exitCode: end.kind === 'exit' ? end.code : null,
-    durationMs: Math.round(performance.now() - began),
   };
 }

@@ -54,8 +54,8 @@ export function ago(instant: string, now: number): string {
   return passed > 0 ? `${duration(distance)} ago` : `in ${duration(distance)}`;
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+export function plural(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
 /** Shows an instant as a distance from now, and exactly when pointed at. */
