@@ -225,7 +225,13 @@ test('start --consent without a name agrees to the only loop that awaits it, and
     several.stderr,
     /^ralph-loop: 2 loops await consent:[\s\S]*\nChoose one: ralph-loop start --consent --task PATH/,
   );
-  assert.equal(inPerson(p, ['start', '--consent', '--task', 'tasks/d']).code, 0);
+  const agreed = inPerson(p, ['start', '--consent', '--task', 'tasks/d']);
+  assert.equal(agreed.code, 0);
+  // The summary is the last thing above the question, below all terms.
+  assert.match(
+    agreed.screen,
+    /max_iterations +\d+[\s\S]*Task {6}.* tasks\/d\/RALPH\.md\s[\s\S]*Limits {4}\d+ iterations[\s\S]*Agent [\s\S]*Start it\?/,
+  );
   assert.deepEqual(
     ['.b', '.d'].map((name) => stateOf(p, name)['status']),
     ['awaiting-consent', 'running'],
