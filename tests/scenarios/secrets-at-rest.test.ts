@@ -12,6 +12,7 @@ const SECRETS = {
   check: `hvs.${FILL}${FILL}x1`,
   message: `xoxb-123456789012-${FILL}`,
   task: `glpat-${FILL.slice(0, 20)}`,
+  command: `npm_${FILL.slice(0, 36)}`,
   named: 'correct-horse-7',
 } as const;
 
@@ -36,7 +37,7 @@ function runWithSecrets(p: Project, args: readonly string[]): string {
       'max_iterations: 2',
       'open_questions: optional',
       'commands: [{name: evidence, run: cat evidence.txt}]',
-      'validation: [sh check.sh]',
+      `validation: ["sh check.sh ${SECRETS.command}"]`,
       '---',
       `Use ${SECRETS.task} and read this: {{ commands.evidence }}`,
     ].join('\n'),
@@ -48,6 +49,8 @@ function runWithSecrets(p: Project, args: readonly string[]): string {
     ['logs', 'job'],
     ['status', 'job', '--json'],
     ['report', 'job'],
+    ['check', 'job', '--json'],
+    ['list', '--json'],
   ].map((words) => {
     const { stdout, stderr } = p.ralph(words);
     return stdout + stderr;

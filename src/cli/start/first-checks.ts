@@ -6,6 +6,7 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { printable } from '../../term/format.ts';
 import { isTerminal } from '../../term/write-text.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Time after which a user at a terminal sees what the command is waiting for. */
@@ -27,7 +28,7 @@ export async function runFirstChecks(
     // A task of a plan has evidence of its own.
     const isGreen =
       policy?.plan === undefined && checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
-    context.err(withPrefix(START_TEXTS.checksBefore(printable(baselineText({ checks })))));
+    context.err(withPrefix(START_TEXTS.checksBefore(printable(redact(baselineText({ checks }))))));
     if (isGreen) context.err(withPrefix(START_TEXTS.allPass));
   }
   return done;
@@ -43,7 +44,7 @@ export async function watchChecks<T>(
   const quiet = onSignals({ press: leave, leave });
   let current = '';
   const late = setTimeout(() => {
-    if (current !== '' && isTerminal(2)) err(withPrefix(START_TEXTS.checksRun(printable(current))));
+    if (current !== '' && isTerminal(2)) err(withPrefix(START_TEXTS.checksRun(printable(redact(current)))));
   }, LONG_MS);
   try {
     const onCheck = (name: string): void => {

@@ -7,6 +7,7 @@ import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { wrap } from '../../term/write-text.ts';
 import { dollarText } from '../../text/figures.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { failedShareText } from '../../text/test-results/test-summary.ts';
 import { formatDuration } from '../../text/time.ts';
 import { PERMISSION_MODES } from '../permission-modes.ts';
@@ -41,7 +42,7 @@ export function startScreenLines(screen: StartScreen, columns: number, paint: Pa
   const width = Math.max(20, columns - 1);
   const parts = {
     Task: [`${screen.task}  ${screen.path}`],
-    Checks: checksOf(screen),
+    Checks: checksOf(screen).map(redact),
     Kept: keptOf(screen.terms),
     Limits: [limitsOf(screen.terms)],
     Agent: agentOf(screen.terms),

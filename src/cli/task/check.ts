@@ -12,6 +12,7 @@ import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/
 import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
 import { formatDuration } from '../../text/time.ts';
 import { pathNamed, readTaskText } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -48,7 +49,8 @@ export const CHECK_COMMAND: Command = {
     const started = found.some(isError) ? null : examineFile(context, path);
     const problems = [...found, ...(started === null ? [] : startProblems(started))];
     const ok = !problems.some(isError);
-    const settings = resolved.ok && frontmatter !== null ? settingsIn(resolved.values, resolved.sources) : {};
+    const hasSettings = resolved.ok && frontmatter !== null;
+    const settings = hasSettings ? redactRecord(settingsIn(resolved.values, resolved.sources)) : {};
     const tried = ok && started !== null && context.values['run'] === true ? await runNow(context, started) : NOT_TRIED;
     if (tried === null) return LEFT;
     const needs = (started?.needs ?? []).map(({ message }) => `Note: ${show(message)}`);

@@ -10,6 +10,7 @@ import { readArguments } from '../../task/settings/task-settings.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { watchChecks } from '../start/first-checks.ts';
 
@@ -50,7 +51,7 @@ export async function tryChecks(
     checks,
     problems: now.problems,
     lines: [
-      checks.length === 0 ? 'There are no checks to run.' : `Checks: ${printable(baselineText({ checks }))}.`,
+      checks.length === 0 ? 'There are no checks to run.' : `Checks: ${printable(redact(baselineText({ checks })))}.`,
       ...now.problems.map((problem) => printable(problem)),
       ...(isGreen ? [START_TEXTS.allPass] : []),
     ],

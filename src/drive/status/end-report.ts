@@ -15,6 +15,7 @@ import { changesBetween, type StartPoint, showCommand, startPointOf } from '../.
 import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
 import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine, type Message } from '../../text/message.ts';
+import { redactRecord } from '../../text/redact/redact.ts';
 import { unrecordedIterations } from '../records/journal.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -137,7 +138,7 @@ async function gathered(
     verified: ended.verified,
     proof: ended.proof ?? null,
     checks,
-    before: contract?.baseline?.checks ?? null,
+    before: contract?.baseline ? redactRecord(contract.baseline.checks) : null,
     ...(contract !== undefined && isVerifiedInProject(contract) && { verifiedIn: 'project' as const }),
     ...(unrecorded > 0 && { unrecorded }),
     iterations: iteration,
