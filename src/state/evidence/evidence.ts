@@ -106,9 +106,14 @@ export function replaceEntry(
   { name, path, digest, write }: Replacement,
 ): void {
   const known = settled(path, entries[name]);
-  writeManifest(files, loopId, { ...entries, [name]: { ...known, is: known?.is ?? digest, next: digest } });
+  if (known === null) {
+    // A new entry has no old version to believe: once listed, it is missing until it is there.
+    writeManifest(files, loopId, { ...entries, [name]: { is: digest } });
+    return write();
+  }
+  writeManifest(files, loopId, { ...entries, [name]: { ...known, next: digest } });
   write();
-  const former = known === null || known.is === digest ? (known?.was ?? []) : [known.is, ...(known.was ?? [])];
+  const former = known.is === digest ? (known.was ?? []) : [known.is, ...(known.was ?? [])];
   const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
   writeManifest(files, loopId, { ...entries, [name]: { was, is: digest } });
 }
