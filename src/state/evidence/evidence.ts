@@ -109,7 +109,8 @@ export function replaceEntry(
   if (known === null) {
     // A new entry has no old version to believe: once listed, it is missing until it is there.
     writeManifest(files, loopId, { ...entries, [name]: { is: digest } });
-    return write();
+    write();
+    return;
   }
   writeManifest(files, loopId, { ...entries, [name]: { ...known, next: digest } });
   write();

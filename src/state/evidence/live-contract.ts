@@ -57,5 +57,6 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   removeIfThere(files.freeReads);
   storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
-  if (stored.contract.guardrails?.privateFiles?.length === 0) writeAtomically(files.freeReads, '', 0o600);
+  // Lost, it costs time alone.
+  if (stored.contract.guardrails?.privateFiles?.length === 0) writeAtomically(files.freeReads, '', 0o600, false);
 }
