@@ -256,7 +256,7 @@ test('archive --prune removes archived states of that age, and asks first', (t) 
   assert.match(asked.stderr, /needs a terminal, or --yes/);
   const pruned = p.ralph(['archive', '--prune', '30d', '--yes', '--json']);
   assert.deepEqual([(pruned.json['removed'] as unknown[]).length, count()], [1, 1]);
-  assert.match(p.ralph(['archive', '--prune', '30d']).stdout, /No archived state is older than 30d/);
+  assert.match(p.ralph(['archive', '--prune', '30d']).stdout, /No archived state or run is older than 30d/);
 });
 
 test('signs lists the lessons of guardrails.md', (t) => {
