@@ -1,14 +1,16 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join, relative, sep } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import { type Contract, storedContract } from '../../engine/schema/contract.ts';
+import { EVIDENCE, type EvidenceName, LIVE } from '../../state/evidence/entries.ts';
+import { lostBy } from '../../state/evidence/lost.ts';
+import { findManifest, type Manifest, ownerOfManifest } from '../../state/evidence/manifest.ts';
 import { namesIn, readRecord, readRegularFile } from '../../state/files/regular-file.ts';
-import { hashContract } from '../../state/hash-contract.ts';
+import { hashContract, sha256 } from '../../state/hash-contract.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
-import { adoptContract, carriedList, carryManifest, MANIFEST } from './carried-evidence.ts';
 import { GIT_TEXTS } from './messages.ts';
 
 /** Folder of the runtime files, relative to the work tree, with a final slash. */
@@ -171,4 +173,76 @@ export function relocateContract(contract: Contract, from: Folders, to: Folders)
     head,
     ...(environment && { environment: Object.fromEntries(lists) }),
   };
+}
+
+/** Pattern for the manifest of a live or an ended loop, with the loop's name. */
+const MANIFEST = /^evidence(?:\.(.+))?\.json(\.ended)?$/;
+
+/** Entries that a loop needs on another machine. A resume makes new ones about the files of a machine. */
+const CARRIED: readonly EvidenceName[] = [
+  'contract',
+  'unchanged',
+  'seen',
+  'counters',
+  'startFiles',
+  'startPoint',
+  'openTask',
+  'commitIntent',
+  'scenarios',
+];
+
+/**
+ * Writes the manifest of a loop's copied evidence into `outside`. An entry that is believed here gets the digest of its copy,
+ * in which secrets are masked; every other one keeps its digest, so that it is not believed there either.
+ */
+function carryManifest(project: string, env: NodeJS.ProcessEnv, name: string, outside: string): void {
+  const [, loop = null, ended = ''] = MANIFEST.exec(name) ?? [];
+  const files = loopFiles(project, loop, env);
+  const manifest = manifestAt(`${files.evidence}${ended}`);
+  if (manifest === null) return;
+  const entries = CARRIED.flatMap((entry) => {
+    const digests = manifest.entries[entry];
+    if (digests === undefined) return [];
+    const path = `${EVIDENCE[entry](files)}${entry === 'contract' ? ended : ''}`;
+    const copy = join(outside, basename(path));
+    const isBelieved = existsSync(copy) && [digests.is, digests.next].includes(sha256(readFileSync(path)));
+    return [[entry, isBelieved && !LIVE.has(entry) ? { is: sha256(readFileSync(copy)) } : digests] as const];
+  });
+  write(join(outside, name), { ...manifest, entries: Object.fromEntries(entries) });
+}
+
+/** Puts the digest of a relocated contract into the carried manifest beside it, if that proves the contract as it came. */
+function adoptContract(outside: string, name: string, came: Buffer, moved: string): void {
+  const evidence = join(outside, name.replace(/^contract/, 'evidence'));
+  const manifest = manifestAt(evidence);
+  if (manifest?.entries['contract']?.is !== sha256(came)) return;
+  write(evidence, { ...manifest, entries: { ...manifest.entries, contract: { is: sha256(moved) } } });
+}
+
+/** Returns what a contract at `path` lists of the evidence that is carried beside it, with the digests of the copies. */
+function carriedList({ evidence }: Contract, path: string): Pick<Contract, 'evidence'> {
+  const manifest = manifestAt(join(dirname(path), basename(path).replace(/^contract/, 'evidence')));
+  const entries = Object.entries(evidence).filter(([name]) => isCarried(name));
+  const digestOf = (name: string, digest: string | null): string | null =>
+    digest === null ? null : (manifest?.entries[name]?.is ?? digest);
+  return { evidence: Object.fromEntries(entries.map(([name, digest]) => [name, digestOf(name, digest)])) };
+}
+
+/** Returns a manifest; null if it is lost, which the next resume of its loop finds as well. */
+function manifestAt(evidence: string): Manifest | null {
+  if (!existsSync(evidence)) return null;
+  try {
+    return findManifest({ evidence }, ownerOfManifest({ evidence }));
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
+}
+
+function isCarried(name: string): boolean {
+  return CARRIED.some((entry) => entry === name);
+}
+
+function write(path: string, manifest: Manifest): void {
+  writeFileSync(path, `${JSON.stringify(manifest)}\n`, { mode: 0o600 });
 }
