@@ -48,20 +48,6 @@ longTest('three iterations each begin with a fresh context, and the last one com
   });
 });
 
-test('a claim that the checks reject is returned with its reasons in a fresh context', async () => {
-  const frontmatter = 'max_iterations: 5\nvalidation: [{name: made, run: "test -f made.txt"}]';
-  const model = steps([done, bash('touch made.txt'), done]);
-  await inLoopProject({ standIn: true, frontmatter, init: false }, model, async (project) => {
-    const run = await runRunner(project);
-    project.model.check();
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    const [, second] = project.model.mainRequests();
-    assert.match(second?.sinceText ?? '', /rejected/i);
-    assert.match(second?.sinceText ?? '', /made/);
-    assert.equal(project.events('completion.rejected').length, 1);
-  });
-});
-
 test('a guardrail applies in the runner under bypassPermissions, and the denial is counted', async () => {
   const frontmatter = [
     'max_iterations: 5',

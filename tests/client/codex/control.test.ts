@@ -25,7 +25,9 @@ test('Codex: a message arrives with the next tool call, and a cancel ends the ag
     );
     assert.equal(project.main(['cancel']).code, 0);
     const run = await running.done;
-    assert.equal(ofType(run.events, 'run.ended')[0]?.status, 'cancelled', run.stdout + run.stderr);
+    const [ended] = ofType(run.events, 'run.ended');
+    assert.deepEqual([ended?.status, ended?.costUsd], ['cancelled', null], run.stdout + run.stderr);
+    assert.match(run.stderr, /Codex runs with its sandbox danger-full-access/);
     assert.equal(isRunning('sleep 31337'), false, 'SIGINT has Codex end its command');
   });
 });
@@ -60,15 +62,6 @@ test('Codex: a token limit ends a run while it works', async () => {
     assert.match(project.ended().as, /budget/);
     assert.equal(project.iterations().length, 1);
     assert.ok(project.model.requests.length < 12, `${project.model.requests.length} requests`);
-  });
-});
-
-test('Codex: the same reply three times opens the breaker', async () => {
-  const stuck = Array.from({ length: 3 }, () => say('I am stuck here.'));
-  await inCodexProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' }, stuck, async (project) => {
-    const run = await project.begin().done;
-    assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
-    assert.equal(project.iterations().length, 3);
   });
 });
 
