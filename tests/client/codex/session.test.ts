@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { mainPath } from '../../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
-import { inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
+import { CODEX, inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
 import { say, shell, status } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { startTerminal } from '../../support/terminal/terminal.ts';
@@ -104,5 +106,35 @@ longTest('Codex: a session whose wrapper alone is killed ends with it, and the l
     const resumed = await project.session(['--resume']).done;
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
     assert.equal(project.ended().verified, true);
+  });
+});
+
+test('Codex: beside a loop, sessions that are not its own end after one turn, with hooks that say nothing', async () => {
+  const script = [shell('until test -f go.txt; do sleep 0.2; done'), say('First.'), say('Second.'), DONE];
+  await inCodexProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+    const { workspace, environment, codexHome } = project;
+    const running = project.session();
+    await until('the loop works', () => project.calls().length === 1);
+    const own = { CODEX_HOME: codexHome, RALPH_CODEX: CODEX };
+    assert.equal(project.main(['init', '--codex', '--yes'], own).code, 0);
+    for (const RALPH_ACTIVE of [undefined, '1']) {
+      const words = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Hello.'];
+      const other = spawn(process.execPath, [CODEX, ...words, '--dangerously-bypass-hook-trust'], {
+        cwd: workspace.project,
+        env: environment({ RALPH_ACTIVE }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let shown = '';
+      for (const stream of [other.stdout, other.stderr]) stream.on('data', (chunk) => (shown += chunk));
+      await once(other, 'close');
+      assert.equal(other.exitCode, 0, shown);
+      assert.match(shown, /hook: Stop Completed/, 'control: its hooks run');
+      assert.equal(shown.includes('ralph-loop'), false, shown);
+    }
+    assert.equal(project.iterations().length, 0);
+    workspace.write('go.txt', '');
+    const run = await running.done;
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.iterations().length, 1);
   });
 });
