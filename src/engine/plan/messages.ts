@@ -43,29 +43,38 @@ export function planStopText(
         planOptions(path),
       );
     }
-    case 'blocked': {
-      const blocked = stop.became.length > 0 ? stop.became : [...new Set(choice.passed.map(({ because }) => because))];
-      const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
-      const chain = waiting.length === 0 ? '' : ` Waiting for it: ${waiting.map(({ id }) => id).join(', ')}.`;
-      const named =
-        blocked.length === 0
-          ? 'No task of the plan can start'
-          : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      const isTold = stop.became.length === 1 && why !== '';
-      const reason = isTold ? `: ${asSentence(why)}` : '.';
-      const toDo =
-        stop.became.length > 0
-          ? `${isTold ? 'The' : `The progress file beside ${path} says why; the`} attempted changes are uncommitted in the working tree. Fix the cause`
-          : 'The plan already said so when this session began, so it was not tried. Remove the obstacle';
-      return advise(
-        `${named}${doneText(plan)}${reason}${chain} ${toDo} and remove "(blocked)" from the plan.`,
-        'Resume',
-        'resume',
-      );
-    }
+    case 'blocked':
+      return blockedText(stop, plan, path, why);
     default:
       return stop satisfies never;
   }
+}
+
+/** Returns which tasks are blocked and why, what waits for them, and what to do. */
+function blockedText(
+  { choice, became }: Extract<PlanStop, { readonly became: readonly string[] }>,
+  plan: PlanState,
+  path: string,
+  why: string,
+): Message {
+  const blocked = became.length > 0 ? became : [...new Set(choice.passed.map(({ because }) => because))];
+  const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
+  const chain = waiting.length === 0 ? '' : ` Waiting for it: ${waiting.map(({ id }) => id).join(', ')}.`;
+  const named =
+    blocked.length === 0
+      ? 'No task of the plan can start'
+      : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
+  const isTold = became.length === 1 && why !== '';
+  const reason = isTold ? `: ${asSentence(why)}` : '.';
+  const toDo =
+    became.length > 0
+      ? `${isTold ? 'The' : `The progress file beside ${path} says why; the`} attempted changes are uncommitted in the working tree. Fix the cause`
+      : 'The plan already said so when this session began, so it was not tried. Remove the obstacle';
+  return advise(
+    `${named}${doneText(plan)}${reason}${chain} ${toDo} and remove "(blocked)" from the plan.`,
+    'Resume',
+    'resume',
+  );
 }
 
 function onlyText(as: 'complete' | 'blocked', id: string, path: string, why: string): string {
