@@ -27,11 +27,11 @@ export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
   summary: 'List ended runs and loops, show one, or archive a run.',
   usage: '[show FILE | PATH] [--prune AGE] [--loop NAME]',
-  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it; with that of a plan, a run that could be resumed into the archive. It refuses while a loop is active there.',
+  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it; with the PATH of a plan, it moves a run that could be resumed into the archive. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
   options: options({
     'prune AGE':
-      'Remove archived states of this loop, and without --loop runs with their loops, that are older than AGE, such as 30d; asks first. Worktrees, branches and commits stay.',
+      'Remove what is older than AGE, such as 30d: archived states of this loop and, without --loop, runs with their loops. Asks first. Worktrees, branches and commits stay.',
     yes: 'Remove them without asking.',
   }),
   control: true,

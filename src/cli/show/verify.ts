@@ -215,6 +215,6 @@ function shown(
   const word =
     !verified || own !== null || before.length === 0
       ? ''
-      : `\nWhat was before the start rests on who sent the proof: ${printable(before.join(', '))}.`;
+      : `\nOnly the sender's word says what the checks did before the start: ${printable(before.join(', '))}.`;
   return `Proof of ${printable(task.path)}, complete at ${endedAt}:\n${table(rows)}\n${verdict}${word}`;
 }
