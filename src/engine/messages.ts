@@ -246,7 +246,7 @@ export function failureLines(failed: readonly CheckResult[], loop: MessageContex
   });
 }
 
-interface ShownReason {
+export interface ShownReason {
   /** Most lines of output; by default what fits beside other text. */
   readonly most?: number;
   /** Loop whose log has the lines that are left out; without it they are only counted. */

@@ -25,6 +25,18 @@ test('a rejected claim shows the check, its exit code and the end of its output 
   assert.match(logged ?? '', /sh check\.sh: exit code 1\.\n +1\n +2\n/, 'the command that is named shows all lines');
 });
 
+test('explain of a complete loop names a refused claim and the command that shows its output', (t) => {
+  const p = project(t);
+  p.write('check.sh', 'test -e done.txt && exit 0; seq 1 30; exit 1\n');
+  task(p, 'max_iterations: 2\nvalidation: ["sh check.sh"]');
+  const cmd = agent(p, `test "$(wc -l < runs.txt)" -lt 2 || touch done.txt; echo ${SIGNAL}`);
+  const { code, stdout } = p.ralph(['run', '--plain', '--agent', cmd]);
+  assert.equal(code, 0, stdout);
+  const explained = p.ralph(['explain']).stdout;
+  assert.match(explained, /\n +sh check\.sh: exit code 1\.\n +\[Show 30 more lines: ralph-loop logs\.\]\n/);
+  assert.doesNotMatch(explained, /^ +\d+$/m);
+});
+
 test('a claim that lacks a required file names the file on the screen', (t) => {
   const p = project(t);
   p.write(

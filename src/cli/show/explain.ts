@@ -146,6 +146,8 @@ export function standingOf(
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
   const loop = { name, mode: 'runner', program: programName() } as const;
+  // A later claim was accepted, so nobody has to fix what the refused ones found.
+  const cut = status === 'complete' ? { loop, most: 0 } : { loop };
   const isLive = active && found.kind === 'loop';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';
   const head =
@@ -159,7 +161,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
       : [
           '',
           'What led to it:',
-          ...events.flatMap((event) => journalLine(event, paint, loop).split('\n')).map((line) => `  ${line}`),
+          ...events.flatMap((event) => journalLine(event, paint, cut).split('\n')).map((line) => `  ${line}`),
         ]),
     ...(notices.length === 0 ? [] : ['', ...noticeLines(notices).map(printable)]),
     '',

@@ -1,20 +1,21 @@
-import { counted, reasonLines } from '../../engine/messages.ts';
+import { counted, reasonLines, type ShownReason } from '../../engine/messages.ts';
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText } from '../../term/facts-text.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
-import type { MessageContext } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
 import { figuresOf } from './iteration-table.ts';
 
+const WHOLE: ShownReason = { most: Number.POSITIVE_INFINITY };
+
 /**
- * Formats a journal entry for people; with a loop, long output is cut, and the command that shows it is named. Unknown types,
+ * Formats a journal entry for people; `cut` says how much of the output of its reasons is shown, by default all. Unknown types,
  * which newer versions may add, are shown unchanged.
  */
-export function journalLine(entry: Entry, paint: Paint, loop?: MessageContext): string {
+export function journalLine(entry: Entry, paint: Paint, cut: ShownReason = WHOLE): string {
   const { type, at = entry['endedAt'] ?? '' } = entry;
   const isEvent = typeof type === 'string' && type !== 'iteration.ended';
-  const what = isEvent ? eventText(entry, type, paint, loop) : iterationText(entry, paint);
+  const what = isEvent ? eventText(entry, type, paint, cut) : iterationText(entry, paint);
   return `${paint('dim', localTime(String(at)))}  ${what}`;
 }
 
@@ -42,7 +43,7 @@ const NOT_DETAILS = new Set(
 /** Size limit, longer than any event that this program writes. */
 const MOST_TEXT = 64 * 1024;
 
-function eventText(entry: Entry, type: string, paint: Paint, loop?: MessageContext): string {
+function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
   const message = entry['outcome'] === 'ok' ? undefined : entry['message'];
   // The message comes last because it is a complete sentence.
@@ -51,7 +52,6 @@ function eventText(entry: Entry, type: string, paint: Paint, loop?: MessageConte
   const shown = parts.filter((part) => typeof part === 'string' && part).join('; ');
   const oneLine = printable(shown.slice(0, MOST_TEXT)).replace(/\s*\n\s*/g, ' / ');
   const line = `${paint(colour, printable(type))}  ${oneLine}`.trimEnd();
-  const cut = loop === undefined ? { most: Number.POSITIVE_INFINITY } : { loop };
   const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
   return [line, ...reasons.flatMap((reason) => reasonLines(reason, cut)).map(printable)].join('\n');
 }
