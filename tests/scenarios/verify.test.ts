@@ -150,7 +150,10 @@ test('who has only a clone and a proof is told how to check it, and what is miss
     return stdout + stderr;
   };
   assert.match(said(), /Proofs of others are here: \.ralph\/fix\/proof\.json\. Check one: \S* verify fix\./);
-  assert.match(said('fix'), /Verified[^\n]*\nOnly the sender's word says what the checks did before the start: made failed\.\n$/);
+  assert.match(
+    said('fix'),
+    /Verified[^\n]*\nOnly the sender's word says what the checks did before the start: made failed\.\n$/,
+  );
   const proof = there.read(at);
   there.write(at, proof.replace('"proofVersion": 1', '"proofVersion": 2'));
   assert.match(said('fix'), /proof of a newer ralph-loop \(its version is 2, this one reads 1\)/);
