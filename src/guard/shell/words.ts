@@ -2,6 +2,9 @@ import { escapeGlob } from './glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from './shell-reading.ts';
 import { literalOrNull, type ValueWord } from './shell-state.ts';
 
+/** Names of standard input. */
+export const STDIN = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:thread-)?self\/fd\/0)$/;
+
 /** Assembles words piece by piece, and splits them like the shell. */
 export class WordBuilder {
   private readonly words: ShellWord[] = [];

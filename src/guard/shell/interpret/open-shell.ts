@@ -227,9 +227,9 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
 
 function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: ShellContext): ShellCommand {
   facts.element.push(command);
-  const { argv, position, via, cwdTemplate, assignments } = command;
+  const { argv, position, via, cwdTemplate, assignments, stdinFrom } = command;
   const shown = argv.map((word) => word.pattern ?? word.template);
-  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments]);
+  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments, stdinFrom]);
   if (!facts.seen.has(key)) facts[list].push(command);
   facts.seen.add(key);
   return command;

@@ -15,7 +15,7 @@ import {
   UNKNOWN_STREAM,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, wordOf } from '../words.ts';
+import { asValue, STDIN, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every possible state, and follows what it starts. */
@@ -202,8 +202,13 @@ export function readRedirections(
           // Other descriptors are not followed.
           if (redirect.operator === '>&' && /^[3-9]|^\d\d/.test(word.template)) away = true;
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
+          // The terminal can be read by the descriptors of its output as well.
+          if (redirect.operator === '<&' && /^[12]$/.test(word.template))
+            recordRead({ word: wordOf(`/dev/fd/${word.template}`), state, by }, context, redirect.pos);
           continue;
         }
+        // The same input as before.
+        if (/^<[>&]?$/.test(redirect.operator) && STDIN.test(word.template)) continue;
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           input = inputFrom(word, state);
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);

@@ -37,6 +37,8 @@ const wrapperOf = byProgram<Wrapper>({
   },
   'timeout gtimeout': { values: '-k -s --kill-after --signal', skip: 1 },
   nice: { values: '-n --adjustment' },
+  stdbuf: { values: '-i -o -e --input --output --error' },
+  chroot: { values: '--userspec --groups', skip: 1 },
   'nohup setsid builtin unbuffer chronic unshare catchsegv busybox toybox corepack entr firejail setpriv systemd-inhibit eatmydata dbus-run-session':
     { values: '' },
   'time gtime': { values: '-f -o --format --output', output: '-o' },
