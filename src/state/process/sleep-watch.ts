@@ -1,6 +1,6 @@
 import { instantOf } from '../../text/time.ts';
 
-/** Delay of a look from which the machine must have slept, or the process must have been stopped; a busy process is later less. */
+/** Delay of a look from which the machine must have slept, or the process must have been stopped, unless it was busy. */
 export const SLEPT_MS = 5_000;
 const LOOK_MS = 330;
 
@@ -12,10 +12,15 @@ const watches = new Set<() => void>();
  */
 export function watchSleep(onSleep: (since: string) => void): () => void {
   let looked = Date.now();
+  let used = process.cpuUsage();
   const look = (): void => {
     const due = looked + LOOK_MS;
+    const { user, system } = process.cpuUsage(used);
     looked = Date.now();
-    if (looked - due > SLEPT_MS) onSleep(instantOf(due));
+    used = process.cpuUsage();
+    const late = looked - due;
+    // A process that computes for long is no sleep: agents must not get more time for a text that is slow to read.
+    if (late > SLEPT_MS && (user + system) / 1_000 < late / 2) onSleep(instantOf(due));
   };
   const timer = setInterval(look, LOOK_MS).unref();
   watches.add(look);

@@ -45,7 +45,7 @@ const FORMS: readonly Form[] = [
     pattern:
       /(\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)/g,
   },
-  { mark: 'oracle:thin:', pattern: /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,})(?=@)/g },
+  { mark: 'oracle:thin:', pattern: /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,512})(?=@)/g },
   { mark: 'sqlplus', pattern: /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g },
   { mark: 'password', pattern: /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g },
   {

@@ -141,7 +141,8 @@ function endOfCutOff(text: string, from: number): number {
 /** Pattern for a name and its separator. The name begins at a boundary, so that a long word is read once. */
 const NAMED = /(?<![\w.-])([\w.-]+)\\{0,4}["']?([ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8})/g;
 const QUOTE = /\\{0,4}["'`]/y;
-const BARE = /[^\s"'`&<>\\]+/y;
+/** Pattern for a value up to what ends it, so that a list of them is read once. */
+const BARE = /(?:(?![,;][\w.$]{1,60}[=:})])[^\s"'`&<>\\])+/y;
 /** Pattern for what ends a value in code and lists of settings: `a=1,b=2`. */
 const NEXT_NAME = /[,;](?=[\w.$]{1,60}[=:})])/;
 /** Pattern for a value that must be the rest of its line, up to a maximum length. */

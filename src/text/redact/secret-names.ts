@@ -47,7 +47,7 @@ export function isSecretName(name: string): boolean {
 const NO_SECRET =
   /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
 /** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker. */
-const STAND_IN = /^(?:your[-_].*|id=.*|change[-_]?me|x{3,}|[*•.]{3,})$/i;
+const STAND_IN = /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,})$/i;
 /** Pattern for members of objects in code: self.password, req.headers.authorization. */
 const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
 

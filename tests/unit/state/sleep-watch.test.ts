@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lookAtClock, SLEPT_MS, watchSleep } from '../../../src/state/process/sleep-watch.ts';
+
+/** Returns how many sleeps a watch notes whose process was last seen two minutes ago, and has used `cpuMs` since. */
+function sleepsNoted(cpuMs: number): number {
+  const real = { now: Date.now, cpuUsage: process.cpuUsage };
+  let sleeps = 0;
+  const end = watchSleep(() => sleeps++);
+  try {
+    Date.now = () => real.now() + 24 * SLEPT_MS;
+    process.cpuUsage = () => ({ user: cpuMs * 1_000, system: 0 });
+    lookAtClock();
+  } finally {
+    Object.assign(Date, { now: real.now });
+    process.cpuUsage = real.cpuUsage;
+    end();
+  }
+  return sleeps;
+}
+
+test('A process that computed all the time has not slept.', () => {
+  assert.equal(sleepsNoted(23 * SLEPT_MS), 0);
+});
+
+test('control: A process that used no processor has slept, or was stopped.', () => {
+  assert.equal(sleepsNoted(100), 1);
+});
