@@ -25,6 +25,13 @@ test('archive and prune take a run over a plan with its loops as one thing, and 
   const refused = p.ralph(['archive', '--prune', '0s']);
   assert.match(refused.stderr, /Removing 1 run with 1 loop needs a terminal, or --yes\./);
   assert.match(listed(), /1 of 2 tasks/, 'control: nothing is removed without a yes');
+  const runs = `${RUNTIME}/ralph-runs`;
+  const [record = ''] = p.sh(`ls ${runs}`).stdout.split('\n');
+  const known = p.read(`${runs}/${record}`);
+  p.write(`${runs}/${record}`, known.replaceAll(/"loopId": "[^"]*"/g, '"loopId": null'));
+  assert.match(p.ralph(['archive', '--prune', '0s', '--yes']).stdout, /^Removed 1 run\b/);
+  assert.match(kept(), /^PLAN-Task-1-/m, 'of a run whose record does not name its loops, the folders stay');
+  p.write(`${runs}/${record}`, known);
   const pruned = p.ralph(['archive', '--prune', '0s', '--yes']);
   assert.equal(
     pruned.stdout.trim(),

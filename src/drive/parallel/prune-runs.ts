@@ -27,7 +27,8 @@ export function runsBefore({ projectDir, env, at }: Where, before: number): OldR
     if (batch === null || Date.parse(batch.ended?.at ?? '') >= before) return [];
     const run = runOfBatch(batch, { projectDir, env, at });
     const folders = run.tasks.flatMap(({ loop }) => {
-      if (loop?.name == null || there.has(loop.name)) return [];
+      // A folder of the same name may be that of a newer loop.
+      if (loop?.name == null || loop.loopId === null || there.has(loop.name)) return [];
       const kept = keptFiles(projectDir, loop.name, env).filter((files) => holdsLoop(files, loop.loopId, env));
       return kept.map((files) => files.projectDir);
     });
