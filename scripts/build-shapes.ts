@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { batch } from '../src/engine/schema/batch.ts';
 import { policy, storedContract } from '../src/engine/schema/contract.ts';
 import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
@@ -96,6 +97,7 @@ export function writeShapes(folder: string): void {
   write('contract', { contract: forHooks(jsonSchema(contractView)), guardrails: forHooks(jsonSchema(guardrailsView)) });
   const records = Object.entries(RECORD_VIEWS).map(([key, view]) => [key, forHooks(jsonSchema(view))]);
   write('record', Object.fromEntries(records));
+  write('batch', { batch: forHooks(jsonSchema(batch)) });
   write('tdd', { state: forHooks(jsonSchema(tddState)), record: forHooks(jsonSchema(tddRecord)) });
 }
 
@@ -150,6 +152,7 @@ function compact(schema: unknown): unknown {
 function oneOf(values: readonly unknown[]): string {
   const [only] = values;
   if (values.length === 1 && Number.isInteger(only)) return `${only}..${only}`;
+  if (values.length === 1 && only === true) return 'true';
   if (values.every((value) => typeof value === 'string' && !/[|?]/.test(value))) return `=${values.join('|')}`;
   throw new Error(`check-shape cannot express one of ${JSON.stringify(values)}`);
 }

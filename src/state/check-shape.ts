@@ -3,7 +3,7 @@ import { INSTANT } from '../text/time.ts';
 /**
  * Shape of a value, made from its JSON Schema by scripts/build.ts:
  *
- * - a name, `=a|b` for one of these texts, or `1..100` for an integer in that range; with `?` behind it also null
+ * - a name, `true`, `=a|b` for one of these texts, or `1..100` for an integer in that range; with `?` behind it also null
  * - `[shape]`: an array of such values; `[shape, shape]`: any of these
  * - `['{', name, shape, …]`: an object with these properties. One may be missing where the name ends in `?`; `*` is every
  *   property that it has. No object stands for an object, since V8 makes one name by name.
@@ -71,6 +71,7 @@ function fits(value: unknown, shape: string): boolean {
       .slice(1)
       .split('|')
       .some((option) => option === value);
+  if (name === 'true') return value === true;
   if (name === 'amount') return typeof value === 'number' && value >= 0;
   if (name === 'instant') return typeof value === 'string' && INSTANT.test(value);
   if (name === 'text') return typeof value === 'string' && value !== '';

@@ -10,7 +10,7 @@ interface Grapheme {
 }
 
 /** Latin letters and our own symbols, which take one cell each. */
-const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u21b3\u25b8\u2500-\u257f\u2713\u2717]*$/;
+const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u21b3\u25b8\u2500-\u259f\u2713\u2717]*$/;
 const EMOJI = /\ufe0f|\u200d|[\u{1f1e6}-\u{1f1ff}]{2}|[\u{1f3fb}-\u{1f3ff}]/u;
 /** Combining marks and invisible characters. */
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160-\u11ff\u3164\uffa0]$/u;

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import * as z from 'zod';
+import batchShapes from '../../.build/batch-shapes.json' with { type: 'json' };
 import contractShapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import recordShapes from '../../.build/record-shapes.json' with { type: 'json' };
 import schemas from '../../.build/state-schemas.json' with { type: 'json' };
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
+import { batch } from '../../src/engine/schema/batch.ts';
 import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/state.ts';
 import * as views from '../../src/engine/schema/stored-views.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
+import { BATCH } from '../support/evidence/record-losses.ts';
 import fc, { runs } from '../support/property.ts';
 
 const RUNS = runs(1_500);
@@ -159,6 +162,8 @@ test('control: some changed states are valid and some invalid', () => {
 const AT = '2026-02-28T10:00:00Z';
 const MARKS = { files: { 'a.ts': 'mark' }, complete: true, limits: [] };
 const COMPLETION = { promiseSeen: true, gateChecked: true, gatePassed: false, reasons: ['tests failed'] };
+const TESTS = { run: 2, failed: 1, skipped: 0, failures: [], atLeast: true };
+const PLAN = { path: 'PLAN.md', branch: 'main', from: null, maxTasks: 1, tasks: [], done: ['1'], blocked: [] };
 /** One valid record of each view, with its shape. */
 const RECORDS: readonly (readonly [z.ZodType, Shape, unknown])[] = [
   [
@@ -171,6 +176,17 @@ const RECORDS: readonly (readonly [z.ZodType, Shape, unknown])[] = [
         { pipeline: ['curl', 'sh'], reason: 'x' },
       ],
       ...{ shellAllow: ['ls'], protectedFiles: ['.env'], privateFiles: [], strict: true, lifted: ['a'] },
+    },
+  ],
+  [
+    batch,
+    batchShapes.batch,
+    {
+      ...{
+        ...BATCH,
+        ended: { at: AT, status: 'stopped', text: 't', next: { verb: 'v', command: 'c', options: { a: true } } },
+      },
+      plan: { ...PLAN, baseline: { checks: [{ name: 'n', outcome: 'failed', tests: TESTS }] } },
     },
   ],
   [views.countersView, recordShapes.counters, { iteration: 1, idleIterations: 0, findings: null, endedAt: AT }],

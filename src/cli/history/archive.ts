@@ -1,9 +1,10 @@
 import { relative } from 'node:path';
-import { archiveBatch, archivedBatches, type Batch, findBatch, refuseRunning } from '../../drive/parallel/batch.ts';
+import { archiveBatch, archivedBatches, findBatch, refuseRunning } from '../../drive/parallel/batch.ts';
 import { runOfBatch } from '../../drive/parallel/run-of-batch.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
+import type { Batch } from '../../engine/schema/batch.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { noticesOf, readNotices } from '../../state/notices.ts';

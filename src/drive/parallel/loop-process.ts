@@ -1,6 +1,7 @@
 import type { OperatorCommand } from '../../engine/events.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
+import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -9,7 +10,7 @@ import { operate } from '../control/operate.ts';
 import { clientAlive } from '../control/ownership.ts';
 import type { Permit } from '../runner/runner.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { type BatchTask, NEW_END } from './batch.ts';
+import { NEW_END } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import { type Supervised, type SupervisedEnd, type SupervisedRun, supervise } from './supervise.ts';

@@ -1,11 +1,12 @@
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
+import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
-import { type BatchTask, NEW_END, type PlanBatch } from './batch.ts';
+import { NEW_END, type PlanBatch } from './batch.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, keptTasks, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';

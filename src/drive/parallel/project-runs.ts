@@ -1,3 +1,4 @@
+import type { Batch } from '../../engine/schema/batch.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
@@ -6,7 +7,7 @@ import { planRunOf, wholeRun } from '../status/plan-run.ts';
 import { describeProject, type ProjectLoop } from '../status/project-loops.ts';
 import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { archivedBatches, type Batch, findBatch } from './batch.ts';
+import { archivedBatches, findBatch } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { Where } from './run-of-batch.ts';
 import { runId, runOfBatch } from './run-of-batch.ts';

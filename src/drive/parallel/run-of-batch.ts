@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { counted } from '../../engine/messages.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
+import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -10,7 +11,7 @@ import { show, stepsOf } from '../../state/process/program.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { OPEN_TASK, reasonIn, waitsFor, wholeRun } from '../status/plan-run.ts';
 import { worktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
-import { type Batch, type BatchTask, interruptedAt, lastDriven } from './batch.ts';
+import { interruptedAt, lastDriven } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 export interface Where {

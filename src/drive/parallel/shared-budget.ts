@@ -1,8 +1,8 @@
 import type { Allowance } from '../../engine/policy/budget.ts';
+import type { Batch } from '../../engine/schema/batch.ts';
 import { dollarText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import type { Permit, Spent } from '../runner/runner.ts';
-import type { Batch } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 /** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */

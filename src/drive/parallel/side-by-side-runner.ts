@@ -1,6 +1,7 @@
 import type { OperatorCommand } from '../../engine/events.ts';
 import { reasonLines } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { Batch } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
@@ -9,7 +10,7 @@ import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
-import { archiveBatch, type Batch, touchBatch, writeBatch } from './batch.ts';
+import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
 import { type LoopProcess, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { runOfBatch } from './run-of-batch.ts';

@@ -12,8 +12,6 @@ import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
 import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
-import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
-import { changedPrograms } from '../../task/pinned-scripts/pinned-programs.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { unrecordedIterations } from '../records/journal.ts';
@@ -121,6 +119,9 @@ async function gathered(
   const { point, lost } = startIn(files, contract);
   const options = { env, signal, sandbox: contract?.sandbox };
   const changes = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
+  // A stored report, as `status` shows it, must not pay for the parser of shell commands.
+  const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
+  const { changedPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);

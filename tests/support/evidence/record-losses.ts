@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Batch, claimBatch, findBatch, NEW_TASK, writeBatch } from '../../../src/drive/parallel/batch.ts';
+import { claimBatch, findBatch, NEW_TASK, writeBatch } from '../../../src/drive/parallel/batch.ts';
 import { lossOfRecord, writeWorktreeRecord } from '../../../src/drive/worktree/worktree-place.ts';
+import type { Batch } from '../../../src/engine/schema/batch.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import { emptyFolder } from '../folder.ts';
@@ -15,7 +16,8 @@ export const RECORDS: Readonly<Record<string, (files: LoopFiles) => string>> = {
   'both, by their digests': (files) => files.records,
 };
 
-const BATCH: Batch = {
+/** Record of a run with one task whose loop has begun. */
+export const BATCH: Batch = {
   startedAt: '2026-01-01T00:00:00Z',
   stoppedMs: 0,
   title: '',

@@ -6,7 +6,7 @@ import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 test('The reason names the place and the expected value.', () => {
   const shape: Shape = [
     ...['{', 'a', ['0..9'], 'b', '=x|y', 'c', 'text', 'd', 'instant?'],
-    ...['e', ['null', ['{', 'f', 'count']], 'g', ['{', '*', 'amount'], 'i?', 'boolean'],
+    ...['e', ['null', ['{', 'f', 'count']], 'g', ['{', '*', 'amount'], 'i?', 'boolean', 'j?', 'true'],
   ];
   const good = { a: [], b: 'x', c: 'z', d: null, e: null, g: {} };
   const reasons: [unknown, string | null][] = [
@@ -26,6 +26,9 @@ test('The reason names the place and the expected value.', () => {
     [{ ...good, g: { h: -1 } }, '/g/h must be amount'],
     [{ ...good, i: false }, null],
     [{ ...good, i: null }, '/i must be boolean'],
+    [{ ...good, j: true }, null],
+    [{ ...good, j: false }, '/j must be true'],
+    [{ ...good, j: 'true' }, '/j must be true'],
   ];
   for (const [value, reason] of reasons) assert.equal(checkShape(value, shape), reason, JSON.stringify(value));
 });

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Batch, BatchTask } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { lastLoopIn } from '../../../drive/start/find-task.ts';
 import { prepareStart } from '../../../drive/start/prepare-contract.ts';
 import type { Prepared } from '../../../drive/start/stages.ts';
 import { checkWorktree } from '../../../drive/worktree/make-worktree.ts';
 import { worktreePlace } from '../../../drive/worktree/worktree-place.ts';
+import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { clientFinder } from '../../../hosts/hosts.ts';
 import { loopFiles } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import type { Batch, BatchTask } from '../../../drive/parallel/batch.ts';
 import { type Approver, approveSettings } from '../../../drive/start/approve.ts';
 import type { Prepared } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
@@ -8,6 +7,7 @@ import { withPrefix } from '../../../drive/turn/messages.ts';
 import { hookProblems } from '../../../drive/worktree/hooks.ts';
 import { WORKTREE_TEXTS } from '../../../drive/worktree/messages.ts';
 import { changedFiles, repositoryOf } from '../../../drive/worktree/repository.ts';
+import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
-import type { Batch, Integrate } from '../../../drive/parallel/batch.ts';
+import type { Integrate } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import type { Batch } from '../../../engine/schema/batch.ts';
 import { RalphError } from '../../../text/message.ts';
 import { parseDuration } from '../../../text/time.ts';
 import { type CommandContext, numberOf, valuesOf, wholeOf } from '../../command.ts';

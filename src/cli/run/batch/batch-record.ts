@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { type Batch, type BatchTask, NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
+import { NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
@@ -8,6 +8,7 @@ import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts'
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
 import { blockedIn } from '../../../engine/plan/attempt.ts';
+import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
 import { readPlan } from '../../../task/plan/read-plan.ts';

@@ -1,5 +1,4 @@
 import { continueNow } from '../../../drive/control/operate.ts';
-import type { Batch, BatchTask } from '../../../drive/parallel/batch.ts';
 import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
@@ -9,6 +8,7 @@ import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-ru
 import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';
+import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Run } from '../../../engine/schema/run.ts';
 import { show } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Delivery } from '../../../engine/schema/batch.ts';
 import { removeIfThere } from '../../../state/files/regular-file.ts';
 import { changedFiles, checkedOut, type GitRun, userGit } from '../../worktree/repository.ts';
-import type { Delivery } from '../batch.ts';
 
 export interface Integrated {
   readonly message: string;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonText } from '../../../engine/messages.ts';
+import type { Delivery } from '../../../engine/schema/batch.ts';
 import { hashContract } from '../../../state/hash-contract.ts';
 import { findEndedContract, loopFiles } from '../../../state/loop-files.ts';
 import { areHooksPinned } from '../../../task/git/git-pins.ts';
@@ -14,7 +15,7 @@ import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
 import { removeWorktree } from '../../worktree/remove-worktree.ts';
 import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../../worktree/repository.ts';
 import { lossOfRecord, readWorktreeRecord, type WorktreePlace, worktreePlace } from '../../worktree/worktree-place.ts';
-import type { Delivery, Integrate } from '../batch.ts';
+import type { Integrate } from '../batch.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import { type Integrated, moveBranch, takeBackMove } from './deliver.ts';
 import { type CheckedLoop, IntegrationCheckout, type Refused, type Verified } from './integration-checkout.ts';

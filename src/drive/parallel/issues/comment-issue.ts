@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import type { BatchTask } from '../../../engine/schema/batch.ts';
 import { RalphError } from '../../../text/message.ts';
-import type { BatchTask } from '../batch.ts';
 import { ISSUE_TEXTS } from '../messages.ts';
 import { type Gh, gh, ghJson } from './gh.ts';
 import { forOthers } from './proved-text.ts';

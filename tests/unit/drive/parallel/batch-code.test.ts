@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BatchTask, NEW_END, NEW_TASK } from '../../../../src/drive/parallel/batch.ts';
+import { NEW_END, NEW_TASK } from '../../../../src/drive/parallel/batch.ts';
 import { batchCode } from '../../../../src/drive/parallel/run-batch.ts';
+import type { BatchTask } from '../../../../src/engine/schema/batch.ts';
 
 function tasks(...codes: readonly (number | null)[]): BatchTask[] {
   return codes.map((code, at): BatchTask => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Batch } from '../../../../src/drive/parallel/batch.ts';
 import { SharedBudget } from '../../../../src/drive/parallel/shared-budget.ts';
+import type { Batch } from '../../../../src/engine/schema/batch.ts';
 
 const DOLLARS = { maxCostUsd: 3, maxTokens: null, maxTimeMs: null };
 const budgetOf = (limits: Batch['limits'], stoppedMs = 0) =>

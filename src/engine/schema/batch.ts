@@ -1,0 +1,118 @@
+import * as z from 'zod';
+import { baseline, provedWork } from './proof.ts';
+import { count } from './scalars.ts';
+
+/** How the work of a loop got, or gets, to the user's branch. */
+const delivery = z.strictObject({
+  loopId: z.string().min(1),
+  /** Set-up of its worktree: command, and globs of copied files. */
+  setUp: z.string().nullable(),
+  copies: z.array(z.string()),
+  how: z.enum(['merge', 'rebase']),
+  /** Last commit of the loop's branch. */
+  tip: z.string().min(1),
+  /** Commit of the user's branch before, and after. */
+  from: z.string().min(1),
+  commit: z.string().min(1),
+});
+
+const task = z.strictObject({
+  name: z.string().min(1),
+  /** Path relative to the project. */
+  taskPath: z.string().min(1),
+  /** Id of the task that the loop works on, if `taskPath` is a plan. */
+  planTask: z.string().min(1).optional(),
+  title: z.string(),
+  /** The issue that it is about, and whether it was told of the end. */
+  issue: z.strictObject({ url: z.string(), told: z.boolean() }).optional(),
+  /** null until its loop has begun. */
+  loopId: z.string().nullable(),
+  /** Options of its run that the user was asked about. */
+  words: z.array(z.string()),
+  /** `started`: its worktree may exist. `ended`: its loop has ended; `end` records how. */
+  step: z.enum(['waiting', 'started', 'ended']),
+  end: z
+    .strictObject({
+      status: z.string(),
+      code: count,
+      iterations: count.nullable(),
+      costUsd: z.number().nullable(),
+      tokens: z.number(),
+      message: z.string(),
+      integrated: z.string().nullable(),
+      /** Reason why a complete loop was not integrated. */
+      problem: z.string().nullable(),
+      durationMs: z.number().nullable(),
+      /** null for work that is not complete, or whose process was killed. */
+      proved: provedWork.nullable(),
+      /** Present once the user's branch is about to move. */
+      delivery: delivery.optional(),
+      /** Commit of an integrated task. */
+      commit: z.string().nullable(),
+    })
+    .nullable(),
+});
+
+/**
+ * Tasks that run side by side. Stored outside the project, so that a killed run can be resumed; one that is over is moved to the
+ * archive of the project.
+ */
+export const batch = z.strictObject({
+  startedAt: z.string(),
+  /** Milliseconds since then in which the run was not driven, or its machine slept. */
+  stoppedMs: z.number().min(0),
+  title: z.string(),
+  /** How it ended; null while it is driven, and after a kill. */
+  ended: z
+    .strictObject({
+      at: z.string(),
+      status: z.string(),
+      text: z.string(),
+      /** Command that continues it; null if there is none. */
+      next: z
+        .strictObject({
+          verb: z.string(),
+          command: z.string(),
+          options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
+        })
+        .nullable(),
+    })
+    .nullable(),
+  runner: z.object({ pid: count, startedAt: z.string().nullable() }),
+  atOnce: count,
+  integrate: z.enum(['none', 'merge', 'rebase', 'pr']),
+  /** Limits for all loops together; null is no limit. */
+  limits: z.strictObject({
+    maxCostUsd: z.number().nullable(),
+    maxTokens: z.number().nullable(),
+    maxTimeMs: z.number().nullable(),
+  }),
+  /** New loops replace the remains of earlier ones in worktrees of the same names. */
+  fresh: z.boolean(),
+  /** Options of each run, and the client's own after `--`. */
+  words: z.array(z.string()),
+  rest: z.array(z.string()),
+  tasks: z.array(task),
+  /** Present for the tasks of a plan; `tasks` then holds those that have begun. */
+  plan: z
+    .strictObject({
+      path: z.string().min(1),
+      branch: z.string().min(1),
+      from: z.string().nullable(),
+      maxTasks: count,
+      /** All tasks of the plan, as last read. */
+      tasks: z.array(
+        z.strictObject({ id: z.string(), title: z.string(), status: z.string(), needs: z.array(z.string()) }),
+      ),
+      /** Ids of the tasks done in this session, and of those that were blocked at its start. */
+      done: z.array(z.string()),
+      blocked: z.array(z.string()),
+      /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
+      baseline: baseline.optional(),
+    })
+    .optional(),
+});
+
+export type Batch = z.infer<typeof batch>;
+export type BatchTask = z.infer<typeof task>;
+export type Delivery = z.infer<typeof delivery>;
