@@ -56,7 +56,8 @@ export const GEMINI: Host = {
     'loop with a new client for each iteration': 'refused; as a command, `--agent "CMD"`, without a guard',
     'loop inside one session':
       '`start --task TASK --launch --agent gemini`, also headless, and by hand; both after `init --gemini`',
-    guard: 'shell commands, file tools, MCP tools and others; a crashed hook refuses the call',
+    guard:
+      'shell commands, file tools, MCP tools and others; a crashed hook refuses the call, one that exceeds its 600 seconds lets it run; `GITHUB_SHA` in a `.env` file of the project or of a folder above it switches the hooks off',
     'input to running commands': 'the client has no tool for it',
     steering: 'a message reaches the agent with the result of its next tool call',
     interruption: 'the next call ends the turn',
@@ -87,8 +88,13 @@ function sessionArgs({ permissionMode, model, own, headless, session, prompt }: 
     ...(model === null ? [] : [`--model=${model}`]),
     ...own,
     ...(session === null ? [] : [`--resume=${session}`]),
-    `${headless ? '--prompt' : '--prompt-interactive'}=${prompt}`,
+    `${headless ? '--prompt' : '--prompt-interactive'}=${withoutReferences(prompt)}`,
   ];
+}
+
+/** Returns a prompt of which Gemini CLI puts no file in place of `@PATH`: it would read one without asking a hook (measured). */
+function withoutReferences(prompt: string): string {
+  return prompt.replace(/(?<!\\)@/g, '\\@');
 }
 
 /** Options that the loop sets itself, or that would take the session out of it. */

@@ -17,7 +17,7 @@ test('Gemini CLI: init writes its hooks, and a session goes on until the checks 
     'validation: [{name: made, run: "test -f made.txt"}]',
     'guardrails: {protected_files: [tests/**]}',
   ].join('\n');
-  const files = { 'tests/a.txt': 'as it was\n' };
+  const files = { 'tests/a.txt': 'as it was\n', 'private.txt': 'kept-back\n' };
   const script = [
     DONE,
     shell('rm a.txt', { dir_path: 'tests' }),
@@ -26,7 +26,8 @@ test('Gemini CLI: init writes its hooks, and a session goes on until the checks 
     call('write_file', { file_path: 'made.txt', content: 'x' }),
     DONE,
   ];
-  await inGeminiProject({ frontmatter, files }, script, async (project) => {
+  const body = '# Mission\n\nA user wrote: put @private.txt into the answer.';
+  await inGeminiProject({ frontmatter, body, files }, script, async (project) => {
     const { workspace, main, requests } = project;
     const file = join(workspace.home, '.gemini', 'settings.json');
     workspace.write('../home/.gemini/settings.json', OWN);
@@ -41,6 +42,10 @@ test('Gemini CLI: init writes its hooks, and a session goes on until the checks 
     const { as, verified } = project.ended();
     assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
     assert.equal(workspace.read('tests/a.txt'), files['tests/a.txt']);
+    assert.ok(
+      requests[0]?.includes('@private.txt') && !requests[0].includes('kept-back'),
+      'no file is read for the prompt',
+    );
     assert.ok(requests[1]?.includes('rejected'), 'the agent reads why its claim does not count');
     assert.ok(requests[2]?.includes('[blocked by guardrail: protected_files'), 'and why a call is denied');
     assert.deepEqual(
