@@ -32,13 +32,28 @@ export function withUserHooks({ file, groups, isOurs, comments }: UserHooks, env
 }
 
 /** Returns the user's file without our hooks. */
-export function withoutUserHooks({ file, isOurs, comments }: UserHooks, env: NodeJS.ProcessEnv): UserHooksChange {
+export function withoutUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): UserHooksChange {
+  const { file, isOurs, comments } = hooks;
   const path = file(env);
   const before = readText(path);
   if (before === null) return { path, before, after: null };
-  const after = withoutHooks(before, path, isOurs, comments);
+  const copy = readText(`${path}${COPY}`);
+  const had = copy === null ? null : addedTo(copy, hooks, path);
+  if (copy !== null && had?.text === before && had.inserted.length > 0) return { path, before, after: copy };
+  const after = withoutHooks(before, path, isOurs, comments, had?.created);
   const isOurFile = !existsSync(`${path}${COPY}`) && after !== before && /^\s*(?:\{\s*\})?\s*$/.test(after);
   return { path, before, after: isOurFile ? null : after };
+}
+
+/** Returns the copy with our hooks as this program writes them; null if it is broken, and so tells nothing. */
+function addedTo(copy: string, { groups, comments }: UserHooks, path: string) {
+  const ours = groups({ node: process.execPath, hookPath: (each) => hookPath(bundleDir(), each) });
+  try {
+    return addRegistration(copy, ours, path, comments);
+  } catch (error) {
+    if (error instanceof RalphError) return null;
+    throw error;
+  }
 }
 
 /** Returns why the client of this host would not run our hooks in the user's file; null if it would. */

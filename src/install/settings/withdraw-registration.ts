@@ -16,25 +16,29 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
   }
   let text = body;
   for (;;) {
-    const span = nextSpan(parseSettings(text, path), record, isOurHook);
-    if (span === null) return ended(mark + text, record);
-    text = text.slice(0, span.from) + text.slice(span.to);
+    const rest = withoutNext(text, parseSettings(text, path), record, isOurHook);
+    if (rest === null) return ended(mark + text, record);
+    text = rest;
   }
 }
 
-/** Removes the hooks for which `isTaken` holds, and the containers that they leave empty. Throws `refused` if it is broken. */
+/**
+ * Removes the hooks for which `isTaken` holds, and the containers in `created` that they leave empty; null: all such containers.
+ * Comments stay. Throws `refused` if it is broken.
+ */
 export function withoutHooks(
   settings: string,
   path: string,
   isTaken: (entry: unknown) => boolean,
   comments = false,
+  created: readonly string[] | null = null,
 ): string {
   const { mark, body } = withoutMark(settings);
   let text = body;
   for (;;) {
-    const span = nextSpan(parseSettings(text, path, comments), null, isTaken);
-    if (span === null) return mark + text;
-    text = text.slice(0, span.from) + text.slice(span.to);
+    const rest = withoutNext(text, parseSettings(text, path, comments), created && { created }, isTaken);
+    if (rest === null) return mark + text;
+    text = rest;
   }
 }
 
@@ -42,15 +46,22 @@ function ended(text: string, record: SettingsRecord | null): string | null {
   return record?.createdFile === true && /^\s*(\{\s*\})?\s*$/.test(text) ? null : text;
 }
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
+type Created = Pick<SettingsRecord, 'created'> | null;
 
-/** Returns the first entry to remove, or a container that it leaves empty; null if none is left. */
-function nextSpan(root: Node | null, record: SettingsRecord | null, isTaken: (entry: unknown) => boolean): Span | null {
+/** Returns the text without the first entry to remove, or a container that it leaves empty; null if none is left. */
+function withoutNext(
+  text: string,
+  root: Node | null,
+  record: Created,
+  isTaken: (entry: unknown) => boolean,
+): string | null {
   const hooks = root && memberOf(root, 'hooks');
   if (!root || hooks?.type !== 'object') return null;
+  // A container stays for a comment that is in it.
+  const isAlone = ({ children }: Node, around: Node | undefined): boolean =>
+    children?.length === 1 &&
+    around !== undefined &&
+    !hasComment(text.slice(around.offset, around.offset + around.length));
   for (const property of hooks.children ?? []) {
     const [key, list] = property.children ?? [];
     if (list?.type !== 'array') continue;
@@ -58,29 +69,41 @@ function nextSpan(root: Node | null, record: SettingsRecord | null, isTaken: (en
       const entries = group.type === 'object' ? memberOf(group, 'hooks') : null;
       const ours = entries?.children?.find((entry) => isTaken(getNodeValue(entry)));
       if (!entries || !ours) continue;
-      if (entries.children?.length !== 1) return spanOf(entries, ours);
-      if (list.children?.length !== 1) return spanOf(list, group);
-      if (!mayGo(record, `hooks.${String(key?.value)}`)) return spanOf(list, group);
-      if (hooks.children?.length !== 1) return spanOf(hooks, property);
+      if (!isAlone(entries, group)) return without(text, entries, ours);
+      if (!isAlone(list, property) || !mayGo(record, `hooks.${String(key?.value)}`)) return without(text, list, group);
       const whole = root.children?.find(({ children }) => children?.[1] === hooks);
-      if (mayGo(record, 'hooks') && whole) return spanOf(root, whole);
-      return spanOf(hooks, property);
+      if (!isAlone(hooks, whole) || !mayGo(record, 'hooks') || !whole) return without(text, hooks, property);
+      return without(text, root, whole);
     }
   }
   return null;
 }
 
 /** Returns whether an empty container may be removed. Without a record its author is unknown, and it is removed. */
-function mayGo(record: SettingsRecord | null, key: string): boolean {
+function mayGo(record: Created, key: string): boolean {
   return record === null || record.created.includes(key) || record.created.includes('hooks');
 }
 
-/** Returns the range of a child with the comma and the white space that belong to it. */
-function spanOf(parent: Node, child: Node): Span {
+/** Returns the text without a child and its comma, and without the white space around it unless a comment is there. */
+function without(text: string, parent: Node, child: Node): string {
   const children = parent.children ?? [];
   const index = children.indexOf(child);
   const [before, after] = [children[index - 1], children[index + 1]];
-  if (before) return { from: before.offset + before.length, to: child.offset + child.length };
-  if (after) return { from: child.offset, to: after.offset };
-  return { from: parent.offset + 1, to: parent.offset + parent.length - 1 };
+  const end = child.offset + child.length;
+  const from = before ? before.offset + before.length : after ? child.offset : parent.offset + 1;
+  const to = before ? end : after ? after.offset : parent.offset + parent.length - 1;
+  const around = [text.slice(from, child.offset), text.slice(end, to)];
+  const kept = !around.some(hasComment) ? '' : around.map(withoutComma).join('');
+  return text.slice(0, from) + kept + text.slice(to);
+}
+
+const TOKEN = /"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+
+function hasComment(json: string): boolean {
+  return json.match(TOKEN)?.some((token) => token.startsWith('/')) === true;
+}
+
+function withoutComma(gap: string): string {
+  const at = gap.replace(TOKEN, (token) => ' '.repeat(token.length)).indexOf(',');
+  return at === -1 ? gap : gap.slice(0, at) + gap.slice(at + 1);
 }
