@@ -3,6 +3,7 @@ import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
+import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
@@ -48,6 +49,7 @@ const SHARED_VARIABLES = [
   'CLAUDE_PROJECT_DIR',
   'LOCALAPPDATA',
   'XDG_CONFIG_HOME',
+  ...HOOK_HOSTS.flatMap(({ settings }) => settings?.variable ?? []),
 ];
 
 /** Files that every prompt asks the agent to maintain. No commit of a task contains them, and they never count as its changes. */
@@ -85,6 +87,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(claude, 'ralph', '.install.json'),
       ...launchers,
       ...Object.values(configFiles(files.projectDir, env)),
+      ...clientFiles(stored?.contract.host, [files.projectDir, ...(main === null ? [] : [main])], home, env),
       ...(stored !== null && hasTaskFolder(stored.contract) ? taskFiles(files, stored) : []),
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
       ...(plan?.files ?? []),
@@ -114,6 +117,23 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     scope: plan?.scope ?? null,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
   };
+}
+
+/** Settings of the loop's client that decide whether it runs our hooks. Those of Claude Code are in every list. */
+function clientFiles(
+  name: string | undefined,
+  projects: readonly string[],
+  home: string,
+  env: NodeJS.ProcessEnv,
+): string[] {
+  const settings = HOOK_HOSTS.find((host) => host.name === name)?.settings;
+  if (settings === undefined) return [];
+  const { folder, files, variable, namesHome } = settings;
+  const named = env[variable];
+  const user = named && !namesHome ? named : join(named || home, folder);
+  return [user, ...projects.map((project) => join(project, folder))].flatMap((dir) =>
+    files.map((file) => join(dir, file)),
+  );
 }
 
 /** Scope of a plan's task. The plan and its progress file belong to the loop while it runs. */

@@ -33,7 +33,9 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
     const { problem, warnings } = startByHand(files.projectDir, env, context.now(), context.host?.name);
     if (problem !== null) return { systemMessage: withPrefix(problem) };
     bind(context);
-    const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;
+    // Clients with settings of their own have no such cap.
+    const isCapped = context.host?.settings === undefined && env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] !== '0';
+    const capped = isCapped ? ` ${HOOK_TEXTS.exportCap}` : '';
     return toNewContext(
       [`${show(HOOK_TEXTS.startedByHand)}${capped}`, ...warnings].map((each) => withPrefix(each)).join('\n'),
       context,

@@ -36,4 +36,10 @@ export const GEMINI_HOOKS: HookHost = {
   typesUnasked: false,
   namesCallDir: true,
   hooksSteer: true,
+  settings: {
+    folder: '.gemini',
+    files: ['settings.json', '.env', 'trustedFolders.json'],
+    variable: 'GEMINI_CLI_HOME',
+    namesHome: true,
+  },
 };

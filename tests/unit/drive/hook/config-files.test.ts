@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
 import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
 import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../../src/guard/guard.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { aProject, start } from '../../../support/drive/drive-project.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 
 const root = emptyFolder({ after });
@@ -111,5 +112,32 @@ describe('files that settings are read from', () => {
       assert.equal((await evaluateToolCall(call, guarded)).decision, 'deny', path);
     }
     assert.equal(await decide('echo > "$XDG_CONFIG_HOME/ralph-loop/config.json"', guarded), 'deny');
+  });
+
+  it("are those that decide whether the loop's client runs our hooks, also in another home", async (context) => {
+    const project = aProject(context as TestContext);
+    const { directory: dir, files, env: own } = project;
+    const { stored } = start(project, true);
+    const decided = async (host: string | undefined, command: string): Promise<string> => {
+      const contract = { ...stored.contract, ...(host === undefined ? {} : { host }) };
+      const moved = { ...own, GEMINI_CLI_HOME: '/g', CODEX_HOME: '/c' };
+      const by = guardRules(files, moved, { ...stored, contract });
+      return (await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: dir }, by)).decision;
+    };
+    const writes = {
+      gemini: [
+        'echo "{}" > .gemini/settings.json',
+        'echo GITHUB_SHA=1 >> .gemini/.env',
+        'echo "{}" > "$GEMINI_CLI_HOME/.gemini/settings.json"',
+        'rm /g/.gemini/trustedFolders.json',
+      ],
+      codex: ['echo > .codex/config.toml', 'echo "{}" > "$CODEX_HOME/hooks.json"', 'rm /c/config.toml'],
+    };
+    for (const [host, commands] of Object.entries(writes))
+      for (const command of commands) {
+        assert.equal(await decided(host, command), 'deny', command);
+        assert.equal(await decided(undefined, command), 'allow', `control, another client: ${command}`);
+      }
+    assert.equal(await decided('gemini', 'echo x > .gemini/commands.toml'), 'allow');
   });
 });
