@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { parse } from 'jsonc-parser/lib/esm/main.js';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
@@ -32,25 +32,69 @@ export const USER_HOOKS: UserHooks = {
   passedAtLaunch: false,
   groups,
   isOurs,
-  problem: async (_, { cwd, env }) => {
+  problem: async (_, { cwd, env, node, hookPath }) => {
     const user = settingsIn(settingsFile(env));
-    const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json'))];
+    const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || SYSTEM_SETTINGS);
+    const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
     const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
     if (configs.some(({ enabled }) => enabled === false)) return 'hooksConfig.enabled switches all hooks off';
-    const commands = Object.values(fieldsOf(user['hooks'])).flatMap((entries) =>
-      listOf(entries).flatMap(({ hooks }) => listOf(hooks).filter(isOurs)),
-    );
-    const wanted = Object.keys(EVENTS).length;
-    if (commands.length < wanted) return `only ${commands.length} of ${wanted} are there`;
     const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
     if (off.some((each) => textOf(each).includes(HOST))) return 'hooksConfig.disabled names some of them';
-    const gone = commands.map(({ command }) => programIn(textOf(command))).find((path) => !existsSync(path));
-    if (gone !== undefined) return `their program ${gone} is gone`;
+    for (const [event, [wanted]] of Object.entries(groups({ node, hookPath }))) {
+      const problem = problemOf(event, listOf(fieldsOf(user['hooks'])[event]), wanted?.hooks[0]);
+      if (problem !== null) return problem;
+    }
+    const redactions = all.map(({ security }) => fieldsOf(fieldsOf(security)['environmentVariableRedaction']));
+    const blocked = redactions.flatMap((each) => (Array.isArray(each['blocked']) ? each['blocked'] : []));
+    if (redactions.some(({ enabled }) => enabled === true) && blocked.some((each) => /^RALPH_/i.test(textOf(each))))
+      return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
+    if (!isTrusted(cwd, env, [system, user])) return 'this folder is not one that Gemini CLI trusts';
     const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
-    return isStrict ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA or SURFACE is set' : null;
+    return isStrict
+      ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'
+      : null;
   },
-  repair: 'remove hooksConfig.enabled and hooksConfig.disabled from its settings, and run init --gemini again.',
+  repair: 'correct what it names, then run init --gemini again.',
 };
+
+const SYSTEM_SETTINGS =
+  process.platform === 'darwin'
+    ? '/Library/Application Support/GeminiCli/settings.json'
+    : '/etc/gemini-cli/settings.json';
+
+/** Returns why the hook of an event is not ours as another or this version writes it; null if it is. */
+function problemOf(event: string, found: readonly Fields[], wanted: HookGroup['hooks'][number] | undefined) {
+  const group = found.find(({ hooks }) => listOf(hooks).some(isOurs));
+  const hook = listOf(group?.['hooks']).find(isOurs);
+  if (group === undefined || hook === undefined) return `${event} has none of them`;
+  const command = textOf(hook['command']);
+  const gone = [nodeIn(command), programIn(command)].find((path) => !existsSync(path));
+  if (gone !== undefined) return `their program ${gone} is gone`;
+  const isSame = placeless(command) === placeless(wanted?.command ?? '') && hook['timeout'] === wanted?.timeout;
+  const isForAll = [undefined, '', '*'].includes(group['matcher'] as string | undefined);
+  return isSame && isForAll ? null : `that of ${event} is not as init --gemini writes it`;
+}
+
+/** Returns whether Gemini CLI trusts a folder: in any other one it ignores the hooks of all settings. */
+function isTrusted(cwd: string, env: NodeJS.ProcessEnv, settings: readonly Fields[]): boolean {
+  const given = env['GEMINI_CLI_TRUST_WORKSPACE'];
+  if (env['GEMINI_RESTRICTED_MODE'] === 'true' || given === 'false') return false;
+  if (given === 'true') return true;
+  const asked = settings.map(({ security }) => fieldsOf(fieldsOf(security)['folderTrust'])['enabled']);
+  if (asked.find((each) => each !== undefined) === false) return true;
+  const path = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(dirname(settingsFile(env)), 'trustedFolders.json');
+  const here = realPathOf(cwd) ?? cwd;
+  let longest = -1;
+  let isTrusting = false;
+  for (const [folder, level] of Object.entries(settingsIn(path))) {
+    const above = level === 'TRUST_PARENT' ? dirname(folder) : folder;
+    const way = relative(realPathOf(above) ?? above, here);
+    if (way === '..' || way.startsWith(`..${sep}`) || folder.length <= longest) continue;
+    longest = folder.length;
+    isTrusting = level === 'TRUST_FOLDER' || level === 'TRUST_PARENT';
+  }
+  return isTrusting;
+}
 
 function settingsFile(env: NodeJS.ProcessEnv): string {
   return join(env['GEMINI_CLI_HOME'] || homeFolder(env), '.gemini', 'settings.json');
@@ -87,7 +131,19 @@ function isOurs(entry: unknown): boolean {
   return command.startsWith(REGISTERED) && command.includes(` ${HOST}`);
 }
 
+const PROGRAM = / '?(\/[^'"]+\.cjs)'? --host gemini/;
+const NODE = /\$\{RALPH_NODE:-([^}]*)\}/;
+
 /** Returns the file that a hook of ours runs. */
 function programIn(command: string): string {
-  return / '?(\/[^'"]+\.cjs)'? --host gemini/.exec(command)?.[1] ?? '';
+  return PROGRAM.exec(command)?.[1] ?? '';
+}
+
+function nodeIn(command: string): string {
+  return NODE.exec(command)?.[1] ?? '';
+}
+
+/** Returns a hook's command without the folders of its programs, in which versions differ. */
+function placeless(command: string): string {
+  return command.replace(NODE, '').replace(PROGRAM, (_, path: string) => ` ${basename(path)} ${HOST}`);
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { GEMINI } from '../../../src/hosts/gemini/gemini.ts';
 import { geminiOutput } from '../../../src/hosts/gemini/hook-output.ts';
 import { readGemini } from '../../../src/hosts/gemini/payload.ts';
+import { USER_HOOKS } from '../../../src/hosts/gemini/user-hooks.ts';
 import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';
 import { refuseUnsupported } from '../../../src/hosts/hosts.ts';
 import { readUsage } from '../../../src/hosts/read-usage.ts';
@@ -133,4 +134,86 @@ test('a run with a new client for each iteration is refused, and so are options 
   GEMINI.requireArgs(['--include-directories', '../lib', '--prompt-file'], 'start');
   for (const word of ['-p', '--prompt=x', '--resume', '--approval-mode=yolo', '-y'])
     assert.throws(() => GEMINI.requireArgs([word], 'start'), /sets this option/, word);
+});
+
+test('no part of the first prompt makes Gemini CLI read a file', () => {
+  const terms = { permissionMode: null, model: null, effort: null, checks: [], mayRun: [], hooks: [], own: [] };
+  const [, prompt] = GEMINI.sessionArgs({
+    ...terms,
+    prompt: 'Use @types/node. "@.env" and \\@there',
+    headless: true,
+    session: null,
+    settings: '{}',
+  });
+  assert.equal(prompt, '--prompt=Use \\@types/node. "\\@.env" and \\@there');
+});
+
+test('whatever keeps Gemini CLI from running our hooks is a problem', async (context) => {
+  const root = emptyFolder(context);
+  const write = (name: string, content: unknown): string => {
+    mkdirSync(join(root, dirname(name)), { recursive: true });
+    writeFileSync(join(root, name), typeof content === 'string' ? content : JSON.stringify(content));
+    return join(root, name);
+  };
+  for (const { hooks } of Object.values(USER_HOOKS.groups({ node: 'n', hookPath: (file) => file })).flat())
+    for (const { command } of hooks) write(/[\w-]+\.cjs/.exec(command)?.[0] ?? '', '');
+  const place = { node: process.execPath, hookPath: (file: string) => join(root, file) };
+  const groups = USER_HOOKS.groups(place);
+  const env = { HOME: root, GEMINI_CLI_SYSTEM_SETTINGS_PATH: write('system.json', {}) };
+  const cwd = join(root, 'project');
+  write('project/.gemini/settings.json', {});
+  const trusted = { [root]: 'TRUST_FOLDER' };
+  const problem = (settings: object, more: object = {}): Promise<string | null> => {
+    write('.gemini/settings.json', settings);
+    return USER_HOOKS.problem(() => '', { ...place, cwd, env: { ...env, ...more } });
+  };
+  write('.gemini/trustedFolders.json', trusted);
+  assert.equal(await problem({ hooks: groups }), null);
+
+  const [own] = groups['BeforeTool']?.[0]?.hooks ?? [];
+  assert.ok(own !== undefined);
+  const before = (hook: object, more: object = {}) => ({
+    hooks: { ...groups, BeforeTool: [{ ...more, hooks: [hook] }] },
+  });
+  assert.match(
+    String(
+      await problem({
+        hooks: {
+          ...groups,
+          BeforeTool: [],
+          AfterTool: [...(groups['AfterTool'] ?? []), ...(groups['BeforeTool'] ?? [])],
+        },
+      }),
+    ),
+    /BeforeTool has none/,
+  );
+  assert.match(String(await problem(before({ ...own, command: `exit 0; ${own.command}` }))), /BeforeTool has none/);
+  const ended = own.command.replace('exit 0; ', 'exit 0; exit 0; ');
+  assert.match(String(await problem(before({ ...own, command: ended }))), /BeforeTool is not as/);
+  assert.match(String(await problem(before({ ...own, timeout: 1 }))), /BeforeTool is not as/);
+  assert.match(String(await problem(before(own, { matcher: 'none' }))), /BeforeTool is not as/);
+  assert.match(String(await problem({ hooks: groups }, { GITHUB_SHA: '1' })), /withholds RALPH_ACTIVE/);
+
+  const redaction = (enabled: boolean) => ({
+    security: { environmentVariableRedaction: { enabled, blocked: ['ralph_active'] } },
+  });
+  for (const file of ['project/.gemini/settings.json', 'system.json']) {
+    write(file, redaction(true));
+    assert.match(String(await problem({ hooks: groups })), /blocked names variables/, file);
+    write(file, redaction(false));
+    assert.equal(await problem({ hooks: groups }), null);
+    write(file, { hooksConfig: { enabled: false } });
+    assert.match(String(await problem({ hooks: groups })), /switches all hooks off/, file);
+    write(file, {});
+  }
+
+  const untrusted = /not one that Gemini CLI trusts/;
+  write('.gemini/trustedFolders.json', { ...trusted, [cwd]: 'DO_NOT_TRUST' });
+  assert.match(String(await problem({ hooks: groups })), untrusted);
+  assert.equal(await problem({ hooks: groups }, { GEMINI_CLI_TRUST_WORKSPACE: 'true' }), null);
+  assert.equal(await problem({ hooks: groups, security: { folderTrust: { enabled: false } } }), null);
+  write('.gemini/trustedFolders.json', { [`${cwd}/x`]: 'TRUST_PARENT' });
+  assert.equal(await problem({ hooks: groups }), null);
+  write('.gemini/trustedFolders.json', { [`${cwd}/x`]: 'TRUST_FOLDER' });
+  assert.match(String(await problem({ hooks: groups })), untrusted);
 });
