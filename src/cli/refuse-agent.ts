@@ -19,7 +19,7 @@ export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   throw new RalphError('refused', {
     text: `"${what}" is for the user at a terminal, and this is the shell of an agent.`,
     advice: [
-      { verb: 'The user can run it in another terminal, outside the client', command: what },
+      { verb: "The user can run it in another terminal, outside the agent's client", command: what },
       ...(what === 'run' ? [{ verb: 'An agent can request a loop', command: 'start --mode runner' }] : []),
     ],
   });

@@ -39,7 +39,10 @@ function measured(name: ClientName, version: string): Readonly<Record<string, st
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (status !== 0) throw new Error(`${name} ${version} could not be measured`);
-  return (JSON.parse(stdout) as { readonly facts: Readonly<Record<string, string>> }).facts;
+  const found = JSON.parse(stdout) as { readonly version: string; readonly facts: Readonly<Record<string, string>> };
+  // A variable of the user may name another client.
+  if (!found.version.includes(version)) throw new Error(`${name}: ${found.version} was measured, not ${version}`);
+  return found.facts;
 }
 
 let stored: Stored = readStored();

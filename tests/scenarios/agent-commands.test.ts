@@ -67,7 +67,7 @@ test('what is for the user is refused in the shell of an agent, and nothing chan
     for (const env of name === 'run' ? [AGENT, { RALPH_DRIVER: 'runner' }, { CODEX_CI: '1' }] : [AGENT]) {
       const { code, stderr } = p.ralph([name, ...args], env);
       assert.equal(code, 1, stderr);
-      assert.match(stderr, new RegExp(`"${name}" is for the user.*another terminal, outside the client`, 's'));
+      assert.match(stderr, new RegExp(`"${name}" is for the user.*another terminal, outside the agent's client`, 's'));
     }
     assert.deepEqual(p.tree(), before, name);
   }

@@ -30,7 +30,7 @@ export const START_COMMAND: Command = {
     ...TASK_OPTIONS,
     ...options({
       launch: 'Start the client for the loop and wait for it.',
-      [`agent ${NAMED_HOSTS.map(({ name }) => name).join('|')}`]: 'Client in the place of Claude Code.',
+      [`agent ${NAMED_HOSTS.map(({ name }) => name).join('|')}`]: 'Use this client in place of Claude Code.',
       headless: 'Launch without a terminal; needs --permission-mode.',
       'require-verified': 'Exit with 3 if the loop completes unverified.',
       resume: 'Resume the live or last archived loop; keeps its counters.',
