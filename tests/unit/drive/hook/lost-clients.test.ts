@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
 import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { hookHost } from '../../../../src/hosts/hook-hosts.ts';
 import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 const FORMER = { CLAUDE_PID: String(process.pid) };
@@ -99,4 +100,17 @@ test('a headless client whose launcher has exited ends at its next Stop without 
   assert.equal(answer?.decision, undefined);
   const state = stateOf(project);
   assert.deepEqual([state.status === 'paused' && state.paused.reason, state.iteration], ['interrupted', 2]);
+});
+
+test('only a session of Claude Code that is begun by hand is told of its cap on blocks', async (t) => {
+  const told: string[] = [];
+  for (const name of ['claude-code', 'codex', 'gemini']) {
+    const context = aHook(aProject(t), 'SessionStart', { source: 'startup', cwd: process.cwd() });
+    const host = hookHost(['--host', name]);
+    assert.ok(host !== null);
+    const answer = await sessionStart({ ...context, host });
+    assert.match(answer?.systemMessage ?? '', /started/i, name);
+    if (answer?.systemMessage?.includes('STOP_HOOK_BLOCK_CAP')) told.push(name);
+  }
+  assert.deepEqual(told, ['claude-code']);
 });
