@@ -68,6 +68,12 @@ export function keptTasks(tasks: readonly PlanFileTask[]): PlanBatch['plan']['ta
   return tasks.map(({ id, title, status, dependsOn }) => ({ id, title, status, needs: [...dependsOn] }));
 }
 
+/** Returns the tasks of a plan for the record of a run that begins: those that are blocked now are skipped. */
+export function tasksAtStart(text: string): Pick<PlanBatch['plan'], 'tasks' | 'blocked'> {
+  const { tasks } = readPlan(text);
+  return { tasks: keptTasks(tasks), blocked: blockedIn(tasks) };
+}
+
 /** Returns the end of a task whose process was killed after its loop had ended. */
 export function endNow(status: 'complete' | 'blocked' | 'stopped'): Omit<LoopEnd, 'died'> {
   const none = { iterations: null, costUsd: null, tokens: 0, message: '', ...NEW_END };

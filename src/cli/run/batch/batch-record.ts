@@ -2,16 +2,14 @@ import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
-import { keptTasks, readPlanText, resumedPlanBatch } from '../../../drive/parallel/plan-entry.ts';
+import { readPlanText, resumedPlanBatch, tasksAtStart } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
-import { blockedIn } from '../../../engine/plan/attempt.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
-import { readPlan } from '../../../task/plan/read-plan.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
 import { advise, RalphError } from '../../../text/message.ts';
@@ -141,7 +139,6 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   }
   const branch = userGit(projectDir, ['symbolic-ref', '--short', 'HEAD'], env).text.trim();
   const text = readPlanText(projectDir, task);
-  const { tasks } = readPlan(text);
   return {
     ...newBatch(context),
     title: taskTitle(text),
@@ -151,9 +148,8 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
       branch,
       from: start.from,
       maxTasks: 1,
-      tasks: keptTasks(tasks),
       done: [],
-      blocked: blockedIn(tasks),
+      ...tasksAtStart(text),
     },
   };
 }
