@@ -44,7 +44,7 @@ async function answer(context: DriverContext, of: CallOfLoop): Promise<HookAnswe
   }
   const typesUnasked = context.host?.typesUnasked === true;
   const rules = () => ({ ...guardRules(context.files, context.env, stored), typesUnasked });
-  const verdict = await decide(of, rules, context.now());
+  const verdict = await decide(of, rules, context);
   if (verdict.decision === 'deny') {
     await recordDenial(context, loop, call, verdict.rule, verdict.message);
     return denied(verdict.rule, verdict.message);
@@ -127,10 +127,11 @@ interface CallOfLoop {
 async function decide(
   { call, cwd, loop, stored }: CallOfLoop,
   rulesOf: () => GuardRules,
-  now: string,
+  context: DriverContext,
 ): Promise<Verdict> {
   // The turn ends if its calls are denied, and Stop or the router's host decides.
-  const late = typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, now);
+  const late =
+    typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, context);
   if (late !== null) return { decision: 'deny', rule: 'timeout', message: late };
   // A reader can only be denied by private files.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
@@ -141,12 +142,19 @@ async function decide(
 }
 
 /** Returns the answer to a call whose iteration, or whose router's loop, has used its time; null while there is time left. */
-async function lateness(loop: LiveState, { pace, budget }: Policy, now: string): Promise<string | null> {
+async function lateness(loop: LiveState, { pace, budget }: Policy, context: DriverContext): Promise<string | null> {
+  const now = context.now();
   if (outOfTime(loop, pace.iterationTimeoutMs, now)) return HOOK_TEXTS.timeIsUp;
   // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
   if (loop.mode !== 'router' || budget.maxTimeMs === null) return null;
   const { timeReading } = await import('../../engine/policy/loop-time.ts');
-  const spent = timeReading(loop, budget, now);
+  if (timeReading(loop, budget, now) === null) return null;
+  // Under the lock, a sleep of the machine is left out.
+  const { LOCK_WAIT, withState } = await import('../../state/with-state.ts');
+  const spent = withState(context.files, LOCK_WAIT, (current) => {
+    const isIt = current.kind === 'loop' && current.state.loopId === loop.loopId;
+    return { next: 'keep', result: isIt ? timeReading(current.state, budget, now) : null };
+  });
   return spent === null ? null : HOOK_TEXTS.loopTimeIsUp(spent.text);
 }
 

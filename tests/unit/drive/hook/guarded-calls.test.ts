@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
+import { asleepMs } from '../../../../src/state/asleep.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
@@ -254,6 +256,25 @@ test("A subagent of the router's host gets no further call once the loop has use
   const { loopId } = stateOf(project);
   const runner = { env: { RALPH_DRIVER: 'runner', RALPH_LOOP_ID: loopId }, now: now(5) };
   assert.equal(await ask(project, { ...TEST, ...runner }), null, 'control: its runner ends it');
+});
+
+test("A subagent of the router's host is not told that the time is up because the machine slept.", async (t) => {
+  const asleep = asleepMs();
+  if (asleep === null) return t.skip('the clocks of this system do not tell');
+  const project = aGuardedLoop(t, '---\nbudget:\n  max_time: 2h\n---\n\nDo the work.\n');
+  const [env, hour, now] = [{ RALPH_DRIVER: 'router' }, 3_600_000, new Date().toISOString()];
+  const startedAt = new Date(Date.now() - 9 * hour).toISOString();
+  const lastDecision = { at: now, kind: 'prompt', detail: '' };
+  const asOf = (asleepMs: number): void => {
+    const stopped = { asleepMs, stoppedMs: 0, stoppedUntil: undefined };
+    rewrite(project, { mode: 'router', turn: 'agent', lastDecision, startedAt, ...stopped });
+    const { counters } = project.files;
+    put(counters, JSON.stringify({ ...JSON.parse(readFileSync(counters, 'utf8')), ...stopped }));
+  };
+  asOf(asleep - 8 * hour);
+  assert.equal(await ask(project, { ...TEST, env, now }), null);
+  asOf(asleep);
+  assert.match(reasonOf(await ask(project, { ...TEST, env, now })) ?? '', /has used its max_time/, 'control: no sleep');
 });
 
 test("A subagent of the router's host may look, but may not call what is reserved for the host.", async (t) => {
