@@ -171,8 +171,15 @@ test('a draft that is not started takes no folder of the user with it, and an ed
 
 test('a cancelled start keeps a worktree in which a person has made files meanwhile, and names no others', async (t) => {
   const p = projectWithTests(t);
-  p.write('package.json', { type: 'module', scripts: { test: 'echo >> runs; node --test' }, version: '1.0.0' });
+  p.write('package.json', {
+    type: 'module',
+    scripts: { test: 'echo >> runs; echo >> .env; node --test' },
+    version: '1.0.0',
+  });
+  p.write('.gitignore', '.env\nruns\n');
+  p.write('.worktreeinclude', '.env\n');
   commitFolder(p.dir);
+  p.write('.env', 'A=1\n');
   const setUp = 'echo set-up > made.txt; echo >> package.json; echo > args.txt';
   const terminal = await shown(t, p, `${RUN} --worktree --worktree-setup '${setUp}'`);
   await terminal.waitFor(KEYS, /a name is kept/);
@@ -182,7 +189,7 @@ test('a cancelled start keeps a worktree in which a person has made files meanwh
   assert.equal(await terminal.waitForExit(), 130);
   assert.equal(p.read(`${tree}/mine.txt`), 'mine\n');
   const said = (await terminal.history()).replaceAll(/\s+/g, ' ');
-  assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\)\. Keep it/);
+  assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\).*1 file that git ignores \(\.env\)/);
 });
 
 test('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {

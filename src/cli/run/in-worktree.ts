@@ -121,18 +121,20 @@ class FreshWorktree {
   noteChecks(): void {
     const { dir } = this.#place;
     const made = nullIfRefused(() => stampsOf(dir, ignoredFiles(dir, this.#context.env)));
-    this.#ours = { ...this.#ours, ...made };
+    // A copied file that was changed since is a person's.
+    this.#ours = { ...made, ...this.#ours };
   }
 
   /** Removes the worktree, in which nothing was started. Keeps one that holds what a person may have made there, and says so. */
   drop(): void {
     const { env, now, err } = this.#context;
     const { name, dir, branch } = this.#place;
-    const held = holdingsOf({ projectDir: this.#projectDir, place: this.#place, env });
     const isOther = (path: string): boolean => this.#ours[path] !== stampOf(dir, path);
-    const [uncommitted, ignored] = [held.uncommitted.filter(isOther), held.ignored.filter(isOther)];
-    const lost = lossTexts({ ...held, uncommitted, ignored }, branch);
+    // Called where a start has failed: what git refuses here must not hide why.
     try {
+      const held = holdingsOf({ projectDir: this.#projectDir, place: this.#place, env });
+      const [uncommitted, ignored] = [held.uncommitted.filter(isOther), held.ignored.filter(isOther)];
+      const lost = lossTexts({ ...held, uncommitted, ignored }, branch);
       if (lost.length > 0) throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, lost));
       removeWorktree(this.#projectDir, name, { agreed: lossTexts(held, branch), env, at: now() });
     } catch (error) {
