@@ -14,8 +14,10 @@ export function asleepMs(): number | null {
     const before = awakeMs();
     const text = readRegularFile('/proc/uptime');
     const later = awakeMs();
-    if (text === null) return null;
-    if (later - before < CLOSE_MS) return Math.round(Number.parseFloat(text) * 1_000) - later;
+    const upMs = text === null ? Number.NaN : Number.parseFloat(text) * 1_000;
+    // Some containers have an empty file.
+    if (!Number.isFinite(upMs)) return null;
+    if (later - before < CLOSE_MS) return Math.round(upMs) - later;
   }
   return null;
 }
