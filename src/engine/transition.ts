@@ -3,9 +3,9 @@ import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } fro
 import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
-import { end, event, pause, recordPause, type Transition, withChecklist } from './transitions/build.ts';
+import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
-import { iterationEnded } from './transitions/iteration-ended.ts';
+import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
 import { interrupted, noticed, suspended, waitedOut } from './transitions/suspend.ts';
@@ -35,8 +35,7 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   suspended,
   'task-missing': failed,
   'agent-failed': failed,
-  'budget-reached': (state, { at, name, reading, cut }) =>
-    end(state, at, 'budget-exhausted', budgetText(name, reading) + (cut === undefined ? '' : CHECKS_CUT)),
+  'budget-reached': budgetReached,
   'shared-budget-reached': (state, { at, reading }) => end(state, at, 'budget-exhausted', sharedBudgetText(reading)),
   noticed,
   slept,
@@ -45,6 +44,17 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   'prompt-made': promptMade,
   'first-prompt': firstPrompt,
 };
+
+function budgetReached(
+  state: LiveState,
+  { at, name, reading, cut }: EventOf<'budget-reached'>,
+  policy: Policy,
+): Transition {
+  // No claim was checked: the limit that had been reached before the checks ends the loop.
+  const isUnclaimed = state.status === 'verifying' && state.verifying.unclaimed === true;
+  if (isUnclaimed && cut === 'checks') return decideNext(running(state), at, policy, null);
+  return end(state, at, 'budget-exhausted', budgetText(name, reading) + (cut === undefined ? '' : CHECKS_CUT));
+}
 
 /** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {

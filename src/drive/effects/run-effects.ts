@@ -3,6 +3,7 @@ import { planOf } from '../../engine/plan/attempt.ts';
 import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
+import { readLoop } from '../../state/loop-files.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
@@ -98,7 +99,9 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const said = [...before.effects, ...after.effects];
   if (verified === 'aborted') return following(said, handleAbort(turn));
   const at = context.now();
-  const reached = verified === 'superseded' ? timeReading(loaded.state, loaded.policy.budget, at) : null;
+  // A sleep meanwhile is noted on disk.
+  const now = verified === 'superseded' ? (readLoop(context.files, loaded.state.loopId) ?? loaded.state) : null;
+  const reached = now === null ? null : timeReading(now, loaded.policy.budget, at);
   if (reached !== null) {
     const { name, text: reading } = reached;
     return following(said, dispatch(turn, { type: 'budget-reached', at, name, reading, cut: 'checks' }));

@@ -1,5 +1,7 @@
 import { timeReading } from '../../engine/policy/loop-time.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readState } from '../../state/loop-files.ts';
+import { lookAtClock } from '../../state/process/sleep-watch.ts';
 import { instantOf } from '../../text/time.ts';
 import type { Turn } from './turn.ts';
 
@@ -27,10 +29,13 @@ export async function abortIfSuperseded<T>(
   }
 }
 
+const isUnclaimed = (state: LoopState): boolean => state.status === 'verifying' && state.verifying.unclaimed === true;
+
 function isSuperseded({
   context: { files },
   loaded: { state: before, policy },
 }: Pick<Turn, 'context' | 'loaded'>): boolean {
+  lookAtClock();
   try {
     const current = readState(files.state);
     // An unreadable file, or one of another program, is left to the next decision.
@@ -39,7 +44,7 @@ function isSuperseded({
     if (loopId !== before.loopId || status !== before.status) return true;
     if (timeReading(current.state, policy.budget, instantOf(Date.now())) !== null) return true;
     // A claim is checked to the end: completion takes precedence over a stop.
-    return stopRequested && before.status === 'running';
+    return stopRequested && (before.status === 'running' || isUnclaimed(before));
   } catch {
     return false; // a failing disk may work at the next poll
   }

@@ -173,7 +173,7 @@ function verify(state: Running, at: string, failure: Failure | null): Transition
 
 /** Returns whether the agent stops here without a claim, so that only the checks can say how far it came. */
 function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy, failure: Failure | null): boolean {
-  if (failure !== null || !hasChecks) return false;
+  if (failure !== null || !hasChecks || state.pauseRequested) return false;
   const reached = limitReached(state, at, policy);
   return reached?.by === 'iterations' || reached?.by === 'breaker';
 }

@@ -46,6 +46,30 @@ describe('an agent that reaches the limit without a claim', () => {
     );
   });
 
+  test('ends without them once the user has asked for a pause', () => {
+    const asked = running({ iteration: 24, maxIterations: 25, pauseRequested: true });
+    const { state, effects } = after(asked, policy(), turnEnded('Fixed.', { at: at(60), hasChecks: true }));
+    assert.deepEqual([state.status, step(effects)?.type], ['ended', 'allow']);
+  });
+
+  test('ends by its limit if the time is up during the checks', () => {
+    const { state } = last({ hasChecks: true });
+    const timeUp = {
+      type: 'budget-reached',
+      at: at(70),
+      name: 'max_time',
+      reading: '70s of 1m',
+      cut: 'checks',
+    } as const;
+    const ended = transition(state, timeUp, policy()).state;
+    assert.ok(ended.status === 'ended');
+    assert.equal(ended.ended.as, 'max-iterations');
+    const claimed = transition(verifying(), timeUp, policy()).state;
+    assert.ok(claimed.status === 'ended');
+    assert.equal(claimed.ended.as, 'budget-exhausted', 'control: a claim was being checked');
+    assert.match(claimed.ended.message, /The checks of the last claim were ended/);
+  });
+
   test('control: ends at once if it has no checks, or if its iteration failed', () => {
     assert.equal(last({}).state.status, 'ended');
     const failing = policy({ pace: { ...policy().pace, stopOnError: true } });

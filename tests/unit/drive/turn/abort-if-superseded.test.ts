@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { abortIfSuperseded } from '../../../../src/drive/turn/abort-if-superseded.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
+import { watchSleep } from '../../../../src/state/process/sleep-watch.ts';
 import { AT, aProject, type Project, put, start } from '../../../support/drive/drive-project.ts';
 import { policy } from '../../engine/support/loop.ts';
 
@@ -65,6 +66,9 @@ test('a stop aborts work on the next iteration, but lets a claim be checked', as
   const verifying: LoopState = { ...state, status: 'verifying', verifying: { since: AT } } as LoopState;
   put(project.files.state, JSON.stringify(asked(verifying)));
   assert.equal(await superseded(project, verifying, never, short), 'done');
+  const unclaimed = { ...verifying, verifying: { since: AT, unclaimed: true } } as LoopState;
+  put(project.files.state, JSON.stringify(asked(unclaimed)));
+  assert.equal(await superseded(project, unclaimed, never, endless), 'superseded', 'no claim is checked');
 });
 
 test('an untouched loop and an unreadable state abort nothing', async (t) => {
@@ -97,4 +101,16 @@ test('a loop that has used its time is superseded, and one with time left is not
   const slept = { ...since(60_000), stoppedMs: 50_000 };
   put(project.files.state, JSON.stringify(slept));
   assert.equal(await superseded(project, slept, never, short, 59_000), 'done', 'control: stopped for most of it');
+});
+
+test('a sleep of the machine is noted before the time of the checks is judged', async (t) => {
+  const { project, state } = aLoop(t);
+  const begun: LoopState = { ...state, startedAt: new Date().toISOString() };
+  put(project.files.state, JSON.stringify(begun));
+  const made = superseded(project, begun, never, short, 59_000);
+  const end = watchSleep(() => put(project.files.state, JSON.stringify({ ...begun, stoppedMs: 7_200_000 })));
+  t.after(end);
+  const now = Date.now;
+  t.mock.method(Date, 'now', () => now() + 7_200_000);
+  assert.equal(await made, 'done');
 });
