@@ -5,7 +5,9 @@ import { safePath } from '../install/project-files.ts';
 import { insideLoopsClient } from '../state/process/ancestors.ts';
 import { projectPath } from '../task/project-file.ts';
 import { RalphError } from '../text/message.ts';
-import { foreignSegment } from './task/scaffold.ts';
+
+/** Folders of the client, of git and of loops, in which an agent creates nothing through a command. */
+const NOT_FOR_AGENTS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
 
 /** Returns whether the caller may be an agent: in its shell, below its client, or below a runner's agent command. */
 export function isAgent(env: NodeJS.ProcessEnv): boolean {
@@ -31,4 +33,9 @@ export function placeForAgent(projectDir: string, path: string): { real: string 
   const inside = projectPath(root, root, path);
   const real = inside === null ? null : safePath(root, inside);
   return { real, taken: real === null ? undefined : foreignSegment(relative(root, real)) };
+}
+
+/** Returns the part of a path that is a folder of another program, if any. */
+export function foreignSegment(path: string): string | undefined {
+  return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
 }

@@ -9,6 +9,7 @@ import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
+import { foreignSegment } from '../refuse-agent.ts';
 
 /** Folders of templates/presets; the first is the default. */
 export const PRESETS: readonly string[] = [
@@ -85,9 +86,6 @@ function presetNamed(value: unknown): string {
   throw new RalphError('usage', `there is no preset "${preset}". The presets are: ${PRESETS.slice(1).join(', ')}.`);
 }
 
-/** Folders in which an agent may not create task folders: those of the client, of git and of loops. */
-const NOT_FOR_AGENTS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
-
 export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 'projectDir'>): string {
   return values['project'] === undefined ? process.cwd() : projectDir;
 }
@@ -105,10 +103,6 @@ export function newTaskFile(base: string, name: string): string {
     throw new RalphError('usage', `"${name}" cannot be the name of a task folder: ${why}.`);
   }
   return safePath(base, join(plain, 'RALPH.md'));
-}
-
-export function foreignSegment(path: string): string | undefined {
-  return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
 }
 
 /** Writes a task file. Throws `refused`, with nothing changed, if something already exists there. */
