@@ -112,13 +112,41 @@ test('a submodule that is changed inside or not checked out is named', (t) => {
   const { p } = complete(t, withSubmodule(t));
   assert.deepEqual(differences(p), {}, 'control');
   p.write('lib/lib.txt', 'changed\n');
-  assert.deepEqual(differences(p), { files: 'the submodule lib has changes that its commit does not hold' });
+  const changed = { files: 'the repository lib has changes that its commit does not hold' };
+  assert.deepEqual(differences(p), changed);
+  p.sh('cd lib && git update-index --assume-unchanged lib.txt');
+  assert.equal(p.sh('git status --porcelain lib').stdout, '', 'control: git sees no change');
+  assert.deepEqual(differences(p), changed);
   const { there, at } = cloned(t, p);
   assert.deepEqual(differences(there, '--proof', at), {
     files: 'the submodule lib is not checked out (git submodule update --init)',
   });
   gitIn(there)(...FILE_URLS, 'submodule', '--quiet', 'update', '--init');
   assert.deepEqual(differences(there, '--proof', at), {});
+});
+
+test('files are named that settings in .git hide, and a repository within the project is looked into', (t) => {
+  const { p, git } = complete(t, (own) => {
+    libraries(own);
+    initRepository(join(own.dir, 'inner'));
+    own.sh('cd inner && echo 1 > a.txt && git add -A && git -c user.name=t -c user.email=t@t commit -qm Inner');
+  });
+  assert.deepEqual(differences(p), {}, 'control');
+  p.write('.git/info/exclude', 'hidden.txt\n');
+  p.write('hidden.txt', 'x\n');
+  assert.deepEqual(differences(p), {});
+  assert.match(
+    p.ralph(['verify']).stdout,
+    /as they were at the verdict; not compared, as \.git ignores them: hidden\.txt/,
+  );
+  git('config', 'filter.lfs.clean', 'cat');
+  assert.deepEqual(differences(p), {}, 'control: a filter that is used by no file of .git');
+  git('config', 'filter.old.clean', 'echo one');
+  p.write('.git/info/attributes', 'one.txt filter=old\n');
+  p.write('one.txt', 'changed\n');
+  assert.deepEqual(differences(p), { files: 'unknown: programs of .git/config change what git reads of them' });
+  p.sh('rm .git/info/attributes; git checkout -q one.txt; echo 2 > inner/a.txt');
+  assert.deepEqual(differences(p), { files: 'the repository inner has changes that its commit does not hold' });
 });
 
 test('an ignored program of a check is missing in a clone, where verify names it', (t) => {

@@ -4,13 +4,8 @@ import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/sta
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import {
-  type Around,
-  filesBetween,
-  projectTree,
-  repositoryAround,
-  submodulesAside,
-} from '../../task/git/record-tree.ts';
+import { filesAside, ignoredAside } from '../../task/git/files-aside.ts';
+import { type Around, filesBetween, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
 import { printable, table } from '../../term/format.ts';
@@ -138,10 +133,15 @@ async function treeFindings(
   if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
   if (around === null)
     return [{ what: 'files', ok: false, text: 'unknown: git finds no commit here (git log says why)' }];
-  const now = await projectTree(around, commit, loopsBooks(contract));
-  const aside = commit === null ? await submodulesAside(around) : [];
+  const isBook = loopsBooks(contract);
+  const now = await projectTree(around, commit, isBook);
+  const aside = commit === null ? await filesAside(around, isBook) : [];
   if (aside.length > 0) return aside.map((text) => ({ what: 'files', ok: false, text }));
-  if (now === record.tree) return [{ what: 'files', ok: true, text: 'as they were at the verdict' }];
+  if (now === record.tree) {
+    const ignored = commit === null ? await ignoredAside(around, isBook) : [];
+    const but = ignored.length === 0 ? '' : `; not compared, as .git ignores them: ${listOf(ignored)}`;
+    return [{ what: 'files', ok: true, text: `as they were at the verdict${but}` }];
+  }
   const paths = await filesBetween(around, record.tree, now);
   const listed = paths === null ? 'other files than at the verdict' : `differ since the verdict: ${listOf(paths)}`;
   const where = await commitsAside(record.commits.at(-1), commit ?? 'HEAD', (words) =>

@@ -93,11 +93,15 @@ export async function git(
   return { ok: code === 0, text: output.toString('latin1'), complaint };
 }
 
-/** Reads where the project stands in its repository; null outside a repository and before its first commit. */
+/**
+ * Reads where the project stands in its repository, which is within `top`; null outside a repository and before its first
+ * commit.
+ */
 export async function repositoryAround(
   projectDir: string,
   env: NodeJS.ProcessEnv,
   sandbox?: Sandbox,
+  top = projectDir,
 ): Promise<Around | null> {
   const place: Place = { projectDir, env, sandbox };
   const places = [
@@ -111,12 +115,12 @@ export async function repositoryAround(
     '--symbolic-full-name',
     'HEAD',
   ];
-  const found = await git(place, ['rev-parse', ...places]);
+  const found = await git({ ...place, top }, ['rev-parse', ...places]);
   if (!found.ok) return null;
   const lines = Buffer.from(found.text, 'latin1').toString().split('\n');
-  const [top = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = lines;
+  const [around = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = lines;
   const branch = name.startsWith('refs/') ? name : null;
-  return { ...place, top, prefix, gitDir, indexFile: resolve(projectDir, index), head, headTree, branch };
+  return { ...place, top: around, prefix, gitDir, indexFile: resolve(projectDir, index), head, headTree, branch };
 }
 
 /** Calls `use` with a copy of the index, which is removed afterwards. */
@@ -317,29 +321,8 @@ export async function filesBetween(around: Around, one: string, other: string): 
   return found.ok ? namesIn(found.text).map(onScreen) : null;
 }
 
-/** Returns which submodules hold what their commit does not, or are not checked out, each with the reason. */
-export async function submodulesAside(around: Around): Promise<string[]> {
-  const { top: at } = around;
-  const listed = await git(around, ['ls-files', '--stage', '-z'], { at });
-  const paths = namesIn(must(listed)).flatMap((line) =>
-    line.startsWith('160000 ') ? [onScreen(line.slice(line.indexOf('\t') + 1))] : [],
-  );
-  if (paths.length === 0) return [];
-  const status = await git(
-    around,
-    ['status', '--porcelain=v2', '-z', '--ignore-submodules=none', '--untracked-files=no'],
-    { at },
-  );
-  const dirty = namesIn(must(status)).filter((line) => /^1 \S+ S.(?:M|.U)/.test(line));
-  return paths.flatMap((path) => {
-    if (!existsSync(join(at, path, '.git')))
-      return [`the submodule ${path} is not checked out (git submodule update --init)`];
-    const isDirty = dirty.some((line) => onScreen(line).endsWith(` ${path}`));
-    return isDirty ? [`the submodule ${path} has changes that its commit does not hold`] : [];
-  });
-}
-
-const namesIn = (text: string): string[] => text.split('\0').filter((path) => path !== '');
+/** Returns the names that git printed with `-z`. */
+export const namesIn = (text: string): string[] => text.split('\0').filter((path) => path !== '');
 
 /** Returns a name whose characters are its bytes as text. */
-const onScreen = (path: string): string => Buffer.from(path, 'latin1').toString();
+export const onScreen = (path: string): string => Buffer.from(path, 'latin1').toString();
