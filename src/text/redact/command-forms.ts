@@ -50,7 +50,9 @@ const FORMS: readonly Form[] = [
   { mark: 'password', pattern: /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g },
   {
     mark: 'password',
-    pattern: /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g,
+    // In prose, other words follow.
+    pattern:
+      /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account)\b|[ \t]{0,8}(?:[\r\n]|$)|(?<=["']))/g,
   },
   {
     mark: 'Private-Lines',
