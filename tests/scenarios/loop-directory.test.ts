@@ -89,7 +89,7 @@ test('a new name creates a directory to fill in, and git ignores the files of th
     stderr + stdout,
     /Created \.ralph\/site\/task\.md from the template[\s\S]*Then run it: ralph-loop run site\./,
   );
-  assert.match(p.read('.ralph/site/.gitignore'), /^\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
+  assert.match(p.read('.ralph/site/.gitignore'), /^\/\.gitignore\n\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
   assert.equal(p.ralph(['check', 'site', '--json']).json['file'], TASK);
   assert.match(p.ralph(['check', 'site', '--json']).stdout, /"kind": "checklist"[\s\S]*is not filled in/);
   assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));

@@ -33,6 +33,7 @@ test('a result that the agent finishes after a pause is verified and completes t
   task(p, 'max_iterations: 5\nvalidation: ["test -f DONE"]');
   const { over, said } = startRun(p, 'touch DONE; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS');
   await until('the agent works', () => p.has('working'));
+  assert.match(p.ralph(['status']).stdout, /^ *client +started by the run, which is alive$/m);
   assert.equal(p.ralph(['pause']).code, 0);
   p.write('go', '');
   assert.equal(await over, 0, said());

@@ -59,10 +59,13 @@ test('a four-key state keeps the limit of the configuration in status and list, 
 });
 
 for (const unknown of [null, 'unknown']) {
-  test(`a findings count of ${JSON.stringify(unknown)} is "unknown"`, (t) => {
+  test(`a findings count of ${JSON.stringify(unknown)} is "unknown", and no row`, (t) => {
     const p = project(t);
     p.write(STATE, { ...FOUR_KEYS, lastFindingsCount: unknown });
     assert.equal(p.ralph(['status', '--json']).json['lastFindingsCount'], 'unknown');
+    assert.doesNotMatch(p.ralph(['status']).stdout, /findings|guardrails/);
+    p.write(STATE, FOUR_KEYS);
+    assert.match(p.ralph(['status']).stdout, /^ *findings +5$/m, 'control: a count is shown');
   });
 }
 

@@ -88,10 +88,9 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
       instantText(status.startedAt, at) + stoppedText(status.stoppedMs ?? 0, (time) => `stopped for ${time} since`),
     ],
     ['last turn', instantText(status.lastRunAt, at)],
-    ['findings', `${status.lastFindingsCount}`],
+    ...(status.lastFindingsCount === 'unknown' ? [] : [['findings', `${status.lastFindingsCount}`]]),
     ['client', clientText(status, paint)],
     ...(status.usage === null ? [] : [['usage', usageText(status.usage, status.iteration)]]),
-    ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
   ];
   const notices = noticeLines(status.notices ?? []).map((line) => `\n  ${printable(line)}`);
   return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}${notices.join('')}`;
@@ -126,7 +125,7 @@ function progressText({ iteration, maxIterations, idleIterations, status }: Live
 function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
   const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
   if (mode === 'runner' && clientAlive !== null) {
-    return clientAlive ? 'of a runner' : paint('red', `its runner has exited: ${resume}`);
+    return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
   }
   if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
