@@ -105,6 +105,22 @@ test('plan check reports the frontmatter that run would refuse, beside problems 
   );
 });
 
+test('no message of plan check ends with two full stops', (t) => {
+  const p = project(t);
+  for (const [text, told] of [
+    ['---\nmax_tasks: 0\nvalidation: [""]\n---\n- [ ] **Task 1: Show the usage.**\n  - Depends on: 9.\n', /max_tasks/],
+    ['---\nvalidation: [a\n---\n- [ ] **Task 1: a**\n  - Scope: `src`.\n', /sequence/],
+    ['- [ ] Fix the text of usage.\n- [ ] Test it.\n', /checklist/],
+  ] as const) {
+    p.write('plan.md', text);
+    for (const form of [[], ['--json']]) {
+      const { stdout, stderr } = p.ralph(['plan', 'check', 'plan.md', ...form]);
+      assert.match(stdout + stderr, told);
+      assert.doesNotMatch(stdout + stderr, /(?<!\.)\.\.(?!\.)/);
+    }
+  }
+});
+
 test('plan check never calls a file without tasks a plan or complete', (t) => {
   const p = project(t);
   p.write('plan.md', '# Notes\n');

@@ -46,7 +46,7 @@ export const ECOSYSTEMS: readonly Ecosystem[] = [
     by: PYTHON_RUNNERS,
     when: ['pyproject.toml', 'setup.py', 'setup.cfg', 'tox.ini', 'noxfile.py', 'pytest.ini', 'conftest.py']
       .concat(['requirements.txt', 'requirements-dev.txt', 'tests/conftest.py', 'tests/test_*.py', 'test_*.py'])
-      .concat(['ruff.toml', '.ruff.toml', 'mypy.ini', '.mypy.ini', '.flake8']),
+      .concat(['ruff.toml', '.ruff.toml', 'mypy.ini', '.mypy.ini', '.flake8', 'tox.toml']),
     commands: [
       [
         ...(['tests', '$by pytest'] as const),
@@ -59,7 +59,7 @@ export const ECOSYSTEMS: readonly Ecosystem[] = [
           ['requirements.txt', /^pytest\b/m],
         ] as const),
       ],
-      ['tests', '$by tox', ['tox.ini', /^\[testenv/m], ['pyproject.toml', /^\[tool\.tox\b/m]],
+      ['tests', '$by tox', 'tox.toml', ['tox.ini', /^\[(?:tox\]|testenv)/m], ['pyproject.toml', /^\[tool\.tox\b/m]],
       ['tests', '$by nox', 'noxfile.py'],
       ['tests', '$by python3 -m unittest discover -s tests', ['tests/test_*.py', PYTHON_TESTS]],
       ['tests', '$by python3 -m unittest', ['test_*.py', PYTHON_TESTS]],

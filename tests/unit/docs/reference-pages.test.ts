@@ -14,3 +14,13 @@ test('commands.md, configuration.md, hosts.md and clients.md match what `npm run
     assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is out of date: run npm run docs`);
   }
 });
+
+for (const [path, most] of [
+  ['README.md', 1_300],
+  ['docs/guide.md', 900],
+] as const) {
+  test(`${path} has at most ${most} words`, () => {
+    const words = readFileSync(join(root, path), 'utf8').trim().split(/\s+/).length;
+    assert.ok(words <= most, `${path} has ${words} words`);
+  });
+}

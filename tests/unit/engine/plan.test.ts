@@ -193,6 +193,11 @@ test('completion is verified if checks ran, and comes before the iteration limit
   assert.deepEqual([ended?.as, ended?.verified], ['complete', true]);
 });
 
+test('the end of a plan with one task counts nothing', () => {
+  const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done')] }));
+  assert.match(ended?.message ?? '', /^The only task of \S+ is done\.$/);
+});
+
 test('what a person has to verify is reported with its acceptance criteria', () => {
   const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done'), task('Task 2', 'manual-verify')] }));
   assert.equal(ended?.as, 'needs-verification');

@@ -107,6 +107,9 @@ PROJECTS.push(
     ['python3 -m pytest'],
   ],
   ['tox', { 'tox.ini': '[tox]\n[testenv]\ndeps = pytest\n' }, ['tox']],
+  ['tox without an environment of its own', { 'tox.ini': '[tox]\nenvlist = py312\n' }, ['tox']],
+  ['tox in its own TOML file', { 'tox.toml': 'env_list = ["py312"]\n' }, ['tox']],
+  ['a tox.ini that only configures flake8', { 'tox.ini': '[flake8]\n' }, ['flake8']],
   ['nox', { 'noxfile.py': '' }, ['nox']],
   [
     'flake8 and black',
