@@ -1,4 +1,5 @@
 // Runs everything that `npm run check` checks, side by side: most of it leaves a core idle for much of its time.
+import './needs-build.mjs';
 import { spawn } from 'node:child_process';
 import { delimiter, resolve } from 'node:path';
 

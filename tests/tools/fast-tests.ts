@@ -1,3 +1,4 @@
+import './needs-build.mjs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -47,6 +47,7 @@ if (unknown.length > 0) {
   console.error(`Unknown tests: ${unknown.join(', ')}. Name a test file or one of: ${FOLDERS.join(', ')}.`);
   process.exit(1);
 }
+await import('./needs-build.mjs');
 if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
   const { installPrograms } = await import('../support/programs.ts');
   installPrograms();
