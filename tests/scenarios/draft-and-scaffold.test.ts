@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/cli/task/scaffold.ts';
 import { agreeTo } from '../support/agree-to.ts';
+import { initRepository } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -227,4 +228,18 @@ test('a draft names pytest for a project that uses it, and warns if Python does 
     stderr,
     /^warning, line \d+: .* cannot run here: python3 has no module "pytest"\. Install it, or activate/m,
   );
+});
+
+test("of a drafted run and its report, git adds the task and the agent's work alone", (t) => {
+  const p = project(t);
+  const git = initRepository(p.dir);
+  // The user's own rules for the folder do not matter to the report.
+  p.write('.ralph/.gitignore', '/.gitignore\n/mine/\n');
+  const agent = ['--agent', 'echo hi > hi.txt', '--max-iterations', '1', '--yes'];
+  const { code, stderr } = p.ralph(['run', ...agent, 'Make a greeting']);
+  assert.equal(code, 2, stderr);
+  assert.equal(p.ralph(['report']).code, 0);
+  assert.equal(p.has('.ralph/reports/ralph-report-make-greeting.html'), true);
+  git('add', '--all');
+  assert.deepEqual(git('diff', '--cached', '--name-only').split('\n'), ['.ralph/make-greeting/RALPH.md', 'hi.txt', '']);
 });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
@@ -15,9 +15,6 @@ import { chosenRun } from '../show/chosen-run.ts';
 import { noWeb } from './no-web.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, shownLoop } from './shown-loop.ts';
-
-/** What git ignores in `.ralph`: all that is not the user's. */
-const RALPH_IGNORED = ['/.gitignore', '/worktrees/', '/reports/', '/*/.ralph-runner*/', ''].join('\n');
 
 export const REPORT_COMMAND: Command = {
   name: 'report',
@@ -50,8 +47,8 @@ function outOf({ values, projectDir }: CommandContext, name: string | null): str
   if (typeof values['out'] === 'string') return values['out'];
   const folder = safePath(projectDir, REPORTS);
   mkdirSync(folder, { recursive: true });
-  const ignore = join(dirname(folder), '.gitignore');
-  if (!existsSync(ignore)) writeAtomically(ignore, RALPH_IGNORED);
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
   return join(folder, `ralph-report${name === null ? '' : `-${name}`}.html`);
 }
 

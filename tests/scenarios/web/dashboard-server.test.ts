@@ -236,13 +236,13 @@ test('lines of 10 MB in the stream break neither page nor report, and are shown 
 test('with --all the dashboard shows the loops of all projects of the user, without it those of one', async (t) => {
   const p = project(t);
   for (const name of ['project', 'other']) {
-    p.write(`../${name}/.claude/ralph/PROMPT.md`, '# Task\n\nMake it work.\n');
+    p.write(`../${name}/.claude/ralph/PROMPT.md`, `# Repair the ${name}\n\nMake it work.\n`);
     assert.equal(p.ralph(['start'], {}, join(p.dir, '..', name)).code, 0);
   }
   const names = async (...options: string[]): Promise<string[]> =>
-    (await firstRows(await served(t, p, ...options))).map(({ project: name }) => name).sort();
-  assert.deepEqual(await names(), ['project']);
-  assert.deepEqual(await names('--all'), ['other', 'project']);
+    (await firstRows(await served(t, p, ...options))).map((row) => `${row.project}: ${row.title}`).sort();
+  assert.deepEqual(await names(), ['project: Repair the project']);
+  assert.deepEqual(await names('--all'), ['other: Repair the other', 'project: Repair the project']);
 });
 
 test('the dashboard is refused in the shell of an agent, and ends at a signal', async (t) => {
