@@ -107,10 +107,14 @@ async function assertOneRow(t: TestContext, p: PlanProject): Promise<void> {
   }
 }
 
+function dataIn(page: string): RunData {
+  const [, text = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page) ?? [];
+  return JSON.parse(text) as RunData;
+}
+
 /** What a report says of each task: its commit, and the iterations and commits of its loop. */
 function tasksIn(page: string): unknown {
-  const [, text = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(page) ?? [];
-  const { run, keys, loops } = JSON.parse(text) as RunData;
+  const { run, keys, loops } = dataIn(page);
   return run.tasks.map(({ id, commit }) => {
     const loop = loops.find(({ row }) => row.key === keys[id]);
     assert.ok(loop !== undefined && commit !== null, `${id} has a loop`);
@@ -118,6 +122,20 @@ function tasksIn(page: string): unknown {
     return { id, commit, iterations: loop.iterations.length, commits };
   });
 }
+
+test('the report of a plan in one tree has its title, and all of its tasks with their commits', (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]));
+  const { code, stderr } = p.run(['PLAN.md', '--plan', '--report', '../plan.html']);
+  assert.equal(code, 0, stderr);
+  const page = p.read('../plan.html');
+  assert.equal(dataIn(page).run.title, 'Plan');
+  const made = p.git('log --reverse --format=%H work -- work').split('\n');
+  assert.deepEqual(
+    dataIn(page).run.tasks.map(({ id, commit }) => [id, commit]),
+    made.map((commit, index) => [`Task ${index + 1}`, commit]),
+  );
+  assert.equal(made.length, 2);
+});
 
 test('a report finds a loop by its name in the worktree where it ran', (t) => {
   const p = repository(t, ['a', 'b'], CLAIMS);
