@@ -27,11 +27,11 @@ const LEAVES = byProgram<RegExp>({
  */
 const RUNS_INPUT = byProgram<RegExp>({
   'python python2 python3 pypy pypy3 ipython': /^-[a-zA-Z]*[cm]$|^-m./,
-  'node nodejs tsx ts-node': /^-(?:e|p|pe|c)$|^--(?:eval|print|check|run|test)\b/,
-  'ruby perl irb': /^-[a-zA-Z0-9]*[eE]/,
-  php: /^-[rSlfB]/,
+  'node nodejs tsx ts-node': /^-(?:e|p|pe|c|v)$|^--(?:eval|print|check|run|test)\b/,
+  'ruby perl irb': /^-[a-zA-Z0-9]*[eE]|^-v$/,
+  php: /^-[rSlfBimv]/,
   psql: /^-[aAbEeHnqStwWxX01]*[cfl]|^--(?:command|file|list)\b/,
-  'mysql mariadb': /^-[ABNnrstvHXE]*e|^--execute\b/,
+  'mysql mariadb': /^-[ABNbfinqrstvwHXE]*e|^--execute\b/,
   'clojure clj': /^-[eTX]|^-m$|^-M:[\w:-]*\b(?:test|build)\b|^--(?:eval|main)\b/,
   'redis-cli': /^--(?:scan|pipe|stat|bigkeys|memkeys|latency|eval|rdb|cluster)\b/,
   'lua luajit Rscript R julia ghci ocaml utop guile racket sbcl tclsh wish scala groovysh swift jshell erl elixir expect bc dc ed mongosh mongo clickhouse-client':
@@ -49,8 +49,8 @@ const TAKES_VALUE = byProgram<RegExp>({
   php: /^-[cdz]$/,
   'redis-cli': /^-[hpnau]$/,
 });
-/** Interpreters whose option -i edits files in place. */
-const IN_PLACE = new Set(['perl', 'ruby']);
+/** Interpreters whose option -i starts no prompt: it edits files in place, or prints settings. */
+const NO_PROMPT = new Set(['perl', 'ruby', 'php']);
 
 /** Returns whether Python gets -i among other letters: `python3 -ic pass`. */
 const isPythons = (name: string, [first = '']: readonly string[]): boolean =>
@@ -121,7 +121,7 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   if (ALWAYS.has(name)) return !words.some((word) => LEAVES(name)?.test(word));
   const operands = words.filter((word) => !word.startsWith('-') || word === '-');
   const isAsked =
-    (!IN_PLACE.has(name) && words.some((word) => /^--?(?:i|interactive)$/.test(word))) || isPythons(name, words);
+    (!NO_PROMPT.has(name) && words.some((word) => /^--?(?:i|interactive)$/.test(word))) || isPythons(name, words);
   if (isAsked && (isShell(name) || RUNS_INPUT(name) !== undefined))
     return command.stdinFrom === 'none' && !(isShell(name) && words.includes('-c'));
   if (name === 'git') return asksEditor(command, words);
@@ -149,9 +149,15 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   return copiesIntoFile(name, operands, reading);
 }
 
+/** Options of ssh whose value is the next word. */
+const SSH_VALUE = /^-[46AaCKkqVvXxYyt]*[BbcDEeFIiJLlmOoPpRSWw]$/;
+
 /** Returns whether a program in another place gets a terminal: `docker exec -it`, `ssh HOST`, `sudo -i`. */
 function hasShellOf(name: string, words: readonly string[], operands: readonly string[]): boolean {
-  if (name === 'ssh') return operands.length < 2 && !words.some((word) => /^-[a-zA-Z]*[GNTQf]/.test(word));
+  if (name === 'ssh') {
+    const named = operandsOf(words, (word) => SSH_VALUE.test(word));
+    return named.length < 2 && !words.some((word) => /^-[a-zA-Z]*[GNTQf]/.test(word));
+  }
   if (name === 'su') return !words.some((word) => /^-c$|^--command/.test(word));
   if (name === 'sudo') return operands.length === 0 && words.some((word) => /^-[a-zA-Z]*[is]$/.test(word));
   const isCompose = name === 'docker-compose' || operands[0] === 'compose';
@@ -161,8 +167,12 @@ function hasShellOf(name: string, words: readonly string[], operands: readonly s
   const isAsked = words.some((word) => /^-[a-zA-Z]*t[a-zA-Z]*$|^--tty$/.test(word));
   // Compose gives a terminal unasked.
   if (!isAsked && (!isCompose || words.some((word) => /^-[a-z]*T|^--no-(?:TTY|tty)/.test(word)))) return false;
+  const from = words.indexOf(verb) + 1;
+  // A service or a container may have the name of a program.
+  const isPlace = (at: number): boolean =>
+    (isCompose || verb === 'exec') && at >= from && words.slice(from, at).every((word) => FLAGS.test(word));
   const isStarted = words.some(
-    (word, at) => at > 0 && isPrompt(basenameOf(word)) && isPromptWith(word, words.slice(at + 1)),
+    (word, at) => at > 0 && !isPlace(at) && isPrompt(basenameOf(word)) && isPromptWith(word, words.slice(at + 1)),
   );
   if (isStarted || words.some((word, at) => word === '-c' && isShell(words[at - 1] ?? '') && asks(words[at + 1] ?? '')))
     return true;

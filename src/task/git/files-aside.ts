@@ -35,16 +35,15 @@ export async function filesAside(around: Around, leavesOut: (path: string) => bo
       continue;
     }
     const inner = await repositoryAround(directory, env, sandbox, top);
-    if (inner === null || (await isChanged(inner)))
+    if (inner === null || (await projectTree(inner, null, every)) !== inner.headTree)
       aside.push(`the repository ${path} has changes that its commit does not hold`);
+    else aside.push(...(await filesAside(inner, every)).map((each) => `in the repository ${path}: ${each}`));
   }
   return aside;
 }
 
-async function isChanged(inner: Around): Promise<boolean> {
-  const every = (): boolean => false;
-  return (await projectTree(inner, null, every)) !== inner.headTree || (await filesAside(inner, every)).length > 0;
-}
+/** Of a repository inside, everything counts. */
+const every = (): boolean => false;
 
 /** Settings of the repository itself, which no commit holds, that match a pattern. */
 async function ownSettings(around: Around, pattern: string): Promise<string[]> {

@@ -52,7 +52,7 @@ const FORMS: readonly Form[] = [
     mark: 'password',
     // In prose, other words follow.
     pattern:
-      /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account)\b|[ \t]{0,8}(?:[\r\n]|$)|(?<=["']))/g,
+      /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))/g,
   },
   {
     mark: 'Private-Lines',

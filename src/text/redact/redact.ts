@@ -15,7 +15,8 @@ const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
-const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@|\d{1,5},)[^\s/"'`<>]{3,}@/g;
+const URL_PASSWORD =
+  /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@|\d{1,5},[\w.-]{1,100}:\d|(?<=\.[a-z]{2,20}:)\d{1,5},)[^\s/"'`<>]{3,}@/g;
 /** Pattern for the user of an address that is a token itself. */
 const URL_TOKEN = /(:\/\/)((?=[^\s/:@"'`<>]{0,40}\d)[\w.~-]{20,})(?=@)/g;
 /** Addresses whose path is the secret: webhooks of chats and of what calls back, and bots. */
@@ -30,7 +31,7 @@ const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>
 const PAIR =
   /(?<![\w-])["']?name["']?[ \t]{0,8}:[ \t]{0,8}["']?([\w.-]{3,100})["']?,?(?:[ \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}:[ \t]{0,8}(?=\S)/gi;
 /** What a pair holds whose name is not an environment variable's: a step of a test and its result, a setting. */
-const FIGURE_OR_WORDS = /^(?:\d+|[a-z]+(?:-[a-z]+)+)$/;
+const FIGURE_OR_WORDS = /^(?:\d{1,5}|[a-z]+(?:-[a-z]+)+)$/;
 /** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
 const OPTION =
   /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100})(?:[ \t]{1,4}(?:-b|--body|--value))?|\bset[ \t]{1,4}-[a-z]{1,3}[ \t]{1,4}(\w{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
