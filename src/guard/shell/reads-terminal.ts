@@ -156,7 +156,7 @@ const SSH_VALUE = /^-[46AaCKkqVvXxYyt]*[BbcDEeFIiJLlmOoPpRSWw]$/;
 function hasShellOf(name: string, words: readonly string[], operands: readonly string[]): boolean {
   if (name === 'ssh') {
     const named = operandsOf(words, (word) => SSH_VALUE.test(word));
-    return named.length < 2 && !words.some((word) => /^-[a-zA-Z]*[GNTQf]/.test(word));
+    return named.length < 2 && !words.some((word) => /^-[46AaCgKkMnqstVvXxYy]*[GNTQf]/.test(word));
   }
   if (name === 'su') return !words.some((word) => /^-c$|^--command/.test(word));
   if (name === 'sudo') return operands.length === 0 && words.some((word) => /^-[a-zA-Z]*[is]$/.test(word));

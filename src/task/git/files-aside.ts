@@ -45,19 +45,21 @@ export async function filesAside(around: Around, leavesOut: (path: string) => bo
 /** Of a repository inside, everything counts. */
 const every = (): boolean => false;
 
-/** Settings of the repository itself, which no commit holds, that match a pattern. */
-async function ownSettings(around: Around, pattern: string): Promise<string[]> {
-  const { ok, text } = await git(around, ['config', '--show-scope', '--get-regexp', pattern]);
-  return ok ? text.split('\n').filter((line) => /^(?:local|worktree)\t/.test(line)) : [];
+/** Names of the settings of the repository itself, which no commit holds. Throws if git cannot read them. */
+async function ownSettings(around: Around): Promise<string[]> {
+  const listed = must(await git(around, ['config', '--show-scope', '--list', '-z'])).split('\0');
+  // A scope, then a name with its value on the next line.
+  const isOwn = (at: number): boolean => at % 2 === 1 && /^(?:local|worktree)$/.test(listed[at - 1] ?? '');
+  return listed.filter((_, at) => isOwn(at)).map((setting) => setting.replace(/\n.*/s, ''));
 }
 
 /** Returns whether the repository's settings name both a program that changes what git reads, and its files. */
 async function hasOwnFilters(around: Around): Promise<boolean> {
-  const programs = await ownSettings(around, '^filter\\..*\\.(clean|process)$');
-  if (programs.length === 0) return false;
+  const names = await ownSettings(around);
+  if (!names.some((name) => /^filter\..*\.(?:clean|process)$/s.test(name))) return false;
   const path = must(await git(around, ['rev-parse', '--git-path', 'info/attributes']));
   const named = readRegularFile(resolve(around.projectDir, onScreen(path))) ?? '';
-  return /\bfilter\b/.test(named) || (await ownSettings(around, '^core\\.attributesfile$')).length > 0;
+  return /\bfilter\b/.test(named) || names.includes('core.attributesfile');
 }
 
 /** Returns the files, relative to the project, that only settings of the repository let git ignore, not its .gitignore files. */
@@ -69,8 +71,9 @@ export async function ignoredAside(around: Around, leavesOut: (path: string) => 
   if (paths.length === 0) return [];
   const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
   const found = await git(around, ['check-ignore', '-v', '-z', '--stdin'], { input });
-  if (!found.ok) return [];
-  const hasOwnFile = (await ownSettings(around, '^core\\.excludesfile$')).length > 0;
+  // Without a complaint, none of them has a rule of its own.
+  if (!found.ok && found.complaint !== '') must(found);
+  const hasOwnFile = (await ownSettings(around)).includes('core.excludesfile');
   // Each answer has four fields: source, line, pattern, path.
   const fields = found.text.split('\0');
   const sourceOf = new Map(

@@ -52,6 +52,7 @@ const TYPED = [
   'docker exec -it web sh',
   'ssh host',
   'ssh -i key host',
+  'ssh -oTCPKeepAlive=yes host',
   'ssh -p 22 -l me host',
   'docker compose exec mysql bash',
   'tmux',
