@@ -7,6 +7,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
+import { inMemory } from './in-memory.mjs';
 
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
@@ -37,7 +38,8 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 if (!process.execArgv.includes(SOURCE_MAPS)) {
   // The runner starts each file with the options that it has itself.
   const words = [SOURCE_MAPS, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
-  process.exit(spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1);
+  const [program, ...rest] = inMemory([process.execPath, ...words]);
+  process.exit(spawnSync(program, rest, { stdio: 'inherit' }).status ?? 1);
 }
 register();
 const names = process.argv.slice(2);
