@@ -221,7 +221,7 @@ longTest('run --resume NAME continues a checklist after its runner was killed, w
 });
 
 longTest(
-  'run with a new name makes a task from the template, refuses it unfilled, and starts once it is filled in',
+  'run with a new name makes a task from the template, refuses it unfilled, and starts it filled in',
   async () => {
     const model = steps([bash(`printf -- '- [x] say hello\\n' >> ${TASK}`), text('Hello.')]);
     await inLoop({}, model, async (project) => {

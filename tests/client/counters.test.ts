@@ -74,7 +74,7 @@ longTest('a killed runner whose files are put back from a backup resumes within 
   });
 });
 
-test('the same backup without the counters, which could grant more iterations, is resumed by a person alone', async () => {
+test('the same backup without counters, which could grant more iterations, is resumed by a person alone', async () => {
   await resumeFromBackup(async (project, resume) => {
     rmSync(project.files.counters);
     const { code, stdout, stderr } = await resume();

@@ -113,7 +113,7 @@ const by = (who: 'main' | 'subagent', calls: readonly MessageReply[]): Script =>
 
 // A subagent under the same rules is also in the router's tests.
 for (const who of someOf(['main', 'subagent'] as const, 2)) {
-  test(`what the user's rules forbid does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which learns the rule, and other calls run`, async () => {
+  test(`what a rule forbids does not run for the ${who === 'main' ? 'agent' : 'subagent'}, which learns it; other calls run`, async () => {
     const script = (workspace: { readonly project: string }) =>
       by(who, [...triedBy(who, workspace.project).map(({ call }) => call), ...harmless]);
     await inTaskFolder({ ralph: withRules(GUARDRAILS), files }, script, async (loop) => {
@@ -241,7 +241,7 @@ ${GUARDRAILS}`;
 });
 
 for (const strict of someOf([true, false], 2)) {
-  test(`code for an interpreter is ${strict ? 'denied under strict rules' : 'allowed and recorded otherwise'}`, async () => {
+  test(`code for an interpreter is ${strict ? 'denied under strict rules' : 'recorded otherwise'}`, async () => {
     const rules = `${GUARDRAILS}\n  strict: ${strict}`;
     const script = steps([bash(`node -e 'require("fs").writeFileSync("made.txt", "")'`), text('one')]);
     await inTaskFolder({ standIn: true, ralph: withRules(rules), files }, script, async (loop) => {

@@ -39,13 +39,13 @@ const inWorkspace = async (
   }
 };
 
-test('the client is the pinned one, on which the facts were measured, or a supported one that the run names', () => {
+test('the client is the pinned one, of which the facts are, or a supported one that the run names', () => {
   const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   if (!IS_NAMED) assert.equal(clientVersion(), devDependencies['@anthropic-ai/claude-code']);
   assert.ok(atLeast(clientVersion(), OLDEST_CLIENT), `${clientVersion()} is older than ${OLDEST_CLIENT}`);
 });
 
-test('a headless run makes one request a step, also for parallel tool calls, and its tool calls are carried out', async () => {
+test('a headless run makes one request a step, also for parallel tool calls, which are carried out', async () => {
   const parallel = together(text('two'), bash('echo 1 > a'), bash('echo 2 > b'));
   await inWorkspace(steps([bash('echo made > made.txt'), parallel, text('all done')]), async (workspace, model) => {
     const run = await runClient({ workspace, model, prompt: 'make the file' });

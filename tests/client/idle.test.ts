@@ -130,7 +130,7 @@ longTest('a loop that wakes on change calls no model until a watched file change
   });
 });
 
-test('a loop that stays idle for its maximum ends there, with its last wait shortened and no further model call', async () => {
+test('a loop idle for its maximum ends there, with its last wait shortened and no further model call', async () => {
   const frontmatter = 'idle: {delay: 800ms, backoff: 2, max_delay: 2s, max: 2s}\nmax_iterations: 3';
   await inLoopProject({ standIn: true, frontmatter }, { main: ({ index }) => idle(index + 1) }, async (project) => {
     const run = await project.run();

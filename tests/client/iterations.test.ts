@@ -26,7 +26,7 @@ test('ten iterations without a tool call are ten turns and nine re-injections, b
   });
 });
 
-test("under the client's own cap on blocks the same loop ends early, and the next prompt tells the user why", async () => {
+test("under the client's own cap on blocks the loop ends early, and the next prompt tells the user why", async () => {
   await inLoopProject({ frontmatter: 'max_iterations: 25' }, talker, async (project) => {
     const { loopId } = JSON.parse(project.main(['start', '--json']).stdout) as { loopId: string };
     const { env, ...settings } = project.settings(loopId);

@@ -127,7 +127,7 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   }
 
-  test('a denied call is allowed from attach, exactly and for the rest of the loop, and a forged request allows nothing', async () => {
+  test('a denied call is allowed from attach, exactly and for this loop, and a forged request allows nothing', async () => {
     const call = bash('node make.mjs');
     let goesOn = false;
     const script = steps([
@@ -179,7 +179,7 @@ describe('the live view', { concurrency: 2 }, () => {
     );
   });
 
-  test('a sent message reaches the agent at its next tool boundary and a queued one with the next prompt, each once', async () => {
+  test('a sent message arrives at the next tool boundary, a queued one with the next prompt, each once', async () => {
     const script = steps([untilGo('echo one'), text('First over.'), done]);
     await live(
       script,

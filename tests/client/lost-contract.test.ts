@@ -77,7 +77,7 @@ function isPaused(project: LoopProject): void {
   assert.match(requests(project), NAMED);
 }
 
-test('a runner whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal', async () => {
+test('a runner whose contract is deleted denies the next call, names the file, pauses, and resumes', async () => {
   await inLoopProject({ ...OPTIONS, init: false }, script(), async (project) => {
     const run = await runRunner(project);
     assert.equal(run.code, 3, run.stdout + run.stderr);
@@ -99,7 +99,7 @@ test('a runner whose contract the agent deletes denies its next call, names the 
 });
 
 longTest(
-  'a launched session whose contract the agent deletes denies its next call, names the file, pauses, and resumes at a terminal',
+  'a launched session whose contract is deleted denies the next call, names it, pauses and resumes',
   async () => {
     await inLoopProject(OPTIONS, script(), async (project) => {
       const run = await project.run();
@@ -118,7 +118,7 @@ longTest(
   },
 );
 
-test('a launched session whose agent deletes contract and state runs no further command, and its end names the file', async () => {
+test('a launched session without contract and state runs no further command, and its end names the file', async () => {
   await inLoopProject(OPTIONS, afterLoss(), async (project) => {
     const run = await project.run();
     for (const name of ['pushed', 'own.txt']) assert.equal(project.workspace.has(name), false, name);

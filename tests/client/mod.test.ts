@@ -45,7 +45,7 @@ const NOTED = JSON.stringify({ hooks: { Notification: NOTIFICATION } });
 const checked = 'baseline: false\nvalidation:\n  - name: slow\n    run: sh slow.sh';
 
 for (const columns of someOf([150, 80], 2)) {
-  test(`the plugin draws a band and a pane in a terminal of ${columns} columns, which show the running check and its output`, async () => {
+  test(`the plugin draws a band and a pane in ${columns} columns, with the running check and its output`, async () => {
     const agent = thinking();
     const script = steps([text(`over\n\n${complete}`), agent.replies(text('one')), text(`nothing to do\n\n${idle}`)]);
     const frontmatter = `idle:\n  delay: 15m\n${checked}`;

@@ -215,7 +215,7 @@ longTest('a task that an agent reports as blocked ends the loop at once, and a p
 });
 
 longTest(
-  'a plan is not started on main, with uncommitted files or with an error, and reports all of it at once',
+  'a plan does not start on main, with uncommitted files or an error, and reports all of it at once',
   async () => {
     await inPlanProject('- [ ] **Task 1: a**\n  - Depends on: Task 9\n', workers(), async ({ project, git }) => {
       project.workspace.write('stray.txt', 'x');

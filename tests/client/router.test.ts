@@ -15,7 +15,7 @@ const withoutHooks = ({ workspace }: LoopProject): void => void workspace.write(
 
 const hostRun = ({ workspace, model }: LoopProject) => runClient({ workspace, model, prompt: '/ralph-loop, please' });
 
-test("a host session waits for the user's consent, works through three iterations with subagents and completes without a registered hook", async () => {
+test('a host session waits for consent, works three iterations with subagents and completes without a hook', async () => {
   const answers: Record<string, unknown>[] = [];
   const work = steps([
     text('Looked around.\n\nRALPH_ITERATION_COMPLETE: 2 findings remain'),
@@ -65,7 +65,7 @@ test("a host session waits for the user's consent, works through three iteration
   });
 });
 
-test('a host may end its turn in the middle of its loop in a project with our hooks, and a later session takes over, which copies the text of its subagent, retries included', async () => {
+test("a host may end its turn in mid-loop, and a later session takes over with its subagent's text", async () => {
   const first = steps([bash(`${routerCommand} start`), text('I have better things to do.')]);
   await inLoopProject({}, first, async (project) => {
     const left = await hostRun(project);

@@ -47,7 +47,7 @@ const amounts = (usage: unknown): unknown[] => {
   return [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
 };
 
-test('three iterations know nothing of each other but what the files hold, and cost what the client says, to the last digit', async () => {
+test('three iterations know of each other only what files hold, and cost exactly what the client says', async () => {
   const at = new Map<string, number>();
   const turns = new Map<string, number>();
   const script = {

@@ -155,7 +155,7 @@ longTest('the screen shows a header, the calls, the messages and the cost', asyn
 });
 
 longTest(
-  'a runner without a permission mode, with two tasks or with an invalid duration refuses before it starts',
+  'a runner without a permission mode, with two tasks or an invalid duration refuses before it starts',
   async () => {
     await inLoopProject({ init: false }, steps([]), async (project) => {
       const said = async (options: Parameters<typeof runRunner>[1]): Promise<string> => {
@@ -172,7 +172,7 @@ longTest(
   },
 );
 
-test('under acceptEdits the agent may run the checks that the user named but those that a rule denies, and a denied call is shown as denied', async () => {
+test("under acceptEdits the agent may run the user's checks but those that a rule denies, shown as denied", async () => {
   const checks = ['node check.mjs', "node check.mjs '(a, b)' && true"];
   const forbidden = ['node of-project.mjs', 'node of-user.mjs'];
   const frontmatter = `validation: ${JSON.stringify([...checks, ...forbidden])}`;

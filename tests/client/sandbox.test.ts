@@ -217,73 +217,71 @@ test('a check tries to write outside', () => {
 });
 `;
 
-confinedTest(
-  'an honest loop in the sandbox completes, verified: npm, git, a server of its own tests, an allowed folder',
-  () =>
-    withOutside(async ({ port }) => {
-      const results = new Map<string, string>();
-      const rows: readonly Row[] = [
-        shell('tests fail before', '! npm test > "$TMPDIR/out"'),
-        { what: 'write', call: tool('Write', { file_path: 'answer.mjs', content: '' }), went: () => true },
-        shell('write by bash', `for name in answer; do echo "export const $name = 'yes';" > $name.mjs; done`),
-        shell('tests pass', 'OUTSIDE=/etc/x npm test'),
-        shell(
-          'a here-document',
-          `cat > data.json <<'END'\n{"a": [1, 2]}\nEND\nnode -e "JSON.parse(fs.readFileSync('data.json'))"`,
-        ),
-        shell('branch and commit', 'git checkout -q -b work && git add -A && git commit -q -m "Answer yes"'),
-        shell('nothing is left over', 'test -z "$(git status --porcelain)"'),
-        shell('an allowed folder', 'echo x > "$HOME/cache/x"'),
-        shell('an allowed domain', `curl -s -m 20 --noproxy '' http://127.0.0.1:${port}/ | grep -q reached`),
-        shell('no other domain', `! curl -s -m 20 --noproxy '' http://localhost:${port}/ | grep -q reached`),
-      ];
-      const validation = 'validation:\n  - npm test\n  - git log -1 --format=%s work | grep -q "Answer yes"';
-      await inLoopProject(
-        {
-          git: true,
-          frontmatter: `${validation}\nsandbox:\n  mode: on\n  allow_write: [~/cache]\n  network: [127.0.0.1]`,
-          files: {
-            'package.json': JSON.stringify({ scripts: { test: 'node --test' } }),
-            'answer.test.mjs': serverTest,
-          },
+confinedTest("an honest loop in the sandbox completes, verified: npm, git, its tests' server, an allowed folder", () =>
+  withOutside(async ({ port }) => {
+    const results = new Map<string, string>();
+    const rows: readonly Row[] = [
+      shell('tests fail before', '! npm test > "$TMPDIR/out"'),
+      { what: 'write', call: tool('Write', { file_path: 'answer.mjs', content: '' }), went: () => true },
+      shell('write by bash', `for name in answer; do echo "export const $name = 'yes';" > $name.mjs; done`),
+      shell('tests pass', 'OUTSIDE=/etc/x npm test'),
+      shell(
+        'a here-document',
+        `cat > data.json <<'END'\n{"a": [1, 2]}\nEND\nnode -e "JSON.parse(fs.readFileSync('data.json'))"`,
+      ),
+      shell('branch and commit', 'git checkout -q -b work && git add -A && git commit -q -m "Answer yes"'),
+      shell('nothing is left over', 'test -z "$(git status --porcelain)"'),
+      shell('an allowed folder', 'echo x > "$HOME/cache/x"'),
+      shell('an allowed domain', `curl -s -m 20 --noproxy '' http://127.0.0.1:${port}/ | grep -q reached`),
+      shell('no other domain', `! curl -s -m 20 --noproxy '' http://localhost:${port}/ | grep -q reached`),
+    ];
+    const validation = 'validation:\n  - npm test\n  - git log -1 --format=%s work | grep -q "Answer yes"';
+    await inLoopProject(
+      {
+        git: true,
+        frontmatter: `${validation}\nsandbox:\n  mode: on\n  allow_write: [~/cache]\n  network: [127.0.0.1]`,
+        files: {
+          'package.json': JSON.stringify({ scripts: { test: 'node --test' } }),
+          'answer.test.mjs': serverTest,
         },
-        (workspace) => {
-          mkdirSync(join(workspace.home, 'cache'));
-          const at = rows.findIndex(({ what }) => what === 'write');
-          const call = tool('Write', { file_path: workspace.path('answer.mjs'), content: '' });
-          return rowByRow(rows.with(at, { what: 'write', call, went: () => true }), results);
-        },
-        async (project) => {
-          unanswered(project);
-          const { workspace } = project;
-          const lifted = { 'sandbox.allow_write': ['~/cache'], 'sandbox.network': ['127.0.0.1'] };
-          agreeTo(workspace.project, project.environment(), lifted);
-          const git = (...words: string[]): string =>
-            execFileSync('git', words, { cwd: workspace.project, encoding: 'utf8' });
-          git('add', '-A');
-          git('commit', '-q', '-m', 'Begin');
-          const before = {
+      },
+      (workspace) => {
+        mkdirSync(join(workspace.home, 'cache'));
+        const at = rows.findIndex(({ what }) => what === 'write');
+        const call = tool('Write', { file_path: workspace.path('answer.mjs'), content: '' });
+        return rowByRow(rows.with(at, { what: 'write', call, went: () => true }), results);
+      },
+      async (project) => {
+        unanswered(project);
+        const { workspace } = project;
+        const lifted = { 'sandbox.allow_write': ['~/cache'], 'sandbox.network': ['127.0.0.1'] };
+        agreeTo(workspace.project, project.environment(), lifted);
+        const git = (...words: string[]): string =>
+          execFileSync('git', words, { cwd: workspace.project, encoding: 'utf8' });
+        git('add', '-A');
+        git('commit', '-q', '-m', 'Begin');
+        const before = {
+          status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
+          exclude: workspace.read('.git/info/exclude'),
+        };
+        const outside = join(workspace.root, 'written-by-a-check');
+        const run = await project.run({ env: { OUTSIDE: outside } });
+        const failed = rows.filter(({ what, went }) => !went(results.get(what) ?? '')).map(({ what }) => what);
+        assert.deepEqual(failed, [], JSON.stringify([...results]));
+        assert.equal(run.code, 0, run.said);
+        const { as, verified } = project.ended();
+        assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
+        assert.ok(!existsSync(outside));
+        assert.deepEqual(
+          {
             status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
             exclude: workspace.read('.git/info/exclude'),
-          };
-          const outside = join(workspace.root, 'written-by-a-check');
-          const run = await project.run({ env: { OUTSIDE: outside } });
-          const failed = rows.filter(({ what, went }) => !went(results.get(what) ?? '')).map(({ what }) => what);
-          assert.deepEqual(failed, [], JSON.stringify([...results]));
-          assert.equal(run.code, 0, run.said);
-          const { as, verified } = project.ended();
-          assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
-          assert.ok(!existsSync(outside));
-          assert.deepEqual(
-            {
-              status: git('status', '--porcelain', '--', '.', ':!.claude/context'),
-              exclude: workspace.read('.git/info/exclude'),
-            },
-            before,
-          );
-        },
-      );
-    }),
+          },
+          before,
+        );
+      },
+    );
+  }),
 );
 
 /** Without bwrap and socat on it. */
@@ -296,7 +294,7 @@ const bareBin = ({ root }: Workspace): string => {
   return bin;
 };
 
-test('if the sandbox is missing, on refuses before any request with the line that installs it, and auto runs without', async () => {
+test('without a sandbox, on refuses before any request with the line that installs it, and auto runs', async () => {
   const script: Script = { main: () => text(DONE) };
   await inLoopProject({ init: false }, script, async (project: LoopProject) => {
     unanswered(project);

@@ -29,7 +29,7 @@ test("the client offers the skill with its whole description and passes it on wh
   });
 });
 
-test('a session that is asked to run, continue or show a plan finds the way in the skill, and each command works', async () => {
+test('asked to run, continue or show a plan, a session finds the way in the skill, and each command works', async () => {
   const script = steps([
     tool('Skill', { skill: 'ralph-loop' }),
     bash(`${main} status "${PLAN}"`),

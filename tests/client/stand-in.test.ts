@@ -217,7 +217,7 @@ const readUnordered = (lines: readonly JsonObject[]): unknown =>
 
 if (CLIENT.recordsStops)
   longTest(
-    'the stand-in does with errors of the API, a limit of turns and a resumed session what the client does',
+    'the stand-in treats errors of the API, a limit of turns and a resumed session as the client does',
     async () => {
       const resetsAt = Math.floor(Date.now() / 1000) + 300;
       const seen: unknown[] = [];

@@ -147,7 +147,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
 });
 
 longTest(
-  'a loop that is paused during an iteration ends the turn, and start --resume continues with its counters',
+  'a loop paused during an iteration ends the turn, and start --resume continues with its counters',
   async () => {
     const { script, known } = inSteps((user) => [
       text('one'),

@@ -24,7 +24,7 @@ Do the work: {{ commands.look }}
 });
 const options = withCommand(`cat go || ${endless}`);
 
-test('Esc while a command of the task runs, as evidence or for acceptance, ends it and pauses the loop; resume continues with its counters', async () => {
+test('Esc ends a running command of the task and pauses the loop; resume continues with its counters', async () => {
   const options = withCommand(`cat go || ${endless}`, ', acceptance: true');
   const claim = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
   const script = steps([
@@ -86,7 +86,7 @@ test('Ctrl+C while the first commands of the task run ends them, and no client i
   });
 });
 
-test('a message typed while a command of the task runs reaches the agent in its next iteration, which counts', async () => {
+test('a message typed while a command of the task runs reaches the agent in its next, counted iteration', async () => {
   const done = text('Done.\n\n<promise>DONE</promise>');
   const script = steps([bash('rm go'), text('one'), bash('echo working'), text('I use the BLUE-DOOR.'), done]);
   await inTerminal(withCommand(untilGo), script, async (loop) => {

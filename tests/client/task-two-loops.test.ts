@@ -94,7 +94,7 @@ const aside = async ({ workspace }: LoopProject): Promise<unknown> => {
   }
 };
 
-test('two task folders in one project run at once in separate sessions and share nothing; a third session is left alone', async () => {
+test('two task folders of a project run at once in two sessions, share nothing, and leave a third alone', async () => {
   let known: LoopProject | undefined;
   let third: unknown;
   /** Waits until the other side has answered so many requests. */

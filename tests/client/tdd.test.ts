@@ -92,7 +92,7 @@ const halting: Script = {
 };
 
 longTest(
-  'a runner gives each fresh context its scenario, and the red evidence verbatim to the one that continues',
+  'a runner gives each fresh context its scenario, and the red evidence verbatim to one that continues',
   async () => {
     await inLoopProject({ standIn: true, init: false }, halting, async (project) => {
       makeList(project, 2);

@@ -5,7 +5,7 @@ import { steps, text } from '../support/model/scripted-model.ts';
 import { longTest } from '../support/short-form.ts';
 import { complete, inTerminal } from '../support/terminal/terminal-loop.ts';
 
-test('the launcher asks for the commands that must pass and starts the client with the first prompt, the loop runs until it is complete, the screen says why, and the launcher repeats it after the user has left', async () => {
+test('the launcher asks about the commands, runs the loop until it is complete, and says why at its end', async () => {
   const script = steps([
     text('turn one is done'),
     text('turn two is done'),

@@ -47,7 +47,7 @@ test('No transcript or journal makes its readers throw or run long.', (t) => {
   t.diagnostic(watch.slowest());
 });
 
-test('Whatever a hook finds, it blocks only for an active loop of its session, answers once and breaks nothing.', async (t) => {
+test("Whatever a hook finds, it blocks only for its session's active loop, answers once, breaks nothing.", async (t) => {
   const watch = stopwatch();
   const tally: Tally = {};
   await fc.assert(hooksKeepTheRules(directory, watch, HOOKS.Stop, tally), runs(0.15));

@@ -51,7 +51,7 @@ async function stressOver(
 
 for (const way of ['locked', 'without-links']) {
   const kills = way === 'locked' ? KILLS : Math.ceil(KILLS / 4);
-  test(`Of six processes that update and are killed (${way}), every acknowledged update exists, and no other.`, async (t) => {
+  test(`Of six processes that are killed in updates (${way}), every acknowledged update exists, and no other.`, async (t) => {
     let acknowledged = 0;
     let killed = 0;
     while (killed < kills) {

@@ -83,7 +83,7 @@ function handedOut(sessions: readonly Session[]): number[] {
   ]);
 }
 
-test(`over ${ITERATIONS} iterations a host that repeats every call three times counts exactly, and seven others are answered that it is busy`, async () => {
+test(`a host that repeats each of ${ITERATIONS} calls counts exactly, and seven others hear that it is busy`, async () => {
   const loop = aLoop('stress');
   // Its first agent takes until the others have met it: else the loop could be over before they are there.
   const met = join(directory, 'met');
@@ -119,7 +119,7 @@ test('control: without the number of the spawn a repeated call counts again', as
   );
 });
 
-test(`a host that is killed ${KILLS} times is taken over once each time, and no iteration is lost or counted twice`, async () => {
+test(`a host killed ${KILLS} times is taken over once each time, and each iteration counts once`, async () => {
   let killed = 0;
   // A loop can be over before the next one is killed: then another one follows.
   for (let round = 0; killed < KILLS && round < MOST_ROUNDS; round++)

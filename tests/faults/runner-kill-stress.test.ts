@@ -79,7 +79,7 @@ async function round(project: RunnerProject, kills: number): Promise<Round> {
   return { kills: killed, ...end };
 }
 
-test('After runners are killed at any moment, the next continues: no iteration is lost or counted twice, and no process is left.', async (t) => {
+test('After kills at any moment the next runner continues: each iteration counts once, no process is left.', async (t) => {
   let killed = 0;
   let iterations = 0;
   for (let nth = 0; killed < KILLS; nth++) {

@@ -123,7 +123,7 @@ const CODES = isLong ? ['ENOSPC', 'EIO', 'EROFS', 'EACCES'] : ['ENOSPC', 'EACCES
 
 for (const [name, situation] of Object.entries(SITUATIONS)) {
   for (const code of CODES) {
-    test(`When any one system call of ${name} fails with ${code}, everything stays whole, the error is reported, and the next run succeeds.`, () => {
+    test(`Any one system call of ${name} fails with ${code}: all stays whole, it is reported, the next run succeeds.`, () => {
       const hits = failEverywhere(situation, refuse(code));
       assert.ok(hits.length > 2, 'calls were seen');
       for (const hit of hits) {
@@ -133,7 +133,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     });
   }
 
-  test(`When every system call of ${name} fails from some point on, everything stays whole, the error is reported, and the next run succeeds.`, () => {
+  test(`System calls of ${name} fail from some point on: all stays whole, it is reported, the next run succeeds.`, () => {
     for (const code of ['EIO', 'EACCES']) {
       const hits = failEverywhere(situation, refuse(code), true);
       for (const hit of hits) {
@@ -143,7 +143,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     }
   });
 
-  test(`When any one system call of ${name} succeeds but reports a failure, everything stays whole and the next run succeeds.`, () => {
+  test(`A call of ${name} succeeds but reports a failure: everything stays whole, and the next run succeeds.`, () => {
     failEverywhere(situation, refuseAfterwards('EIO'));
   });
 
@@ -165,7 +165,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
     }
   });
 
-  test(`When ${name} is killed in place of any system call, everything stays whole and the next run succeeds.`, () => {
+  test(`${name} is killed in place of any system call: everything stays whole, and the next run succeeds.`, () => {
     assert.ok(crashEverywhere(situation, CRASH_STEP) > 1, 'there were calls to be killed in');
   });
 }
@@ -197,7 +197,7 @@ test('Control: the same checks detect an update in place that is killed in a sys
   assert.throws(() => inPlace && crashEverywhere(inPlace), assert.AssertionError);
 });
 
-test('A process that is killed in any system call leaves a sleep out of its loop’s time once, in counters and state.', () => {
+test('A process killed in any system call leaves a sleep out of the loop’s time once, in every record.', () => {
   assert.ok(crashEverywhere(SLEEP) > 10, 'there were calls to be killed in');
 });
 

@@ -119,6 +119,6 @@ for (const way of ['without-links', 'with-pauses', 'with-pauses-without-links'])
   });
 }
 
-test('Control: a naive take-over (check that it is dead, remove, take) has two holders at once in the same races.', async () => {
+test('Control: a naive take-over (check, remove, take) has two holders at once in the same races.', async () => {
   assert.ok((await races('naive', 8, Math.max(ROUNDS, 300))) > 0, 'the races did not see two holders');
 });

@@ -96,7 +96,7 @@ done`,
   return spawn('bash', [script], { cwd: files.projectDir, env, stdio: 'ignore', detached: true });
 }
 
-test('a TDD loop over 5 scenarios that is killed twice runs no complete scenario again and logs each phase once', async (t) => {
+test('a TDD loop of 5 scenarios, killed twice, repeats no complete scenario and logs each phase once', async (t) => {
   const scenarios = 5;
   const project = aProject(scenarios);
   for (let kill = 1; kill <= 2; kill++) {

@@ -55,7 +55,7 @@ function isWhole(): boolean {
   return readdirSync(join(tree, 'big')).length === FILES && git(tree, 'status', '--porcelain', '--', 'big') === '';
 }
 
-test('a worktree whose creation is killed at any moment is complete when it is requested again, and nothing is left behind', async () => {
+test('a worktree whose creation was killed is complete when requested again, and nothing is left behind', async () => {
   for (let kill = 0; kill < KILLS; kill++) {
     const child = spawn(process.execPath, [main, ...RUN], { cwd: project, env, stdio: 'ignore' });
     await killed(child, () => existsSync(tree), Math.random() * 300);

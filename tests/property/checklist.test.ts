@@ -107,7 +107,7 @@ test('any list holds itself, in any order, with other marks, notes and emphasis'
   );
 });
 
-test('as many items are missing as there are fewer items, at least, and a list that is put back has them all', () => {
+test('at least as many items are missing as there are fewer, and a list that is put back has them all', () => {
   fc.assert(
     fc.property(items, items, (list, other) => {
       const known = textsOf(checklistItems(written(list)));

@@ -103,7 +103,7 @@ const input = said.map((text) => inserted(NEW_INPUT, printable(text).replaceAll(
 
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/;
 
-test('for any events, no row is wider than the terminal, and the footer is never higher and contains the cursor', () => {
+test('no row is ever wider than the terminal, and the footer is never higher and contains the cursor', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), input, size, (events, line, room) => {
       const view = events.reduce((now, event, index) => nextView(now, event, START + index * 700), NEW_VIEW);

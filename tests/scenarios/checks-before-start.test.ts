@@ -87,7 +87,7 @@ test('--require-verified ends with 3 where nothing proves the work, and with 0 w
   assert.match(turned.stdout, /test -f made\.txt failed before the start and passes now\./);
 });
 
-test('a task of a plan whose check was red is proved by it, in the progress entry, the commit and on the screen', (t) => {
+test("a plan's task whose check was red is proved by it, in progress entry, commit and on the screen", (t) => {
   const p = project(t);
   agent(p, 'mkdir -p src; echo made > src/made.txt; echo Done.');
   p.write('.gitignore', 'runs.txt\n.claude/\n');

@@ -32,7 +32,7 @@ function detached(p: Project, name: string, command: string): string {
   return `setsid -f ${bare(p)} sh ${name}.sh\nwhile [ ! -f ${name}.done ]; do sleep 0.05; done`;
 }
 
-test('an agent cannot accept its own change: detached, in the background, by a copy, with options, or piped', (t) => {
+test('an agent cannot accept its own change, be it detached, in the background, copied or piped', (t) => {
   const p = aLoop(t);
   cpSync(DIST, join(p.home, 'copy'), { recursive: true });
   const main = `${process.execPath} ${shellWord(MAIN)}`;

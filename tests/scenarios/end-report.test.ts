@@ -66,7 +66,7 @@ test('status --json has the report as it was at the end, until the next loop', (
   assert.equal(restore, 'ralph-loop undo');
 });
 
-test('an agent that never says that it is done has its checks run at the limit, and the end says that they pass', (t) => {
+test('an agent that never claims has its checks run at the limit, and the end says that they pass', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 2\nvalidation: ["test -f done"]');
   const silent = agent(

@@ -16,7 +16,7 @@ async function connected(t: TestContext, url: string): Promise<FleetServer> {
   return server;
 }
 
-test('a command is new to a worker that has applied all earlier ones, although clocks were set back in between', async (t) => {
+test('a command is new to a worker that has applied all earlier ones, although clocks were set back', async (t) => {
   const { url } = await redisServer(t);
   const server = await connected(t, url);
   const first = await sendCommand(server, KEY, asked('first'));

@@ -54,7 +54,7 @@ test('files of a loop are archived when it starts again, and kept when it is res
   ]);
 });
 
-test('settings of the directory win over those of the project and the user, and a bad one is named with its file', (context) => {
+test('settings of the directory win over project and user, and a bad one is named with its file', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   p.write('.ralph/site/config.json', { maxIterations: 3 });

@@ -19,7 +19,7 @@ const HOOKS: readonly (readonly [file: string, payload: Record<string, unknown>]
   ['post-tool-use', { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: { command: 'echo a' } }],
 ];
 
-test('A hook in a project without a loop leaves no trace where RALPH_ACTIVE=1 is set, and only a new session says so.', (t) => {
+test('Under RALPH_ACTIVE=1 a hook without a loop leaves no trace, and only a new session says so.', (t) => {
   const made = project(t);
   made.write('src/a.ts', 'export {};\n');
   const before = made.tree();

@@ -206,7 +206,7 @@ test('A project with too long a path is a project without a loop.', (t) => {
   others({ ...loop, hook: hookIn({ ...loop.made, env }) });
 });
 
-test('No loop starts on a task that is not a file: the command says so, and so does the start of a session.', async (t) => {
+test('No loop starts on a task that is not a file: the command and the start of a session say so.', async (t) => {
   for (const lay of someOf(Object.values(KINDS), 3)) {
     const made = project(t);
     await replace(join(made.dir, '.claude/ralph/PROMPT.md'), lay, t);
@@ -247,7 +247,7 @@ test('Control: a reader that does not check what it opens blocks at a FIFO.', as
   assert.equal(signal, 'SIGKILL');
 });
 
-test('a loop that begins without init keeps its state out of version control, and an existing folder unchanged', (t) => {
+test('a loop that begins without init keeps its state out of git, and an existing folder unchanged', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', 'Do it.\n');
   p.sh('git init -q');

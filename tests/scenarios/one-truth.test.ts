@@ -26,7 +26,7 @@ test('a plan with manual work left, or a blocked task, names one next command as
   assert.ok(blocked.stdout.includes(`Resume: ${nextIn(blocked.stdout)}.`), blocked.stdout);
 });
 
-test("within a client's sandbox its mounts are no uncommitted files of a plan or a worktree; the user's are", (t) => {
+test("the mounts of a client's sandbox are no uncommitted files of a plan or worktree; the user's are", (t) => {
   const p = project(t);
   p.write('PLAN.md', planText([{ id: 1 }], 'true'));
   p.write('agent.sh', '#!/bin/sh\necho done\n', 0o755);

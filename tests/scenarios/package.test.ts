@@ -10,7 +10,7 @@ import { DIST } from '../support/project.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { version, name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-test('the packed program installs into an empty prefix and runs by npx, in an empty folder and in a project', (t) => {
+test('the packed program installs into an empty prefix and runs by npx, with and without a project', (t) => {
   const base = mkdtempSync(join(tmpdir(), 'ralph-package-'));
   t.after(() => rmSync(base, { recursive: true, force: true }));
   const [empty, project, prefix] = ['empty', 'project', 'prefix'].map((folder) => join(base, folder)) as [

@@ -148,7 +148,7 @@ test('the commit of a task moves a submodule on to what was committed in it, and
   assert.match(read(p, 'PLAN.progress.md'), /submodules with uncommitted changes: work\/lib\./);
 });
 
-test('an agent that left HEAD in the middle of a rebase learns that, and passes once it is back on the branch', (t) => {
+test('an agent that left HEAD in a rebase learns that, and passes once it is back on the branch', (t) => {
   const agent = `#!/bin/sh
 cat > ../prompt; mkdir -p work
 if grep -q 'on no branch' ../prompt; then git rebase --abort; echo ok > work/told; exit; fi

@@ -11,7 +11,7 @@ for (const [answer, isWritten] of [
   ['y', true],
   ['n', false],
 ] as const) {
-  test(`a plan without checks is offered those of the project; ${answer} ${isWritten ? 'adds them' : 'leaves it'}`, async (t) => {
+  test(`a plan without checks is offered the project's; ${answer} ${isWritten ? 'adds them' : 'leaves it'}`, async (t) => {
     const p = project(t);
     p.write('PLAN.md', PLAN);
     p.write('agent.sh', AGENT, 0o755);

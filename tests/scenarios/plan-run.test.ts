@@ -43,7 +43,7 @@ test('a plan that git ignores is ticked too, and each task is one commit', (t) =
   assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD').trim(), 'work/2.txt');
 });
 
-test('a plan and other files that were not committed: the plan goes with the first task, the others are refused', (t) => {
+test('an uncommitted plan goes with the first task, and other uncommitted files are refused', (t) => {
   const p = planPlace(t, TWO);
   appendFileSync(join(p.dir, 'PLAN.md'), '\nA late thought.\n');
   writeFileSync(join(p.dir, 'stray.txt'), 'x');
@@ -198,7 +198,7 @@ longTest('the hand-off of each task names the memory of the project', (t) => {
   assert.equal(read(p, '.claude/context/heard').match(/memory\/learnings\.md \(2 entries\)/g)?.length, 2);
 });
 
-test('the uncommitted work of a blocked task goes into its own commit when the loop is resumed, and into no other', (t) => {
+test('the uncommitted work of a blocked task goes into its own commit after a resume, and into no other', (t) => {
   const plan = `---\nvalidation:\n  - test ! -e work/1.txt || test -e "$XDG_STATE_HOME/ok"\n---\n${TWO}`;
   const p = planPlace(t, plan, `${AGENT}[ $task = 1 ] && date +%N >> work/a.txt || true\n`);
   assert.equal(p.run(null).code, 3);
@@ -273,7 +273,7 @@ if [ $task = 3 ]; then rm PLAN.progress.md; mkfifo PLAN.progress.md; fi\n`;
   assert.ok(lstatSync(join(p.dir, 'PLAN.md')).isFile());
 });
 
-test('a plan behind a link is ticked in each commit, also when it was not committed and a task was blocked before', (t) => {
+test('a plan behind a link is ticked in each commit, also if uncommitted and after a blocked task', (t) => {
   const p = planPlace(t, TWO + task(3), `${AGENT}if [ $task = 2 ]; then touch out; fi\n`);
   mkdirSync(join(p.dir, 'docs'));
   p.git('mv', 'PLAN.md', 'docs/plan.md');

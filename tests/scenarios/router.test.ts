@@ -96,7 +96,7 @@ test('router status and status alike call a loop interrupted whose caller has ex
   assert.equal(p.ralph(['status', '--json']).json['status'], 'interrupted');
 });
 
-test('a plan with a task in progress is restarted without a complaint about its files, by its own session only', (t) => {
+test('a plan with a task in progress restarts without a complaint about its files, by its own session only', (t) => {
   const p = project(t);
   const task = (id: number): string => `- [ ] **Task ${id}: t**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;
   p.write('PLAN.md', task(1) + task(2));

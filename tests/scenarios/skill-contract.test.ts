@@ -7,7 +7,7 @@ import { DIST, project } from '../support/project.ts';
 
 const hook = (name: string): string => `node '${join(DIST, 'hooks', `${name}-execute.cjs`)}'`;
 
-test('pre-execute takes its input as an argument, as a file and on standard input, whether a loop may run or not', (t) => {
+test('pre-execute takes its input as argument, file and standard input, whether a loop may run or not', (t) => {
   const { sh, write } = project(t);
   const good = '{"maxIterations": 5, "completionSignal": "DONE"}';
   const bad = '{"maxIterations": 500, "completionSignal": ""}';

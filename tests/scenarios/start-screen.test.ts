@@ -45,7 +45,7 @@ const agreements = (p: Project): number => {
 
 const runs = (p: Project): number => (p.has('runs') ? p.read('runs').split('\n').length - 1 : 0);
 
-test('plain words show one screen with the failed test by name, and Enter starts after one run of the checks', async (t) => {
+test('plain words show one screen that names the failed test, and Enter starts after one run of the checks', async (t) => {
   const p = projectWithTests(t);
   const terminal = await shown(t, p, `${RUN} --max-iterations 1`);
   const screen = await terminal.waitFor(KEYS, /1 of 2 tests fails \(a name is kept\)/);

@@ -205,7 +205,7 @@ test('archive moves the whole run state under the current time', (t) => {
   assert.match(p.ralph(['archive', 'a']).stderr, /no run state to archive/);
 });
 
-test('archive refuses while a loop is active, in an agent’s shell, and where a link leads out; nothing is moved', (t) => {
+test('archive refuses during a loop, in an agent’s shell and where a link leads out, and moves nothing', (t) => {
   const p = project(t);
   started(p, 'a');
   const refused = (why: RegExp, env: NodeJS.ProcessEnv = {}): void => {

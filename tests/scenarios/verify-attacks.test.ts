@@ -54,7 +54,7 @@ test('a commit that stands in for another one on this machine is not what --tree
   assert.doesNotMatch(differences(p, '--tree', 'HEAD')['files'] ?? '', /another branch/, 'nor is a made-up history');
 });
 
-test('what counts is the tree: an amended, squashed or merged commit with the same files holds, other files are named', (t) => {
+test('an amended, squashed or merged commit with the same files holds, and other files are named', (t) => {
   const { p, git } = complete(t, libraries);
   git('commit', '-q', '--amend', '-m', 'Another message');
   assert.deepEqual(differences(p), {}, 'amended');

@@ -100,7 +100,7 @@ test('a script beside the task is a file of the project, and a clone shows that 
   });
 });
 
-test('a proof leads to no folder but those of its loop and its task, and a loop without a task file is told', (t) => {
+test("a proof leads to no folder but its loop's and its task's, and a loop without a task file is told", (t) => {
   const { p } = complete(t);
   const refused = (change: Partial<ProofRecord>): string => {
     const text = p.read(PROOF);
@@ -132,7 +132,7 @@ test('the scenarios of a test-first loop do not run again, which its proof does 
   assert.equal(differences(p)['checks'], 'not run again: scenarios');
 });
 
-test('a missing or unreadable proof is an error that names the file, and verify runs nothing in the shell of an agent', (t) => {
+test("a missing or unreadable proof is an error that names it, and verify runs nothing in an agent's shell", (t) => {
   const { p } = complete(t);
   p.write('none.json', '{"proofVersion": 1}');
   assert.match(p.ralph(['verify', '--proof', 'none.json']).stderr, /none\.json is no proof of a loop: loopId: /);

@@ -207,7 +207,7 @@ test('start --resume without a name resumes the only ended loop, unless it is co
   assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], null, 'the default one, as ever');
 });
 
-test('start --consent without a name agrees to the only loop that awaits it, and asks where there are several', (t) => {
+test('start --consent without a name agrees to the only loop that awaits it, and asks if there are several', (t) => {
   const p = project(t);
   const agent = { CLAUDECODE: '1' };
   const ask = (folder: string): void => {

@@ -73,7 +73,7 @@ test('hooks that could not run in a worktree are named, and parallel tasks refus
   assert.doesNotMatch(run(p, setUp).stderr, /lefthook in node_modules/, 'control: a set-up installs it');
 });
 
-test('submodules are checked out as in the project without their server, and .worktreeinclude names ignored files', (t) => {
+test('submodules are checked out without their server, and .worktreeinclude names ignored files', (t) => {
   const p = repository(t);
   p.sh(
     `mkdir ../lib && cd ../lib && git init -q -b main && git config user.name A && git config user.email a@b.c && echo 1 > f && git add f && git commit -qm one`,

@@ -45,7 +45,7 @@ test('a loop in a worktree works on its own branch, and the main work tree stays
   assert.equal(existsSync(tree(p, 'src/b.txt')), false, 'those of the loop are undone');
 });
 
-test('a worktree whose agent committed nothing offers its changes, and status names its loop, not an older one', (t) => {
+test('a worktree without a commit offers its changes, and status names its loop, not an older one', (t) => {
   const p = repository(t);
   p.write('agent.sh', '#!/bin/sh\necho more >> src/a.txt\nexit 1\n', 0o755);
   git(p, 'add -A');

@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
-test('Codex: a session whose turn fails without a Stop waits for the limit, and goes on in the same session', async () => {
+test('Codex: a session whose turn fails without a Stop waits for the limit, and goes on', async () => {
   const limit = { error: { type: 'usage_limit_reached', message: 'used up', resets_at: 1 } };
   const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
   const script = [say('One step.'), status(429, limit), shell('touch made.txt'), DONE];
@@ -41,7 +41,7 @@ test('Codex: a request that the API refuses ends the session, and the loop says 
 });
 
 longTest(
-  'Codex: at a terminal, the hooks of the launcher are trusted without a question and continue the session',
+  "Codex: at a terminal, the launcher's hooks are trusted without a question and continue the session",
   async () => {
     const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
     const script = ({ input }: { readonly input: string }) => {

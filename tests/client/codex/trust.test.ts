@@ -8,7 +8,7 @@ import { trustAll } from '../../support/codex/trust-all.ts';
 const OWN =
   '{\n  "hooks": {\n    "Stop": [{ "hooks": [{ "type": "command", "command": "true", "timeout": 5 }] }]\n  }\n}\n';
 
-test('Codex: init writes its hooks beside those of the user, doctor names a lost trust, uninit takes them out', async () => {
+test("Codex: init writes its hooks beside the user's, doctor names a lost trust, uninit takes them out", async () => {
   await inCodexProject({}, [], async ({ workspace, codexHome, environment, main }) => {
     const file = join(codexHome, 'hooks.json');
     writeFileSync(file, OWN);

@@ -84,7 +84,7 @@ async function firstRows(server: Served): Promise<readonly LoopRow[]> {
   });
 }
 
-test('the dashboard refuses calls without a token, with another host, from a foreign page, and path traversal', async (t) => {
+test('the dashboard refuses calls without a token, of another host or a foreign page, and path traversal', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true });
   p.write('secret.txt', 'top secret');

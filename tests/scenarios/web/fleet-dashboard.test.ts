@@ -123,7 +123,7 @@ test('the dashboard of a fleet shows its loops live and sends commands signed', 
   await page.context().close();
 });
 
-test('the dashboard of a fleet refuses a foreign host, a missing token, and requests that do not fit its loops', async (t) => {
+test("a fleet's dashboard refuses a foreign host, a missing token, and requests that do not fit its loops", async (t) => {
   const f = await fleet(t, { tasks: [{ name: 'a' }], agent: AGENT });
   f.add('jobs/a');
   const { url, origin } = await dashboard(t, f);

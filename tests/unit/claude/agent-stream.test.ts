@@ -139,7 +139,7 @@ const echoing = (acks: boolean): string => `
   });`;
 
 for (const acks of [true, false]) {
-  test(`delivers messages until the turn is over and reports each once, whether the agent ${acks ? 'acknowledges' : 'does not acknowledge'} them`, async () => {
+  test(`delivers messages in the turn and reports each once, ${acks ? 'acknowledged' : 'not acknowledged'} by the agent`, async () => {
     await withProgram(echoing(acks), async (program) => {
       const told: string[] = [];
       const agent = startAgent({

@@ -50,7 +50,7 @@ const REFUSED: readonly (readonly [string, RegExp])[] = [
   ['--model=opus hello', /^-- hello: the loop makes the prompt/],
 ];
 
-test('options that change place, session, prompt or hooks of the client are refused with what to use instead', () => {
+test('options that change place, session, prompt or hooks of the client are refused with a replacement', () => {
   for (const [line, says] of REFUSED) {
     assert.match(refusal(line), says, line);
     assert.equal(refusal(line, 'start'), refusal(line), 'a session is refused the same');

@@ -165,7 +165,7 @@ test('ends what it leaves running in its process group', async () => {
   assert.equal(groupLives(run.pid), false);
 });
 
-test('the text of a command agent is what a terminal would show: no title, no colour, no overwritten progress', async () => {
+test('the text of a command agent is what a terminal shows: no title, no colour, no overwritten progress', async () => {
   const script = [
     "printf '\\033]0;EVIL TITLE\\007x\\n'",
     "printf '\\033]0;EVIL TITLE\\033\\\\y\\n'",

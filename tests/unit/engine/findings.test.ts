@@ -170,7 +170,7 @@ test('a field is the text behind its colon, and a word that only begins like one
   assert.equal(finding?.status, 'OPEN');
 });
 
-test('a heading of the same or a higher level ends a finding, and one with a status of its own is a finding', () => {
+test('a heading of the same or a higher level ends a finding, and one with its own status is a finding', () => {
   for (const heading of ['### Other', '## Notes', '# Notes'])
     assert.deepEqual(
       read(`### FINDING-1: x\nStatus: FIXED\n${heading}\nStatus: OPEN\n`),

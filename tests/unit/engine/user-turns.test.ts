@@ -228,7 +228,7 @@ describe('a turn that ends while the loop continues', () => {
   });
 });
 
-test('a loop that was paused while it waited treats the message after resume as a message, not as an interruption', () => {
+test('a loop paused while it waited takes the message after resume as a message, not an interruption', () => {
   const { state } = after(
     waiting(),
     LOOP,

@@ -141,7 +141,7 @@ test('on Windows node is started directly, and the client fills in the project d
   }
 });
 
-test('the plugin starts sh itself, tool hooks fail closed by their exit code, and nothing runs without a loop', () => {
+test('the plugin starts sh itself, tool hooks fail closed by exit code, and nothing runs without a loop', () => {
   const root = join(project, 'my plugin');
   mkdirSync(join(root, 'hooks'), { recursive: true });
   for (const [event, [group]] of Object.entries(pluginRegistration('linux'))) {

@@ -82,7 +82,7 @@ test("the client's settings close every path to its shell and to its file tools"
   assert.deepEqual(some.sandbox.network, { allowedDomains: ['x.org'], strictAllowlist: true });
 });
 
-test("git ignores what the sandbox shows, keeps the user's own list, and the loop's own git sees everything", (context) => {
+test("git ignores what the sandbox shows and keeps the user's list; the loop's own git sees everything", (context) => {
   const dir = folderWith(context, { 'own-list': '*.log\n', 'git/app/x.log': '' });
   const git = join(dir, 'git');
   execFileSync('git', ['init', '-q', git]);

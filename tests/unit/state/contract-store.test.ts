@@ -86,7 +86,7 @@ test('An unusable contract is an error with a fix, and never counts as missing.'
   }
 });
 
-test('A contract from another version, without parts of its policy or consent, throws in no hook and has no consent.', (t) => {
+test('A contract of another version, without parts of policy or consent, throws in no hook.', (t) => {
   const files = aProject(t);
   const { breaker: _breaker, ...policy } = contract.policy;
   const { consented: _consented, ...unasked } = contract;

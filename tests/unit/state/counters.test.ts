@@ -241,7 +241,7 @@ test('A state that was written and read again has the same counters.', () => {
   assert.deepEqual(countersOf(read), countersOf(THIRD));
 });
 
-test('a sleep of the machine is added to state and counters once, and not to a loop that goes on after a stop', (t) => {
+test('a sleep of the machine is added to state and counters once, not to a loop that goes on after a stop', (t) => {
   const files = aProject(t);
   const asleep = asleepMs() ?? 0;
   const startedAt = new Date(Date.now() - 9 * 3_600_000).toISOString();

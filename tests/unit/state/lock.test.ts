@@ -92,7 +92,7 @@ test('Respects a lock of another machine for a minute, because its owner cannot 
   );
 });
 
-test('Tells two machines on one network file system apart, though both have the same first process namespace.', (t) => {
+test('Tells two machines on one network file system apart that have the same first process namespace.', (t) => {
   const { host } = newOwner();
   if (process.platform !== 'linux') return t.skip('Linux only');
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);
@@ -184,7 +184,7 @@ test('A lock that was deleted and taken by another is not released by the first 
   assert.equal(readFileSync(lock, 'utf8'), other);
 });
 
-test('A dangling link or an empty folder in the place of the lock ends in an error, never in an endless wait.', (t) => {
+test("A dangling link or an empty folder in the lock's place ends in an error, never in an endless wait.", (t) => {
   const { lock } = aProject(t);
   symlinkSync('/nowhere/at/all', lock);
   timesOut(() => withLock(lock, { waitMs: 30 }, () => 'never'));

@@ -109,7 +109,7 @@ test('Secrets are masked in status, journals and transcripts.', (t) => {
   }
 });
 
-test('A transcript contains the prompt, the evidence and the final message, in fences that they cannot close.', (t) => {
+test('A transcript contains prompt, evidence and final message, in fences that they cannot close.', (t) => {
   const files = aTask(t);
   const message = 'See:\n```js\n1\n```\n````\nend';
   const path = writeTranscript(files, 7, { ...PARTS, message });
@@ -239,7 +239,7 @@ test('Control: a writer that follows the link does write outside.', (t) => {
   assert.deepEqual(readdirSync(outside), ['status.json']);
 });
 
-test('Refuses a journal, a transcripts folder or an active-loops folder that is a link, and replaces such a status.', (t) => {
+test('Refuses a journal, transcripts or active-loops folder that is a link, and replaces such a status.', (t) => {
   const files = aTask(t);
   const outside = join(files.taskDir, '..', 'outside');
   mkdirSync(join(outside, 'dir'), { recursive: true });

@@ -177,7 +177,7 @@ test('a RALPH.md, a task.md and a PROMPT.md take the same keys, a plan does not 
   assert.match(plan.problems[0]?.message ?? '', /args belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\)/);
 });
 
-test('checks placeholders of a PROMPT.md if it has arguments or commands, and treats them as text otherwise', () => {
+test('checks placeholders of a PROMPT.md with arguments or commands, and treats them as text otherwise', () => {
   const body = 'Fix {{ args.what }}.\n';
   assert.deepEqual(checkTaskFile('PROMPT.md', `---\nmodel: opus\n---\n${body}`).problems, []);
   assert.deepEqual(rules(checkTaskFile('PROMPT.md', `---\nargs: [who]\n---\n${body}`)), [' placeholder']);

@@ -373,7 +373,7 @@ test('warns of commands that cannot run in the project, and of no others', (t) =
   for (const run of [...fine, ...shell]) assert.equal(check(run), undefined, run);
 });
 
-test('a file that is not UTF-8 text is named: an error if it is no text at all, a warning for replaced letters', () => {
+test('a file that is not UTF-8 is named: an error if it is no text, a warning for replaced letters', () => {
   const of = (bytes: Buffer): unknown => brief(checkTaskFile('PROMPT.md', bytes.toString('utf8')));
   const text = 'Be brief.\nGrüße an alle.\n';
   assert.deepEqual(of(Buffer.from(text)), [], 'control');

@@ -74,7 +74,7 @@ test('control: detects a recipe with a misspelt key', () => {
 });
 
 for (const skill of ['skills/ralph-draft/SKILL.md', 'SKILL.md']) {
-  test(`${skill} has a name and a description as the Agent Skills standard requires, and its references exist`, () => {
+  test(`${skill} has the name and description that Agent Skills require, and its references exist`, () => {
     const { frontmatter, body } = splitFrontmatter(read(skill));
     const { name, description, ...others } = parse(frontmatter) as Record<string, string>;
     assert.equal(name, skill === 'SKILL.md' ? 'ralph-loop' : 'ralph-draft');

@@ -24,7 +24,7 @@ for (const [how, command, end] of [
   ['a signal', 'echo $$; kill -s TERM $$', { kind: 'signal', signal: 'SIGTERM' }],
   ['the exit code of one', 'echo $$; exit 143', { kind: 'exit', code: 143 }],
 ] as const) {
-  test(`a command that something else ended just before us, with ${how}, has no result; otherwise that is its result`, async () => {
+  test(`a command that something else ended just before us, with ${how}, has no result; later it has`, async () => {
     await assert.rejects(run(command, true), { name: 'AbortError' });
     assert.deepEqual((await run(command, false)).end, end);
   });

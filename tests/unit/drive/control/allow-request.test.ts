@@ -34,7 +34,7 @@ async function attack(t: TestContext, env: NodeJS.ProcessEnv = {}) {
   return { dir, pid, ask };
 }
 
-test('a program of the agent cannot ask to allow a denied call, neither by itself nor in the name of another process', async (t) => {
+test("a program of the agent cannot ask to allow a denied call, also not in another process's name", async (t) => {
   const { pid, ask } = await attack(t);
   const own = { ...identityOf(pid), call: CALL };
   assert.deepEqual(ask(own, process.pid), { refused: `process ${pid} belongs to the agent` });

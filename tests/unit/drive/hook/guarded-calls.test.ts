@@ -215,7 +215,7 @@ test('The time limit does not apply to the user, between iterations, or where no
   assert.equal(await ask(unlimited, { ...TEST, now: LATER }), null);
 });
 
-test("The rules apply in a subagent of the router's host; in one of another session only files are protected.", async (t) => {
+test("The rules apply in a subagent of the router's host; in another session's only files are protected.", async (t) => {
   const project = aGuardedLoop(t);
   rewrite(project, { mode: 'router' });
   const env = { RALPH_DRIVER: 'router' };
@@ -242,7 +242,7 @@ test("A subagent of the router's host receives the user's messages and learns wh
   assert.match(reasonOf(late) ?? '', /Time is up/);
 });
 
-test("A subagent of the router's host gets no further call once the loop has used its max_time; a runner's agent does.", async (t) => {
+test("After max_time a subagent of the router's host gets no further call; a runner's agent does.", async (t) => {
   const project = aGuardedLoop(t, '---\nbudget:\n  max_time: 4s\n---\n\nDo the work.\n');
   const now = (seconds: number): string => new Date(Date.parse(AT) + seconds * 1000).toISOString();
   rewrite(project, { mode: 'router', turn: 'agent', lastDecision: { at: AT, kind: 'prompt', detail: '' } });

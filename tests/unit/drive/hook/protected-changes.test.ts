@@ -173,7 +173,7 @@ test('leaves caches of tools below a protected folder alone', async (t) => {
 
 const HOOKS = JSON.stringify({ hooks: { Stop: [] } });
 
-test('restores own files: client settings, hooks and configuration, but not permissions that a person grants', async (t) => {
+test('restores client settings, hooks and configuration, but not permissions that a person grants', async (t) => {
   const project = aProject(t);
   const claude = join(project.directory, '.claude');
   const [settings, local, hook] = [

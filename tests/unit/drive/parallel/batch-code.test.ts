@@ -19,7 +19,7 @@ function tasks(...codes: readonly (number | null)[]): BatchTask[] {
   });
 }
 
-test('the exit code of several loops is the first of 130, 1, 2, 3 that one left, and 0 only for all complete', () => {
+test('the exit code of several loops is the first of 130, 1, 2, 3 that one left, and 0 if all completed', () => {
   const expected: readonly (readonly [number, readonly (number | null)[], string | null])[] = [
     [0, [0, 0], null],
     [3, [0, 3], null],

@@ -168,7 +168,7 @@ for (const [step, forged] of [
   ['ready', '"removing"'],
   ['removing', '"ready"'],
 ] as const)
-  test(`a record of a worktree that another program set from ${step} to ${forged} removes and delivers nothing`, async (t) => {
+  test(`a worktree's record that another program set from ${step} to ${forged} removes and delivers nothing`, async (t) => {
     const { projectDir, env, place, git, again } = await halfRemoved(t, step);
     const path = join(loopFiles(projectDir, 'one', env).outsideDir, 'worktree.one.json');
     writeFileSync(path, readFileSync(path, 'utf8').replace(`"${step}"`, forged));

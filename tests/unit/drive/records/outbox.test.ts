@@ -61,7 +61,7 @@ const told = (files: LoopFiles): [number, number] => [
   decisionsOf(readLines(files.events).entries).length,
 ];
 
-test('A runner that was killed after the state counted its iteration leaves complete journals to the next one.', (t) => {
+test('A runner killed after the state counted its iteration leaves complete journals to the next one.', (t) => {
   const files = filesIn(t);
   enqueue(files, later, effects);
   write(files, stateAt(1));
@@ -80,7 +80,7 @@ test('What was published before the kill is not published again, line by line.',
   assert.deepEqual(told(files), [1, 1]);
 });
 
-test('Publishes nothing of an iteration that the state never counted, of another loop, or of one that was dropped.', (t) => {
+test("Publishes nothing of an iteration that was never counted, was dropped or is another loop's.", (t) => {
   const files = filesIn(t);
   enqueue(files, later, effects);
   write(files, stateAt(0));

@@ -164,7 +164,7 @@ test('An agent that resumes a loop of the user has to ask, because it brings its
   assert.equal(stateOf(project).iteration, 3);
 });
 
-test('A request of an agent is stored with its digest, which the user’s approval names and the contract records.', (t) => {
+test("An agent's request is stored with its digest, which the approval names and the contract records.", (t) => {
   const project = askedFor(t);
   const asked = contractOf(project).contract.consentDigest;
   const terms = pendingTerms(project.files);

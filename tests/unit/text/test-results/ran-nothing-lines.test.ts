@@ -171,7 +171,7 @@ test('subtracts skipped tests from the total that a runner prints on another lin
   assert.equal(isVacuousGreen('Total tests: 2\n Skipped: 2'), false);
 });
 
-test('a file that node:test itself reports as passed is not a test, in either reporter and on either system', () => {
+test('a file that node:test reports as passed is not a test, in either reporter and on either system', () => {
   for (const file of ['/p/a.test.js', 'C:\\p\\a.mts', 'd:/p/a.cjs', '/p/a.tsx']) {
     assert.equal(isVacuousGreen(`ok 12 - ${file}\n# pass 1`), true, file);
     assert.equal(isVacuousGreen(`✔ ${file} (12.5ms)\nℹ pass 1`), true, file);
