@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Finds tests without an assertion: neither the test nor a function of its file that it calls uses `assert`.
+ * Finds names of tests that are too long, and tests without an assertion: neither the test nor a function of its file that it calls uses `assert`.
  * It relies on the formatter, by which a statement ends in the first line that is indented like its own first line and
  * closes it. Prints one line a test, exit code 1.
  */
@@ -11,6 +11,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const STATEMENT =
   /^( *)(?:(?:await |return )?((?:test|it)\b)|(?:export )?(?:async )?(?:function\*? |class )(\w+)|(?:export )?const (\w+) = (?:async )?(?:<|\(|\w+ =>))/;
 const TITLE = /\(\s*(?:`([^`]*)`|'((?:[^'\\]|\\.)*)'|"([^"]*)")/;
+const NAMED =
+  /\b(?:test|longTest|it|some|step|confinedTest)\(\s*(?:`((?:[^`\\\n]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")/g;
+const NAME_LIMIT = 100;
 const ASSERTION = /\bassert(?:\w*\(|\.|'\))|\bthrow new Error/;
 
 interface Statement {
@@ -33,7 +36,18 @@ for (const { file, line, text } of problems) {
   const title = titles.find((one) => one !== undefined) ?? text.split('\n', 1)[0];
   console.error(`${relative(root, file)}:${line}: the test "${title}" has no assertion`);
 }
-if (problems.length > 0) process.exit(1);
+const long = files.flatMap(longNames);
+for (const { file, name } of long)
+  console.error(`${relative(root, file)}: the name of a test has more than ${NAME_LIMIT} characters: ${name}`);
+if (problems.length + long.length > 0) process.exit(1);
+
+/** Names that are too long; what is filled in counts as one character. */
+function longNames(file: string): { file: string; name: string }[] {
+  return [...readFileSync(file, 'utf8').matchAll(NAMED)]
+    .map(([, ...names]) => (names.find((name) => name !== undefined) ?? '').replace(/\$\{[^}]*\}/g, '…'))
+    .filter((name) => name.length > NAME_LIMIT)
+    .map((name) => ({ file, name }));
+}
 
 function statementsOf(file: string): Statement[] {
   const lines = readFileSync(file, 'utf8').split('\n');
