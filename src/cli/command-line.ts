@@ -7,7 +7,7 @@ import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/places.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { MARK } from '../sandbox/without-git-excludes.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
-import { painter } from '../term/format.ts';
+import { painter, printable } from '../term/format.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext, RalphError } from '../text/message.ts';
 import { COMMON_OPTIONS, type Command } from './command.ts';
@@ -43,7 +43,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     const confined = withinSandbox(error, argv);
     const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
     const advised = confined ?? (error instanceof RalphError ? error.advised : known);
-    printText(2, withPrefix(advised ?? `internal error, please report it: ${stack}`, loop));
+    // A message may quote what others wrote.
+    printText(2, printable(withPrefix(advised ?? `internal error, please report it: ${stack}`, loop)));
     process.exitCode = 1;
   }
 }

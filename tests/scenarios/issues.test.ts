@@ -1,32 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { commitFolder } from '../support/git.ts';
-import { type Project, project } from '../support/project.ts';
+import { test } from 'node:test';
+import type { Project } from '../support/project.ts';
 import { longTest, someOf } from '../support/short-form.ts';
-import { type GhIssue, withGh } from './support/gh-stand-in.ts';
-
-const ISSUE: GhIssue = { number: 7, title: 'sum is wrong', body: 'sum(2, 3) gives -1.', labels: ['ralph'] };
-const FIX = "sed -i 's/a - b/a + b/' sum.cjs\ngit commit -qam 'Fix it'\n";
-
-/** A project whose test fails, a remote, and an agent that does this. */
-function broken(t: TestContext, issues: readonly GhIssue[], work = FIX) {
-  const p = project(t);
-  p.write('package.json', { scripts: { test: 'node --test' } });
-  p.write('sum.cjs', 'module.exports = (a, b) => a - b;\n');
-  p.write(
-    'sum.test.cjs',
-    "require('node:test').test('adds', () => require('node:assert').equal(require('./sum.cjs')(2, 3), 5));\n",
-  );
-  p.write('agent.sh', `#!/bin/sh\ncat > "$HOME/prompt"\n${work}echo "<promise>DONE</promise>"\n`, 0o755);
-  commitFolder(p.dir);
-  p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');
-  const gh = withGh(p, issues);
-  const run = (words: readonly string[], more: NodeJS.ProcessEnv = {}) =>
-    p.ralph(['run', ...words, '--agent', './agent.sh', '--yes'], { ...gh.env, ...more });
-  return { p, gh, run };
-}
+import { broken, FIX, ISSUE } from './support/broken-project.ts';
 
 const draft = (p: Project): string => p.read('.ralph/fix-issue-7/RALPH.md');
 
@@ -41,7 +19,7 @@ test('an issue becomes a task, a pull request that says what was proved, and one
     ['ralph/fix-issue-7'],
   );
   const [{ body = '' } = {}] = pulls;
-  assert.match(body, /\| npm (?:run )?test.* \| failed \| passed \|/);
+  assert.match(body, /\| `npm (?:run )?test.*` \| failed \| passed \|/);
   assert.match(body, /Proof: red-to-green\. 1 iterations, cost/);
   assert.match(body, /sum\.cjs +\| +2 \+-/);
   assert.match(body, /^Closes https:\/\/example\.invalid\/o\/r\/issues\/7$/m);
@@ -99,7 +77,10 @@ for (const at of someOf(KILLS, 3)) {
 test('while gh cannot list pull requests, none is opened, and the reason is said', (t) => {
   const { gh, run } = broken(t, [ISSUE]);
   const { stdout } = run(['--issue', '7', '--integrate', 'pr'], { GH_NO_LIST: '[]' });
-  assert.match(stdout, /opened no pull request, because gh could not say whether there is one: HTTP 502/);
+  assert.match(
+    stdout,
+    /opened no pull request, because gh could not say whether there is one: gh pr list failed: HTTP 502/,
+  );
   assert.deepEqual(gh.state().pulls, []);
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
@@ -178,15 +178,17 @@ test('the workflow that init writes verifies the proofs of a pull request', (t) 
   git('commit', '-qm', 'Add the proof');
   const ci = project(t);
   spawnSync('git', ['clone', '-q', p.dir, join(ci.dir, 'clone')]);
-  // Stands in for npx: the version that the workflow names is this one.
-  ci.write('bin/npx', `#!/bin/sh\nshift 2\nexec node ${MAIN} "$@"\n`);
-  chmodSync(join(ci.dir, 'bin/npx'), 0o755);
-  const runSteps = (): (number | null)[] =>
+  // Stands in for npx: the version that the workflow names is this one, and in the project another one may be installed.
+  ci.write('bin/npx', `#!/bin/sh\nshift 2\n[ -e .git ] && exit 0\nexec node ${MAIN} "$@"\n`, 0o755);
+  const runSteps = (GITHUB_BASE_REF = 'base'): (number | null)[] =>
     steps.map((run) => {
-      const env = { ...process.env, PATH: `${join(ci.dir, 'bin')}:${process.env['PATH']}`, GITHUB_BASE_REF: 'base' };
-      return spawnSync('bash', ['-e', '-c', run], { cwd: join(ci.dir, 'clone'), env }).status;
+      const PATH = `${join(ci.dir, 'bin')}:${process.env['PATH']}`;
+      const [GITHUB_WORKSPACE, RUNNER_TEMP] = [join(ci.dir, 'clone'), ci.home];
+      const env = { ...process.env, PATH, GITHUB_BASE_REF, GITHUB_WORKSPACE, RUNNER_TEMP };
+      return spawnSync('bash', ['-e', '-c', run], { cwd: GITHUB_WORKSPACE, env }).status;
     });
   assert.deepEqual(runSteps(), [0]);
+  assert.notDeepEqual(runSteps('gone'), [0], 'control: a base that git does not know');
   writeFileSync(join(ci.dir, 'clone', 'made.txt'), 'no\n');
   assert.notDeepEqual(runSteps(), [0], 'control: files that the proof does not have');
 });

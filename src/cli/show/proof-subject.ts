@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { proofOfLoop } from '../../drive/status/end-report.ts';
 import { PROOF_FILE, proofPath } from '../../drive/status/proof-record.ts';
 import { PROOF_VERSION } from '../../engine/schema/constants.ts';
@@ -10,7 +10,7 @@ import { hashContract } from '../../state/hash-contract.ts';
 import { findEndedContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { projectPath } from '../../task/project-file.ts';
-import { LOOP_DIRECTORIES } from '../../task/task-file.ts';
+import { LOOP_DIRECTORIES, relativeTaskFolder, taskFileIn } from '../../task/task-file.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { advise, nullIfRefused, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
@@ -25,6 +25,8 @@ export interface Subject {
   readonly files: LoopFiles;
   /** What the loop left on this machine: the SHA-256 of its contract, and its record; null on another one. */
   readonly own: { readonly hash: string; readonly record: ProofRecord | null } | null;
+  /** Task file of another loop that the record is beside; null for a record in its own place, or in none of a loop. */
+  readonly beside: string | null;
 }
 
 export function subjectOf(context: CommandContext): Subject {
@@ -35,11 +37,20 @@ export function subjectOf(context: CommandContext): Subject {
   if (path === null) return ownSubject(context);
   const record = readProof(path);
   const files = loopFiles(projectDir, record.name, env);
+  const beside = otherTask(projectDir, path, record);
   const stored = findEndedContract(files, record.loopId);
-  if (stored === null) return { record, contract: contractHere(context, record), files, own: null };
+  if (stored === null) return { record, contract: contractHere(context, record), files, own: null, beside };
   const state = endedState(files, record.loopId);
   const own = { hash: hashContract(stored.contract), record: state && proofOfLoop(files, state) };
-  return { record, contract: stored.contract, files, own };
+  return { record, contract: stored.contract, files, own, beside };
+}
+
+/** Returns the task file in the folder of a record, if the record is of another task. */
+function otherTask(projectDir: string, path: string, { task }: ProofRecord): string | null {
+  const folder = relative(projectDir, dirname(path));
+  if (!folder.startsWith(`${LOOP_DIRECTORIES}/`) || folder === relativeTaskFolder(task.path)) return null;
+  const there = taskFileIn(dirname(path));
+  return there && join(folder, there);
 }
 
 /** Returns the loop of this machine that is meant. Throws `refused` if it is not complete. */
@@ -68,7 +79,7 @@ function ownSubject(context: CommandContext): Subject {
   // What others get has to be what the loop recorded.
   const given = existsSync(path) ? readProof(path) : record;
   const own = { hash: hashContract(stored.contract), record };
-  return { record: given, contract: stored.contract, files, own };
+  return { record: given, contract: stored.contract, files, own, beside: null };
 }
 
 /** Returns the proof in the loop directory that is named, if no loop of this machine is meant; otherwise null. */

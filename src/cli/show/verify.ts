@@ -4,7 +4,7 @@ import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/sta
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { filesAside, ignoredAside } from '../../task/git/files-aside.ts';
+import { filesAside, ignoredHere, listOf } from '../../task/git/files-aside.ts';
 import { type Around, filesBetween, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
@@ -31,6 +31,9 @@ export const VERIFY_COMMAND: Command = {
     const { record } = subject;
     const around = await repositoryAround(context.projectDir, context.env, subject.contract.sandbox);
     const commit = await commitMeant(context);
+    const isBook = loopsBooks(subject.contract);
+    // Checks run the project's code, which can put back what it finds changed.
+    const before = around && commit === null ? await projectTree(around, null, isBook) : null;
     const ran = await watchChecks(context, (given) => {
       const { contract } = subject;
       const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
@@ -42,7 +45,7 @@ export const VERIFY_COMMAND: Command = {
     const findings = [
       ...recordFindings(subject),
       ...(await taskFindings(context, subject, commit)),
-      ...(await treeFindings(context, around, subject, commit)),
+      ...(await treeFindings(context, around, subject, { commit, before })),
       ...checkFindings(record, ran),
     ];
     const verified = findings.every(({ ok }) => ok);
@@ -67,7 +70,7 @@ async function commitMeant({ values, projectDir, env }: CommandContext): Promise
   throw new RalphError('usage', `--tree ${ref}: git knows no such commit here.`);
 }
 
-function recordFindings({ record, contract, own }: Subject): Finding[] {
+function recordFindings({ record, contract, own, beside }: Subject): Finding[] {
   const commands = [...(contract.task?.commands.filter(({ acceptance }) => acceptance) ?? []), ...contract.validation];
   const others = [
     ...commands.filter(({ name }) => !record.checks.some((check) => check.name === name)).map(({ name }) => name),
@@ -80,19 +83,21 @@ function recordFindings({ record, contract, own }: Subject): Finding[] {
         ? `other checks than the loop ran: ${[...new Set(others)].join(', ')}`
         : null;
   return [
-    recordFinding(record, own?.record ?? null),
+    recordFinding(record, own?.record ?? null, beside),
     { what: 'contract', ok: differs === null, text: differs ?? 'the same checks' },
     proofFinding(record),
   ];
 }
 
 /** Compares a record with its own digest, and with that of the loop where it ran on this machine. */
-function recordFinding(record: ProofRecord, own: ProofRecord | null): Finding {
+function recordFinding(record: ProofRecord, own: ProofRecord | null, beside: string | null): Finding {
   const text = !isWhole(record)
     ? 'edited after it was written'
     : own !== null && own.digest !== record.digest
       ? 'not the one that the loop wrote on this machine'
-      : null;
+      : beside !== null
+        ? `of ${record.task.path}, although it is beside ${beside}`
+        : null;
   return { what: 'record', ok: text === null, text: text ?? 'as it was written' };
 }
 
@@ -128,7 +133,7 @@ async function treeFindings(
   { projectDir, env }: CommandContext,
   around: Around | null,
   { record, contract }: Subject,
-  commit: string | null,
+  { commit, before }: { readonly commit: string | null; readonly before: string | null },
 ): Promise<Finding[]> {
   if (record.tree === null) return [{ what: 'files', ok: false, text: 'unknown: the loop ran outside git' }];
   if (around === null)
@@ -138,8 +143,12 @@ async function treeFindings(
   const aside = commit === null ? await filesAside(around, isBook) : [];
   if (aside.length > 0) return aside.map((text) => ({ what: 'files', ok: false, text }));
   if (now === record.tree) {
-    const ignored = commit === null ? await ignoredAside(around, isBook) : [];
-    const but = ignored.length === 0 ? '' : `; not compared, as .git ignores them: ${listOf(ignored)}`;
+    // What the checks have made was missing before.
+    const putBack = before === null ? [] : await filesBetween(around, before, now, '--diff-filter=a');
+    if (putBack === null || putBack.length > 0)
+      return [{ what: 'files', ok: false, text: `changed until the checks ran: ${listOf(putBack ?? [])}` }];
+    const ignored = commit === null ? await ignoredHere(around, isBook) : [];
+    const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(ignored)}`;
     return [{ what: 'files', ok: true, text: `as they were at the verdict${but}` }];
   }
   const paths = await filesBetween(around, record.tree, now);
@@ -163,13 +172,6 @@ async function commitsAside(
   const shallow = await git(['rev-parse', '--is-shallow-repository']);
   const isShallow = shallow.kind === 'answer' && shallow.text.trim() === 'true';
   return `; the loop's commits are not in this clone${isShallow ? ', which is shallow (git fetch --unshallow)' : ''}`;
-}
-
-const MOST = 5;
-
-function listOf(paths: readonly string[]): string {
-  const more = paths.length > MOST ? [`and ${paths.length - MOST} more`] : [];
-  return [...paths.slice(0, MOST), ...more].join(', ');
 }
 
 function checkFindings(record: ProofRecord, { results, problems }: ChecksNow): Finding[] {

@@ -110,6 +110,7 @@ export const INTEGRATE_TEXTS = {
   opened: (name: string, url: string): string => `${name}: opened ${url}`,
   notListed: (name: string, branch: string, complaint: string): string =>
     `${name}: pushed ${branch}, and opened no pull request, because gh could not say whether there is one: ${complaint}. If there is none: gh pr create --head ${branch}`,
+  otherAnswer: 'gh pr list answered in another form.',
   pullFailed: (name: string, branch: string, complaint: string): string =>
     `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,
 } as const;
@@ -120,6 +121,12 @@ export const ISSUE_TEXTS = {
   failed: (what: string, complaint: string): string => `gh ${what} failed: ${complaint || 'it gave no reason'}`,
   noIssue: (word: string): string => `--issue ${word}: give a number or the URL of an issue.`,
   unreadable: (word: string): string => `gh did not answer with the issue ${word}.`,
+  pull: (word: string, url: string): string => `${word} is a pull request, ${url}. Name an issue.`,
+  moved: (word: string, url: string): Message =>
+    advise(`The issue ${word} is now ${url}.`, 'Work on it there', `run --issue ${url}`),
+  closed: (word: string): string => `The issue ${word} is closed. Reopen it: gh issue reopen ${word}`,
+  later: (left: number, label: string): string =>
+    `${counted(left, 'more issue')} with the label ${label} ${left === 1 ? 'waits' : 'wait'} for a later run.`,
   none: (label: string): string => `no open issue with the label ${label} is left.`,
   completed: 'ralph-loop completed its work on this issue.',
   leftOut: (number: number): Message =>

@@ -1,12 +1,14 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { WORKTREES } from '../task-file.ts';
 import {
   type Around,
   git,
   must,
   namesIn,
+  onDisk,
   onScreen,
   projectTree,
   repositoryAround,
@@ -14,20 +16,99 @@ import {
 } from './record-tree.ts';
 
 /**
- * Returns why the tree of the project's files does not say what they hold: repositories within the project, submodules or
- * not, that hold what their commit does not or are not checked out, and programs that change what git reads.
+ * Returns why the tree of the project's files does not say what they hold: files that git cannot read, that are not there, or
+ * that it reads otherwise than they are, and repositories within the project that hold what their commit does not.
  */
-export async function filesAside(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
-  const { top, prefix, env, sandbox } = around;
+export function filesAside(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
+  const { prefix } = around;
   const size = Buffer.byteLength(prefix);
-  const listed = await withFilesIndexed(around, (index) =>
-    git(around, ['ls-files', '--stage', '-z', '--full-name', '--', `:(top)${prefix}`], { index, at: top }),
-  );
-  const links = namesIn(must(listed)).filter((line) => line.startsWith('160000 '));
-  const aside = (await hasOwnFilters(around)) ? ['unknown: programs of .git/config change what git reads of them'] : [];
-  for (const line of links) {
+  const isOwn = (name: string): boolean => leavesOut(onScreen(name.slice(size)));
+  return withFilesIndexed(around, async (index) => [
+    ...(await notTaken(around, index, isOwn)),
+    ...(await readOtherwise(around, index, isOwn)),
+    ...(await repositoriesAside(around, index, isOwn)),
+  ]);
+}
+
+type Indexed = readonly [around: Around, index: string, isOwn: (name: string) => boolean];
+
+/** Names what git has not taken into the index of the files: it cannot read it, or it is a repository without a commit. */
+async function notTaken(...[around, index, isOwn]: Indexed): Promise<string[]> {
+  const { top: at, prefix } = around;
+  const words = ['ls-files', '--others', '--exclude-standard', '-z', '--full-name', '--', `:(top)${prefix}`];
+  const left = namesIn(must(await git(around, words, { index, at }))).filter((name) => !isOwn(name));
+  return left
+    .map(onScreen)
+    .map((path) =>
+      path.endsWith('/')
+        ? `the repository ${path.slice(0, -1)} has no commit, so git knows none of its files`
+        : `unknown: git cannot read ${path}`,
+    );
+}
+
+/**
+ * Names the files that are not as the index has them once git reads them by the project's own .gitattributes alone, without
+ * the settings, attributes and programs of this machine. Line ends are no difference, nor is a file of LFS that is the one
+ * which its pointer names.
+ */
+async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string[]> {
+  const { top, prefix, gitDir } = around;
+  const tree = must(await git(around, ['write-tree'], { index, at: top }));
+  const objects = must(await git(around, ['rev-parse', '--path-format=absolute', '--git-path', 'objects']));
+  const plain = mkdtempSync(join(gitDir, 'ralph-plain-'));
+  try {
+    const alone = { ...around, alone: { gitDir: plain, objects: onScreen(objects) } };
+    const ask = async (...words: string[]): Promise<string> => must(await git(alone, words, { at: top }));
+    const format = tree.length === 40 ? 'sha1' : 'sha256';
+    await ask('init', '--quiet', '--template=', `--object-format=${format}`);
+    await ask('read-tree', tree);
+    const words = ['diff', '--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=all'];
+    const found = namesIn(await ask('-c', 'core.autocrlf=input', ...words, '--', `:(top)${prefix}`));
+    const [gone, other]: [string[], string[]] = [[], []];
+    for (let entry = 0; entry + 1 < found.length; entry += 2) {
+      const name = found[entry + 1] ?? '';
+      const [, , blob = ''] = found[entry]?.split(' ') ?? [];
+      if (isOwn(name)) continue;
+      if (lstatSync(onDisk(top, name), { throwIfNoEntry: false }) === undefined) gone.push(onScreen(name));
+      else if (Number(await ask('cat-file', '-s', blob)) > LONGEST_POINTER) other.push(onScreen(name));
+      else if (!(await isFileOfPointer(onDisk(top, name), await ask('cat-file', 'blob', blob))))
+        other.push(onScreen(name));
+    }
+    return [
+      ...(gone.length === 0 ? [] : [`not there, although git takes them as unchanged: ${listOf(gone)}`]),
+      ...(other.length === 0
+        ? []
+        : [`unknown: settings of git on this machine change what it reads of ${listOf(other)}`]),
+    ];
+  } finally {
+    rmSync(plain, { recursive: true, force: true });
+  }
+}
+
+/** Pattern for what git-lfs commits in the place of a file. */
+const POINTER =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]+\n)*oid sha256:([0-9a-f]{64})\nsize \d+$/;
+
+const LONGEST_POINTER = 1024;
+
+/** Returns whether a blob is a pointer of git-lfs to exactly this file. */
+async function isFileOfPointer(path: Buffer, blob: string): Promise<boolean> {
+  const [, oid] = POINTER.exec(blob) ?? [];
+  if (oid === undefined || !lstatSync(path).isFile()) return false;
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex') === oid;
+}
+
+/** Names the repositories in the index, submodules or not, that are not checked out or not as their commit. */
+async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<string[]> {
+  const { top, prefix, env, sandbox } = around;
+  const words = ['ls-files', '--stage', '-z', '--full-name', '--', `:(top)${prefix}`];
+  const listed = namesIn(must(await git(around, words, { index, at: top })));
+  const aside: string[] = [];
+  for (const line of listed.filter((one) => one.startsWith('160000 '))) {
     const name = line.slice(line.indexOf('\t') + 1);
-    if (leavesOut(onScreen(name.slice(size)))) continue;
+    if (isOwn(name)) continue;
     const path = onScreen(name);
     const directory = join(top, path);
     if (!existsSync(join(directory, '.git'))) {
@@ -45,41 +126,17 @@ export async function filesAside(around: Around, leavesOut: (path: string) => bo
 /** Of a repository inside, everything counts. */
 const every = (): boolean => false;
 
-/** Names of the settings of the repository itself, which no commit holds. Throws if git cannot read them. */
-async function ownSettings(around: Around): Promise<string[]> {
-  const listed = must(await git(around, ['config', '--show-scope', '--list', '-z'])).split('\0');
-  // A scope, then a name with its value on the next line.
-  const isOwn = (at: number): boolean => at % 2 === 1 && /^(?:local|worktree)$/.test(listed[at - 1] ?? '');
-  return listed.filter((_, at) => isOwn(at)).map((setting) => setting.replace(/\n.*/s, ''));
+/** Returns the files and folders, relative to the project, that git ignores here. */
+export async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
+  const words = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
+  const paths = namesIn(must(await git(around, words))).map(onScreen);
+  return paths.filter((path) => !leavesOut(path) && path !== `${WORKTREES}/`);
 }
 
-/** Returns whether the repository's settings name both a program that changes what git reads, and its files. */
-async function hasOwnFilters(around: Around): Promise<boolean> {
-  const names = await ownSettings(around);
-  if (!names.some((name) => /^filter\..*\.(?:clean|process)$/s.test(name))) return false;
-  const path = must(await git(around, ['rev-parse', '--git-path', 'info/attributes']));
-  const named = readRegularFile(resolve(around.projectDir, onScreen(path))) ?? '';
-  return /\bfilter\b/.test(named) || names.includes('core.attributesfile');
-}
+const MOST = 5;
 
-/** Returns the files, relative to the project, that only settings of the repository let git ignore, not its .gitignore files. */
-export async function ignoredAside(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
-  const listed = await git(around, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);
-  const paths = namesIn(must(listed)).filter(
-    (path) => !leavesOut(onScreen(path)) && onScreen(path) !== `${WORKTREES}/`,
-  );
-  if (paths.length === 0) return [];
-  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
-  const found = await git(around, ['check-ignore', '-v', '-z', '--stdin'], { input });
-  // Without a complaint, none of them has a rule of its own.
-  if (!found.ok && found.complaint !== '') must(found);
-  const hasOwnFile = (await ownSettings(around)).includes('core.excludesfile');
-  // Each answer has four fields: source, line, pattern, path.
-  const fields = found.text.split('\0');
-  const sourceOf = new Map(
-    fields.flatMap((source, at): [string, string][] => (at % 4 === 0 ? [[fields[at + 3] ?? '', source]] : [])),
-  );
-  const isAside = (source: string): boolean =>
-    source.endsWith('info/exclude') || (hasOwnFile && !source.endsWith('.gitignore'));
-  return paths.filter((path) => isAside(sourceOf.get(path) ?? '')).map(onScreen);
+/** Returns the first paths, and how many there are besides. */
+export function listOf(paths: readonly string[]): string {
+  const more = paths.length > MOST ? [`and ${paths.length - MOST} more`] : [];
+  return [...paths.slice(0, MOST), ...more].join(', ');
 }

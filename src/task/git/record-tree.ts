@@ -36,6 +36,8 @@ interface Place {
   readonly sandbox: Sandbox | undefined;
   readonly top?: string;
   readonly gitDir?: string;
+  /** git reads these objects under a folder of its own, without settings and attributes of the repository, user and system. */
+  readonly alone?: { readonly gitDir: string; readonly objects: string };
 }
 
 /** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
@@ -71,7 +73,7 @@ export interface Answer {
 
 /** Runs git in the project without the repository's hooks. `index` takes the place of the repository's own index. */
 export async function git(
-  { projectDir, env, sandbox: terms, top = projectDir, gitDir = join(projectDir, '.git') }: Place,
+  { projectDir, env, sandbox: terms, top = projectDir, gitDir = join(projectDir, '.git'), alone }: Place,
   words: readonly string[],
   {
     index,
@@ -81,7 +83,8 @@ export async function git(
 ): Promise<Answer> {
   const program = onPath('git', env);
   if (program === null) return { ok: false, text: '', complaint: 'git was not found on the PATH.' };
-  const own = { ...withoutPlace(env), ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1' };
+  const given = alone === undefined ? withoutPlace(env) : aloneIn(alone, top, env);
+  const own = { ...given, ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const call = confine(terms && { terms, writable: top, readable: top, gitDir }, {
     program,
     words: [...SETTINGS, ...words],
@@ -91,6 +94,22 @@ export async function git(
   const run = { cwd: at, env: call.env, input, timeMs: TIME_MS, mostOutput: MOST_OUTPUT };
   const { code, output, complaint } = await runToEnd(call.program, call.words, run);
   return { ok: code === 0, text: output.toString('latin1'), complaint };
+}
+
+function aloneIn(
+  { gitDir, objects }: NonNullable<Place['alone']>,
+  top: string,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('GIT_'))),
+    GIT_DIR: gitDir,
+    GIT_WORK_TREE: top,
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: objects,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: NO_FILE,
+    GIT_ATTR_NOSYSTEM: '1',
+  };
 }
 
 /**
@@ -316,8 +335,13 @@ export function projectTree(
 }
 
 /** Returns the files that differ between two trees of the project; null if the repository lacks one of them. */
-export async function filesBetween(around: Around, one: string, other: string): Promise<string[] | null> {
-  const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', one, other]);
+export async function filesBetween(
+  around: Around,
+  one: string,
+  other: string,
+  ...only: readonly string[]
+): Promise<string[] | null> {
+  const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', ...only, one, other]);
   return found.ok ? namesIn(found.text).map(onScreen) : null;
 }
 

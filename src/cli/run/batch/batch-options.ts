@@ -11,9 +11,9 @@ const BUDGETS = ['max-time', 'max-cost', 'max-tokens'];
 
 /** Options without effect on several tasks, on those of a plan, and on resumed ones. */
 const FOREIGN = {
-  tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks'],
-  plan: ['loop', 'tdd', 'arg', 'consent', 'issue', 'issues'],
-  resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh', 'issue', 'issues'],
+  tasks: ['loop', 'task', 'path', 'tdd', 'arg', 'consent', 'from', 'max-tasks', 'dry-run'],
+  plan: ['loop', 'tdd', 'arg', 'consent', 'issue', 'issues', 'dry-run'],
+  resumed: ['loop', 'tdd', 'arg', 'plan', 'from', 'fresh', 'issue', 'issues', 'dry-run'],
 } as const;
 
 /** Throws `usage` for an option that would have no effect. */

@@ -15,18 +15,20 @@ interface Wanted {
 export async function wantedTasks({ values, positionals, projectDir, env, err }: CommandContext): Promise<Wanted[]> {
   const { issue, issues } = values;
   if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
-  const { isCompleted, issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
+  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
   if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
     throw new RalphError('usage', ISSUE_TEXTS.both);
   const from = { projectDir, env };
-  const named = issues === undefined ? [readIssue(from, String(issue))] : null;
-  const labelled = named === null ? issuesWith(from, String(issues)) : [];
+  const label = String(issues);
+  const { taken, completed, left } =
+    issues === undefined
+      ? { taken: [readIssue(from, String(issue))], completed: [], left: 0 }
+      : issuesWith(from, label);
   // Its pull request may wait for days, and the same command run again is no wish for a second one.
-  const done = labelled.filter(isCompleted);
-  for (const { number } of done) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
-  const found = named ?? labelled.filter((one) => !done.includes(one));
-  if (found.length === 0) throw new RalphError('refused', ISSUE_TEXTS.none(String(issues)));
-  return found.map((one) => ({
+  for (const number of completed) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
+  if (left > 0) err(withPrefix(ISSUE_TEXTS.later(left, label)));
+  if (taken.length === 0) throw new RalphError('refused', ISSUE_TEXTS.none(label));
+  return taken.map((one) => ({
     word: `Fix issue #${one.number}.`,
     url: one.url,
     values: { [QUOTED_ISSUE]: issueText(one) },

@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import * as z from 'zod';
 import { onPath } from '../../../state/process/find-program.ts';
-import { jsonOrNull } from '../../../text/json.ts';
+import { RalphError } from '../../../text/message.ts';
 import { userGit } from '../../worktree/repository.ts';
-import { forOthers, provedText } from '../issues/proved-text.ts';
+import { gh, ghJson } from '../issues/gh.ts';
+import { provedText, quotedForOthers } from '../issues/proved-text.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import type { Integrated } from './deliver.ts';
 
@@ -27,36 +28,37 @@ export function openPullRequest(
   if (remote === null) return { message: INTEGRATE_TEXTS.noRemote(name), outcome: 'blocked' };
   const pushed = userGit(projectDir, ['push', '--quiet', remote, `${tip}:refs/heads/${branch}`], env);
   if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
-  const gh = onPath('gh', env);
-  if (gh === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
-  const listing = ['pr', 'list', '--head', branch, '--state', 'open', '--json', 'url'];
-  const open = spawnSync(gh, listing, { cwd: projectDir, env, encoding: 'utf8' });
-  // A run that was killed after it had opened it opens no second one.
-  const there = open.status === 0 ? urlsIn(open.stdout) : null;
-  if (there === null) {
-    const why =
-      open.error?.message ?? (open.stderr.trim() || `gh pr list answered: ${open.stdout.trim() || 'nothing'}`);
-    return { message: INTEGRATE_TEXTS.notListed(name, branch, why), outcome: 'failed' };
+  if (onPath('gh', env) === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
+  const from = { projectDir, env };
+  try {
+    // A run that was killed after it had opened it opens no second one.
+    const there = pulls.safeParse(ghJson(from, ['pr', 'list', '--head', branch, '--state', 'all', '--json', FIELDS]));
+    if (!there.success) throw new RalphError('refused', INTEGRATE_TEXTS.otherAnswer);
+    const own = there.data.find((pull) => isOwn(pull, tip));
+    if (own !== undefined) return { message: INTEGRATE_TEXTS.opened(name, own.url), outcome: 'done' };
+  } catch (error) {
+    if (!(error instanceof RalphError)) throw error;
+    return { message: INTEGRATE_TEXTS.notListed(name, branch, error.message), outcome: 'failed' };
   }
-  const [first] = there;
-  if (first !== undefined) return { message: INTEGRATE_TEXTS.opened(name, first), outcome: 'done' };
-  const proved = provedText(projectDir, name, env);
-  const body = [forOthers({ projectDir, env }, report), proved, issue === null ? '' : `Closes ${issue}`]
-    .filter((part) => part !== '')
-    .join('\n\n');
-  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body', body];
-  const { status, stdout, stderr, error } = spawnSync(gh, words, { cwd: projectDir, env, encoding: 'utf8' });
-  if (status === 0) return { message: INTEGRATE_TEXTS.opened(name, stdout.trim()), outcome: 'done' };
-  const complaint = (error?.message ?? stderr).trim();
-  return { message: INTEGRATE_TEXTS.pullFailed(name, branch, complaint), outcome: 'failed' };
+  const closes = issue === null ? '' : `Closes ${issue}`;
+  const body = [quotedForOthers(from, report), provedText(projectDir, name, env), closes].filter((part) => part !== '');
+  try {
+    const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body-file', '-'];
+    return { message: INTEGRATE_TEXTS.opened(name, gh(from, words, body.join('\n\n')).trim()), outcome: 'done' };
+  } catch (error) {
+    if (!(error instanceof RalphError)) throw error;
+    return { message: INTEGRATE_TEXTS.pullFailed(name, branch, error.message), outcome: 'failed' };
+  }
 }
 
-/** Returns the URLs of the pull requests that gh lists; null for an answer of another form, which may hide one. */
-function urlsIn(answer: string): string[] | null {
-  const listed = jsonOrNull(answer);
-  if (!Array.isArray(listed)) return null;
-  const urls = listed.map((one: unknown) => (typeof one === 'object' && one !== null && 'url' in one ? one.url : null));
-  return urls.every((url) => typeof url === 'string') ? urls : null;
+const FIELDS = 'url,state,headRefOid,isCrossRepository';
+const pulls = z.array(
+  z.object({ url: z.string(), state: z.string(), headRefOid: z.string(), isCrossRepository: z.boolean() }),
+);
+
+/** Returns whether a pull request is of this work: gh also lists those of forks whose branch has the same name. */
+function isOwn({ state, headRefOid, isCrossRepository }: z.infer<typeof pulls>[number], tip: string): boolean {
+  return headRefOid === tip || (state === 'OPEN' && !isCrossRepository);
 }
 
 /** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */

@@ -3,7 +3,7 @@ import type { BatchTask } from '../../../engine/schema/batch.ts';
 import { RalphError } from '../../../text/message.ts';
 import { ISSUE_TEXTS } from '../messages.ts';
 import { type Gh, gh, ghJson } from './gh.ts';
-import { forOthers } from './proved-text.ts';
+import { quotedForOthers } from './proved-text.ts';
 
 type Ended = BatchTask & {
   readonly end: NonNullable<BatchTask['end']>;
@@ -13,9 +13,6 @@ type Ended = BatchTask & {
 const seen = z.object({
   comments: z.array(z.object({ body: z.string(), url: z.string().nullish(), viewerDidAuthor: z.boolean().nullish() })),
 });
-
-/** Maximum number of characters of a reason in public text. */
-const MOST = 600;
 
 /**
  * Tells the issue how its loop ended, complete or not, exactly once: it looks for an own comment with the loop's mark first, so
@@ -44,9 +41,8 @@ export function commentIssue(
 }
 
 function textOf(from: Gh, { name, end }: Ended, proved: string): string {
-  const [first = ''] = forOthers(from, end.message).split('\n');
-  // In a code block, words of an agent mention and close nothing.
-  const reason = `\`\`\`\n${first.slice(0, MOST).replaceAll('`', "'")}\n\`\`\``;
+  const [first = ''] = end.message.split('\n');
+  const reason = quotedForOthers(from, first);
   if (end.status !== 'complete')
     return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
   const pull = /https:\/\/\S+/.exec(end.integrated ?? '')?.[0];

@@ -13,7 +13,9 @@ export interface Gh {
 export function gh({ projectDir, env }: Gh, words: readonly string[], input = ''): string {
   const program = onPath('gh', env);
   if (program === null) throw new RalphError('refused', ISSUE_TEXTS.noGh);
-  const own = { ...env, GH_PROMPT_DISABLED: '1', NO_COLOR: '1' };
+  // What forces colours would put them into JSON.
+  const { CLICOLOR_FORCE: _, GH_FORCE_TTY: __, ...plain } = env;
+  const own = { ...plain, GH_PROMPT_DISABLED: '1', NO_COLOR: '1' };
   const options = { cwd: projectDir, env: own, input, encoding: 'utf8', maxBuffer: 1 << 26, timeout: 120_000 } as const;
   const { status, stdout, stderr, error } = spawnSync(program, words, options);
   if (status === 0) return stdout;

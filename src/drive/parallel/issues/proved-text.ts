@@ -34,30 +34,42 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
     .trimEnd()
     .split('\n')
     .slice(-MOST_FILES - 1)
-    .join('\n')
-    .replaceAll('`', "'");
+    .join('\n');
   const cost = totalCost(state.usage);
   return [
     rows.length === 0
       ? 'No check proves this work.'
       : ['| check | before | after |', '| --- | --- | --- |', ...rows].join('\n'),
     `Proof: ${state.ended.proof ?? 'none'}. ${state.iteration} iterations, cost ${cost === null ? 'unknown' : dollarText(cost)}.`,
-    stat === '' ? '' : `\`\`\`\n${redact(stat)}\n\`\`\``,
+    stat === '' ? '' : `\`\`\`\n${inCode(redact(stat))}\n\`\`\``,
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
-/** Returns a text for the public: secrets masked, and without the places of this machine. */
-export function forOthers({ projectDir, env }: Gh, text: string): string {
+/** Maximum number of characters of a text in public. */
+const MOST = 2000;
+
+/**
+ * Returns a text for the public as a code block, in which words of an agent mention nobody, close nothing and are no markup:
+ * secrets masked, without the places of this machine, control and direction characters.
+ */
+export function quotedForOthers({ projectDir, env }: Gh, text: string): string {
   const home = env['HOME'] ?? '';
   const named = redact(text).replaceAll(projectDir, '.');
-  return home.length > 1 ? named.replaceAll(home, '~') : named;
+  const plain = inCode(home.length > 1 ? named.replaceAll(home, '~') : named);
+  return `\`\`\`\n${plain.length > MOST ? `${plain.slice(0, MOST)}…` : plain}\n\`\`\``;
 }
 
+/** Returns a text that does not end the code in which it is. */
+function inCode(text: string): string {
+  return text
+    .replaceAll('`', "'")
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu, (found) => (found === '\n' ? found : ' '));
+}
+
+/** Returns a cell of a table as code: a command may name packages such as @scope/name, which are names of people there. */
 function cell(text: string): string {
-  return redact(text)
-    .replace(/\s+/g, ' ')
-    .replace(/[|`<>\\]/g, (found) => `\\${found}`)
-    .slice(0, 200);
+  const plain = inCode(redact(text)).replace(/\s+/g, ' ').slice(0, 200).trim();
+  return `\`${plain.replace(/\|/g, '\\|')}\``;
 }

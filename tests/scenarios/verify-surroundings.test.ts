@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { GIT_ENV, initRepository } from '../support/git.ts';
+import type { Project } from '../support/project.ts';
+import { cloned, complete, differences, PROOF, TASK } from './support/proved-loop.ts';
+
+/** What `verify` says about the files. */
+const filesLine = (p: Project): string => /^ *files +(.*)$/m.exec(p.ralph(['verify']).stdout)?.[1] ?? '';
+const OTHERWISE = 'unknown: settings of git on this machine change what it reads of ';
+
+/** Sets git's own settings of the user. */
+const forUser = (p: Project, key: string, value: string): void =>
+  void spawnSync('git', ['config', '--file', join(p.home, '.gitconfig'), key, value], { env: GIT_ENV });
+
+test('a program of the user for a filter of .gitattributes does not hide a change', (t) => {
+  const { p } = complete(t, (own) => {
+    own.write('.gitattributes', '*.dat filter=pin\n');
+    own.write('a.dat', 'good\n');
+  });
+  assert.deepEqual(differences(p), {}, 'control: the filter has no program');
+  forUser(p, 'filter.pin.clean', 'cat');
+  assert.deepEqual(differences(p), {}, 'control: its program changes nothing');
+  forUser(p, 'filter.pin.clean', 'echo good');
+  p.write('a.dat', 'bad\n');
+  assert.deepEqual(differences(p), { files: `${OTHERWISE}a.dat` });
+  assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'a commit is read without programs');
+  p.write('.gitattributes', '*.dat filter=other\n');
+  assert.match(differences(p)['files'] ?? '', /^differ since the verdict: \.gitattributes, a\.dat$/);
+});
+
+test('attributes and ignored files of the user hide nothing', (t) => {
+  const { p } = complete(t, (own) => own.write('one.txt', '$Id$\n'));
+  p.write('../attributes', 'one.txt ident\n');
+  forUser(p, 'core.attributesFile', join(p.dir, '../attributes'));
+  p.write('one.txt', '$Id: changed $\n');
+  assert.deepEqual(differences(p), { files: `${OTHERWISE}one.txt` });
+  p.write('one.txt', '$Id$\n');
+  p.write('../ignored', '*.local\n');
+  forUser(p, 'core.excludesFile', join(p.dir, '../ignored'));
+  p.write('a.local', 'x\n');
+  p.write('cheat/.gitignore', '*\n');
+  p.write('cheat/index.js', '\n');
+  assert.match(filesLine(p), /^as they were at the verdict; not compared, as git ignores them: .*a\.local.*cheat\//);
+});
+
+test('a large file is what its pointer names, whatever program git has for it', (t) => {
+  const content = 'a large file\n';
+  const oid = createHash('sha256').update(content).digest('hex');
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+  const { p } = complete(t, (own) => {
+    own.write('.gitattributes', '*.bin filter=lfs\n');
+    own.write('../pointer', pointer);
+    own.write('../clean', `#!/bin/sh\ncat > /dev/null\ncat ${join(own.dir, '../pointer')}\n`, 0o755);
+    forUser(own, 'filter.lfs.clean', join(own.dir, '../clean'));
+    spawnSync('git', ['config', '--file', join(own.home, '.gitconfig'), 'user.name', 't']);
+    own.write('a.bin', content);
+  });
+  p.sh('git config filter.lfs.clean ../clean');
+  assert.equal(p.sh('git ls-files a.bin').stdout.trim(), 'a.bin');
+  assert.deepEqual(differences(p), {}, 'control');
+  p.write('a.bin', 'another file\n');
+  assert.deepEqual(differences(p), { files: `${OTHERWISE}a.bin` });
+  p.write('a.bin', pointer);
+  assert.deepEqual(differences(p), {}, 'a pointer whose file was not fetched');
+});
+
+test('a repository without a commit, a file that git cannot read and one that is not there are named', (t) => {
+  const { p, git } = complete(t, (own) => {
+    for (const name of ['one.txt', 'two.txt', 'three.txt']) own.write(name, `${name}\n`);
+  });
+  initRepository(join(p.dir, 'inner'));
+  p.write('inner/a.txt', 'x\n');
+  assert.deepEqual(differences(p), { files: 'the repository inner has no commit, so git knows none of its files' });
+  p.sh('rm -r inner; rm one.txt; mkfifo one.txt');
+  assert.match(differences(p)['files'] ?? '', /one\.txt/);
+  p.sh('rm one.txt; git checkout -q one.txt');
+  git('update-index', '--skip-worktree', 'two.txt');
+  p.sh('rm two.txt');
+  assert.deepEqual(differences(p), { files: 'not there, although git takes them as unchanged: two.txt' });
+  p.sh('git update-index --no-skip-worktree two.txt; git checkout -q two.txt');
+  git('config', 'core.ignoreCase', 'true');
+  p.sh('mv three.txt THREE.txt');
+  assert.match(differences(p)['files'] ?? '', /three\.txt/i);
+});
+
+test('a sparse checkout is told from a whole one, which verifies in a worktree and with a detached HEAD', (t) => {
+  const { p, git } = complete(t, (own) => own.write('docs/one.txt', 'one\n'));
+  const { there, at } = cloned(t, p);
+  spawnSync('git', ['sparse-checkout', 'set', '--no-cone', '/*', '!/docs/'], {
+    cwd: join(there.dir, 'clone'),
+    env: GIT_ENV,
+  });
+  assert.equal(there.has('clone/docs/one.txt'), false, 'control');
+  assert.deepEqual(differences(there, '--proof', at), {
+    files: 'not there, although git takes them as unchanged: docs/one.txt',
+  });
+  git('worktree', 'add', '-q', '--detach', '../other');
+  p.write('../other/.ralph/fix/proof.json', p.read(PROOF));
+  const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF, '--project', '.'], {}, join(p.dir, '../other'));
+  assert.equal(code, 0, stdout + stderr);
+});
+
+test('checks that put back what was changed before they ran prove nothing', (t) => {
+  const { p } = complete(t, (own) => own.write('one.txt', 'one\n'));
+  p.write(
+    '.ralph/fix/RALPH.md',
+    TASK.replace('grep -q', 'sh tool.tmp && grep -q').replace('validation', 'may_change: [tool.tmp]\nvalidation'),
+  );
+  p.write('.gitignore', `${p.read('.gitignore')}*.tmp\n`);
+  p.write('tool.tmp', 'true\n');
+  p.write('made.txt', 'not yet\n');
+  p.sh('git add -A && git -c user.name=t -c user.email=t@t commit -qm Again');
+  assert.equal(p.ralph(['run', 'fix', '--plain', '--agent', './agent.sh']).code, 0);
+  p.write('tool.tmp', 'git checkout -q one.txt\n');
+  assert.deepEqual(differences(p), {}, 'control');
+  p.write('one.txt', 'changed\n');
+  assert.deepEqual(differences(p), { files: 'changed until the checks ran: one.txt' });
+  assert.equal(p.read('one.txt'), 'one\n');
+});
+
+test('a proof that lies beside another task is not one of that task', (t) => {
+  const { p, git } = complete(t);
+  p.write('.ralph/other/RALPH.md', TASK);
+  git('add', '.ralph/other');
+  git('commit', '-qm', 'Another task');
+  p.write('.ralph/other/proof.json', p.read(PROOF));
+  const { there } = cloned(t, p);
+  there.write('clone/.ralph/other/proof.json', p.read(PROOF));
+  const record = 'of .ralph/fix/RALPH.md, although it is beside .ralph/other/RALPH.md';
+  for (const [from, at] of [
+    [p, ''],
+    [there, 'clone/'],
+  ] as const)
+    assert.equal(differences(from, '--proof', `${at}.ralph/other/proof.json`)['record'], record);
+  assert.equal(differences(there, '--proof', `clone/${PROOF}`)['record'], undefined, 'control');
+});
+
+test('a folder of loops that leads elsewhere is another file than at the verdict', (t) => {
+  const { p } = complete(t);
+  p.sh('cp -r .ralph ../elsewhere; rm -r .ralph; ln -s ../elsewhere .ralph');
+  const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF]);
+  assert.equal(code, 1, stdout + stderr);
+});
