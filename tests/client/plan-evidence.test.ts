@@ -99,10 +99,10 @@ longTest('subagents of a router that do nothing do no task of a plan', async () 
     async (plan) => {
       const { project } = plan;
       const { workspace, model } = project;
-      await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md', timeLimitMs: 120_000 });
+      await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md' });
       assert.equal(project.inPerson(['start', '--consent']).code, 0);
       host = routerHost(lazy.main, { first: bash(`${routerCommand} next`), answers });
-      const run = await runClient({ workspace, model, prompt: 'Go on', timeLimitMs: 120_000 });
+      const run = await runClient({ workspace, model, prompt: 'Go on' });
       assert.equal(run.result?.['result'], 'The loop is over: blocked.', run.stderr);
       assert.equal(answers.at(-1)?.['exitCode'], 3);
       assertNothingDone(plan);

@@ -102,7 +102,7 @@ test('a host session executes such a plan in order through the router, one subag
       const { project } = plan;
       const { workspace, model } = project;
       const hosted = async (status: string): Promise<void> => {
-        const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md', timeLimitMs: 120_000 });
+        const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md' });
         assert.equal(run.result?.['result'], `The loop is over: ${status}.`, run.stderr);
       };
       const asksAndAgrees = async (): Promise<void> => {

@@ -87,13 +87,13 @@ test('a command that runs out of time is ended with everything it started, and r
   const left = `tail -s 58.${process.pid} -f /dev/null`;
   // It notes that what it has put into the background runs: nobody has to look at it at the right moment.
   const seen = `until grep -q ^tail /proc/$!/cmdline; do :; done; touch seen`;
-  const commands = `[{ name: long, run: "echo begun; ${left} & ${seen}; ${left}", timeout: 3 }, { name: after, run: echo well }]`;
+  const commands = `[{ name: long, run: "echo begun; ${left} & ${seen}; ${left}", timeout: 9 }, { name: after, run: echo well }]`;
   await inTaskFolder({ standIn: true, ralph: ralph(commands) }, steps([text('one')]), async (loop) => {
     const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.workspace.has('seen'), true, 'control: the command ran');
     assert.equal(isRunning(left), false);
-    assert.match(loop.told()[0] ?? '', /^begun\n\[timed out after 3s\]$/m);
+    assert.match(loop.told()[0] ?? '', /^begun\n\[timed out after 9s\]$/m);
     assert.deepEqual(
       loop.records()[0]?.commands.map(({ name, outcome }) => [name, outcome]),
       [

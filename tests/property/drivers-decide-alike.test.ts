@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from '../support/property.ts';
+import { TEST_TIMEOUT_MS } from '../support/until.ts';
 import { byHook, byRouter, byRunner, type Driver, type TurnOf } from './support/drivers.ts';
 import { farClock } from './support/far-clock.ts';
 
@@ -120,7 +121,7 @@ test('A hook, a router and a runner that receive the same decide alike, to the e
         clock.restore();
       }
     }),
-    { numRuns: SEQUENCES, includeErrorInReport: true, endOnFailure: true, timeout: 60_000 },
+    { numRuns: SEQUENCES, includeErrorInReport: true, endOnFailure: true, timeout: TEST_TIMEOUT_MS },
   );
 });
 
@@ -135,7 +136,7 @@ test('So do a router and a runner with failing agents, which a hook never sees.'
         clock.restore();
       }
     }),
-    { numRuns: Math.ceil(SEQUENCES / 2), includeErrorInReport: true, endOnFailure: true, timeout: 60_000 },
+    { numRuns: Math.ceil(SEQUENCES / 2), includeErrorInReport: true, endOnFailure: true, timeout: TEST_TIMEOUT_MS },
   );
 });
 

@@ -12,6 +12,7 @@ import { NO_FACTS } from '../../../src/hosts/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/hosts/agent/agent-run.ts';
 import { readState } from '../../../src/state/loop-files.ts';
 import { readStartPoint, type StartPoint } from '../../../src/task/git/start-point.ts';
+import { TEST_TIMEOUT_MS } from '../until.ts';
 import { aProject, aStop, type Project, put } from './drive-project.ts';
 import { called, startedRouter } from './router-project.ts';
 import { type Ready, startNow } from './start-now.ts';
@@ -176,6 +177,6 @@ async function readyOf(
 
 /** Returns the state of a repository at the start, which a plan's commits are judged by. */
 async function startPointOf(directory: string, env: NodeJS.ProcessEnv): Promise<StartPoint | null> {
-  const found = await readStartPoint(directory, { env, signal: AbortSignal.timeout(60_000) });
+  const found = await readStartPoint(directory, { env, signal: AbortSignal.timeout(TEST_TIMEOUT_MS) });
   return typeof found === 'string' ? null : found.point;
 }

@@ -6,6 +6,7 @@ import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
 import fc, { runs } from '../../support/property.ts';
 import { someOf } from '../../support/short-form.ts';
+import { TEST_TIMEOUT_MS } from '../../support/until.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
@@ -74,14 +75,14 @@ describe('long code for an interpreter', () => {
       { ...project.rules, guardrails },
     );
   for (const [name, code] of Object.entries(LONG_CODE))
-    it(`hides no private file: ${name}`, { timeout: 60_000 }, async () =>
+    it(`hides no private file: ${name}`, { timeout: TEST_TIMEOUT_MS }, async () =>
       assert.equal((await decide(code)).decision, 'deny'),
     );
 });
 
 describe('hostile input', () => {
   for (const [name, source] of Object.entries(HOSTILE)) {
-    it(`is decided without throwing: ${name}`, { timeout: 60_000 }, async () => {
+    it(`is decided without throwing: ${name}`, { timeout: TEST_TIMEOUT_MS }, async () => {
       checkReading(readShellCommand(source, { cwd: project.dir, home: project.home }), source);
       const verdict = await evaluateToolCall(
         { tool: 'Bash', input: { command: source }, cwd: project.dir },

@@ -6,6 +6,7 @@ import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../../src/guard/guard.ts';
 import { slowPatternDenied } from '../../../src/guard/messages.ts';
+import { TEST_TIMEOUT_MS } from '../../support/until.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 
 const project = createCorpusProject();
@@ -62,7 +63,7 @@ describe('a pattern that would run forever', () => {
     ['many stars', '.*.*.*.*.*.*!', `echo ${letters}`],
     ['repeats of repeats', '((a{0,9}){0,9}){0,9}!', `echo ${letters}`],
   ] as const) {
-    it(`is stopped, and denies by its name: ${name}`, { timeout: 120_000 }, async (t) => {
+    it(`is stopped, and denies by its name: ${name}`, { timeout: TEST_TIMEOUT_MS }, async (t) => {
       const allow = name.endsWith('allowlist');
       const { verdict, milliseconds } = await timed(
         command,
@@ -86,7 +87,7 @@ describe('a pattern that would run forever', () => {
     assert.equal(verdict.decision, 'allow');
     assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
   });
-  it('may be a glob that is compared with a long name', { timeout: 120_000 }, async (t) => {
+  it('may be a glob that is compared with a long name', { timeout: TEST_TIMEOUT_MS }, async (t) => {
     const glob = `{${'*a'.repeat(12)}*b,x}`;
     const { verdict, milliseconds } = await timed(`echo x > ${'a'.repeat(4000)}`, { protectedFiles: [glob] });
     t.diagnostic(`${milliseconds.toFixed(0)} ms`);
@@ -114,7 +115,7 @@ describe('hostile commands under many rules', () => {
     'wrappers without end': `${'sudo '.repeat(3000)}rm x`,
   };
   for (const [name, command] of Object.entries(HOSTILE)) {
-    it(`are denied in time: ${name}`, { timeout: 120_000 }, async (t) => {
+    it(`are denied in time: ${name}`, { timeout: TEST_TIMEOUT_MS }, async (t) => {
       const { verdict, milliseconds } = await timed(command, MANY_RULES);
       t.diagnostic(`${milliseconds.toFixed(0)} ms, ${verdict.decision === 'deny' ? verdict.rule : 'allowed'}`);
       if (!/targets|redirections|in globs/.test(name)) assert.equal(verdict.decision, 'deny');

@@ -16,6 +16,7 @@ import { parseState } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 
 const FOUR_KEYS =
   '{"iteration":1,"startedAt":"2026-02-28T10:00:00Z","lastRunAt":"2026-02-28T10:00:00Z","lastFindingsCount":3}';
@@ -165,8 +166,11 @@ test('Successive waits that are over before they begin still notice that the cli
 
 test('A rate limit in a session without a loop does not wait for the line in the transcript.', async (t) => {
   const bound = { ...LOOP, sessionId: 'session-2' };
+  // By a clock that stands still it would wait for ever.
+  const at = Date.now();
+  t.mock.method(Date, 'now', () => at);
   for (const state of [null, JSON.stringify(bound)]) {
     const answered = stopFailure(hookOver(t, state, 'StopFailure'));
-    assert.equal(await Promise.race([answered, sleep(1_500, 'it waits', { ref: false })]), null);
+    assert.equal(await Promise.race([answered, sleep(TEST_TIMEOUT_MS, 'it waits', { ref: false })]), null);
   }
 });

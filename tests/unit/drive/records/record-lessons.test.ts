@@ -7,6 +7,7 @@ import { recordLesson } from '../../../../src/drive/records/apply-effects.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/memory-paths.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 
 const AT = '2026-03-12T10:00:00.000Z';
 const SIGN = { name: 'Again', trigger: 'always', instruction: 'do', addedAfter: 'it' };
@@ -82,7 +83,7 @@ for (const [path, write] of [
   });
 }
 
-test('leaves a dangling link and a FIFO in the place of a memory file alone', { timeout: 10_000 }, (t) => {
+test('leaves a dangling link and a FIFO in the place of a memory file alone', { timeout: TEST_TIMEOUT_MS }, (t) => {
   const { files, at, elsewhere } = place(t);
   rmSync(elsewhere);
   symlinkSync(elsewhere, at(LEARNINGS));

@@ -7,6 +7,7 @@ import { initialState } from '../../../../src/engine/initial-state.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
 import { emptyFolder } from '../../../support/folder.ts';
+import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 
 type Context = Parameters<typeof waitUntil>[0];
 type Wait = Parameters<typeof waitUntil>[1];
@@ -16,7 +17,7 @@ test('a wait ends at once if the loop ended before it began', async (t) => {
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const context = { context: { files }, transcriptPath: null } as unknown as Context;
   // Without the word to go a wait that sees nothing would last for an hour.
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const until = Date.now() + 3_600_000;
   const state = { loopId: 'loop-1', status: 'waiting' } as Wait['state'];
   const end = await waitUntil(context, { until, deadline: until, signal, state, taskPath: null });
@@ -31,7 +32,7 @@ test('a clock set back by an hour does not lengthen a wait', async (t) => {
   mkdirSync(dirname(files.state), { recursive: true });
   withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
   const context = { context: { files }, transcriptPath: null } as unknown as Context;
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const real = Date.now;
   const wait = { until: real() + 700, deadline: Number.POSITIVE_INFINITY, signal, state, taskPath: null };
   const end = waitUntil(context, wait);

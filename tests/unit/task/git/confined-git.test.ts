@@ -20,6 +20,7 @@ import { recordTree, repositoryAround } from '../../../../src/task/git/record-tr
 import { changeByGit } from '../../../../src/task/git/run-git.ts';
 import { emptyFolder, writeFiles } from '../../../support/folder.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
+import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 
 const TERMS: Sandbox = { allowWrite: [], denyWrite: [], denyRead: [], network: false };
 
@@ -72,7 +73,7 @@ const ASKED: Readonly<Record<string, (trap: Trap, sandbox?: Sandbox) => Promise<
     return around && recordTree(around, 'refs/ralph-loop/loop-1/end', 'end');
   },
   'the state of a plan’s repository': ({ directory }, sandbox) =>
-    readRepository(directory, { env: ENV, signal: AbortSignal.timeout(60_000), sandbox }),
+    readRepository(directory, { env: ENV, signal: AbortSignal.timeout(TEST_TIMEOUT_MS), sandbox }),
 };
 
 for (const [where, set] of Object.entries(TRAPS))
@@ -89,7 +90,7 @@ for (const [where, set] of Object.entries(TRAPS))
 test('a commit of the loop runs filters and hooks in the sandbox, which write nothing outside the project', async (t) => {
   const directory = repository(t);
   const [out, state] = [emptyFolder(t), emptyFolder(t)];
-  const options = { env: { ...ENV, XDG_STATE_HOME: state }, signal: AbortSignal.timeout(60_000) };
+  const options = { env: { ...ENV, XDG_STATE_HOME: state }, signal: AbortSignal.timeout(TEST_TIMEOUT_MS) };
   const pins = await readGitPins(directory, options);
   assert.ok(pins !== null);
   passingView(join(state, 'view'), pins);
