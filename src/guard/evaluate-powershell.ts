@@ -73,6 +73,7 @@ function readPowerShell(text: string, cwd: string, writes: boolean): ShellReadin
     reads: uses,
     named: [],
     assigned: [],
+    copies: [],
     undecidable: commands.some(({ name, argv }) => name === '' && !/^[-+*]?=/.test(argv[1]?.template ?? '='))
       ? [{ kind: 'dynamic-command', text, position: 0, cwd }]
       : MORE.test(text)

@@ -58,6 +58,7 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
     reads: [],
     named: [],
     assigned: [],
+    copies: [],
     undecidable: [piece],
   };
   const denial =

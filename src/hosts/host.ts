@@ -1,4 +1,5 @@
 import type { ApiError } from '../engine/events.ts';
+import { shellWord } from '../text/quote.ts';
 import type { AgentRun, ProgramOptions } from './agent/agent-run.ts';
 
 export interface FoundClient {
@@ -61,6 +62,12 @@ export interface HookGroup {
   readonly hooks: readonly { readonly type: 'command'; readonly command: string; readonly timeout: number }[];
 }
 
+/** Returns a hook's command that denies the call if the guard ends without an answer: any exit code but 0 and 2 allows it. */
+export function refusing(call: string): string {
+  const lost = 'ralph-loop: the guard ended without an answer, so this call is denied.';
+  return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
+}
+
 /** Hooks of sessions that a client keeps in a file of the user, and runs only if the user trusts them. */
 export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
@@ -100,6 +107,20 @@ export interface Cannot {
   /** Why not, and what to use instead: sentences after the name of the setting. */
   readonly because: string;
 }
+
+/** What no client but the reference host reports. */
+export const NO_COST_OR_WINDOWS: readonly Cannot[] = [
+  {
+    setting: 'budget.max_cost',
+    isWanted: ({ maxCostUsd }) => maxCostUsd !== null,
+    because: 'reports no cost. Limit budget.max_tokens, budget.max_time or max_iterations instead.',
+  },
+  {
+    setting: 'budget.stop_at',
+    isWanted: ({ stopsAtWindow }) => stopsAtWindow,
+    because: 'reports no usage windows to a loop. Limit budget.max_tokens instead.',
+  },
+];
 
 /** Rows of docs/hosts.md. */
 export const TOPICS = [

@@ -19,6 +19,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     named: [],
     undecidable: [],
     assigned: [],
+    copies: [],
     seen: new Set(),
     called: new Set(),
     steps: 0,

@@ -160,6 +160,8 @@ export interface ShellContext {
   readonly via: readonly string[];
   /** Output here goes to a file, a variable or another descriptor. */
   readonly away?: true;
+  /** Standard input of the command whose words are expanded, which the substitutions in them share. */
+  readonly stdin?: Stream;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
 

@@ -1,5 +1,5 @@
 import { advise, RalphError } from '../../text/message.ts';
-import type { Host } from '../host.ts';
+import { type Host, NO_COST_OR_WINDOWS } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
 import { trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
@@ -33,16 +33,7 @@ export const CODEX: Host = {
   confines: true,
   userHooks: USER_HOOKS,
   cannot: [
-    {
-      setting: 'budget.max_cost',
-      isWanted: ({ maxCostUsd }) => maxCostUsd !== null,
-      because: 'reports no cost. Limit budget.max_tokens, budget.max_time or max_iterations instead.',
-    },
-    {
-      setting: 'budget.stop_at',
-      isWanted: ({ stopsAtWindow }) => stopsAtWindow,
-      because: 'reports no usage windows to a run. Limit budget.max_tokens instead.',
-    },
+    ...NO_COST_OR_WINDOWS,
     {
       setting: 'sandbox.mode',
       isWanted: ({ sandbox }) => sandbox === 'on',

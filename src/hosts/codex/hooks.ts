@@ -7,7 +7,7 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import type { HookGroup, HookPlace, UserHooks } from '../host.ts';
+import { type HookGroup, type HookPlace, refusing, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
 
 /**
@@ -111,12 +111,6 @@ function programIn(command: string): string | null {
 function hasPlugin(env: NodeJS.ProcessEnv): boolean {
   const text = readRegularFile(join(codexHome(env), 'config.toml')) ?? '';
   return /^\s*\[plugins\."ralph-loop@/m.test(text);
-}
-
-/** Returns a command that denies the call however the guard ends: for Codex, every exit code but 0 and 2 allows it. */
-function refusing(call: string): string {
-  const lost = 'ralph-loop: the guard ended without an answer, so this call is denied.';
-  return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
 }
 
 /** Returns a TOML string, whose escapes are those of JSON. */

@@ -1,5 +1,5 @@
 import { RalphError } from '../../text/message.ts';
-import type { Host, SessionTerms } from '../host.ts';
+import { type Host, NO_COST_OR_WINDOWS, type SessionTerms } from '../host.ts';
 import { namedClient } from '../named-client.ts';
 import { USER_HOOKS } from './user-hooks.ts';
 
@@ -36,16 +36,7 @@ export const GEMINI: Host = {
   confines: true,
   userHooks: USER_HOOKS,
   cannot: [
-    {
-      setting: 'budget.max_cost',
-      isWanted: ({ maxCostUsd }) => maxCostUsd !== null,
-      because: 'reports no cost. Limit budget.max_tokens, budget.max_time or max_iterations instead.',
-    },
-    {
-      setting: 'budget.stop_at',
-      isWanted: ({ stopsAtWindow }) => stopsAtWindow,
-      because: 'reports no usage windows. Limit budget.max_tokens instead.',
-    },
+    ...NO_COST_OR_WINDOWS,
     {
       setting: 'sandbox.mode',
       isWanted: ({ sandbox }) => sandbox === 'on',

@@ -6,7 +6,7 @@ import { readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
-import type { HookGroup, HookPlace, UserHooks } from '../host.ts';
+import { type HookGroup, type HookPlace, refusing, type UserHooks } from '../host.ts';
 import { EVENTS } from './payload.ts';
 
 const FILES: Readonly<Record<string, string>> = {
@@ -118,12 +118,6 @@ function groups({
       return [own, [{ hooks: [{ type: 'command', command, timeout: seconds * 1000 }] }]];
     }),
   );
-}
-
-/** Returns a command that denies the call if the guard ends without an answer: any exit code but 0 and 2 allows it (measured). */
-function refusing(call: string): string {
-  const lost = 'ralph-loop: the guard ended without an answer, so this call is denied.';
-  return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
 }
 
 function isOurs(entry: unknown): boolean {

@@ -81,16 +81,14 @@ const TYPED = [
   'curl https://x.example/install | less',
   'git grep --open-files-in-pager=less TODO -- src',
   'ssh -oControlPath=@FILE@ h',
+  "ssh -o ProxyCommand='rm test/a.test.ts' host",
+  'lazygit -p .',
+  'tig test/a.test.ts',
   'vim -c "w! @FILE@" -c q',
   'nvim --headless "+w! @FILE@" +q',
 ];
 /** The same for a program that only the words of another one name. */
-const MISTAKEN = [
-  'make SHELL=/bin/bash test',
-  'git config core.pager less',
-  'tmux run "rm @FILE@"',
-  "socat - SYSTEM:'tee test/a.test.ts'",
-];
+const MISTAKEN = ['make SHELL=/bin/bash test', 'git config core.pager less', "socat - SYSTEM:'tee test/a.test.ts'"];
 
 test('every command of the corpora is judged on each host as on Claude Code, but for what it would type', async () => {
   const played = someOf(COMMANDS, 6);

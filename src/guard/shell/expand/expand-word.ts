@@ -51,7 +51,7 @@ export function readSubstitutions(node: Shell.SyntaxNode, state: ShellState, con
     node.type === 'ProcessSubstitution' ||
     node.type === 'ArithmeticCommandExpansion'
   )
-    substitute(node.script, state, node.type === 'ProcessSubstitution' ? inputOf(node.operator) : NO_INPUT, context);
+    substitute(node, state, context);
   else forEachChild(node, (child) => readSubstitutions(child, state, context));
 }
 
@@ -110,13 +110,13 @@ function addParts(
         return;
       }
       case 'CommandExpansion': {
-        const { text, under } = substitute(part.script, state, NO_INPUT, context);
+        const { text, under } = substitute(part, state, context);
         const values = [{ template: text.replace(/\n+$/, ''), ...(under && { under }) }];
         builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
       case 'ProcessSubstitution': {
-        const { text, under } = substitute(part.script, state, inputOf(part.operator), context);
+        const { text, under } = substitute(part, state, context);
         builder.readable(text, under);
         return;
       }
@@ -137,18 +137,12 @@ function readPattern(part: Shell.ParameterExpansionPart, state: ShellState, cont
   readSubstitutions(parseShell(text), state, { ...context, source: text, position: context.position ?? part.pos });
 }
 
-/** Returns the input of a process substitution; that of `>(…)` is the command's output, which is unknown. */
-function inputOf(operator: string): Stream {
-  return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
-}
+type Substitution = { readonly script?: Shell.ParsedScript | undefined; readonly operator?: string };
 
-function substitute(
-  script: Shell.ParsedScript | undefined,
-  state: ShellState,
-  stdin: Stream,
-  context: ShellContext,
-): Stream {
-  if (script === undefined) return { kind: 'pipe', text: UNKNOWN };
+function substitute({ script, operator }: Substitution, state: ShellState, context: ShellContext): Stream {
+  if (script === undefined) return UNKNOWN_STREAM;
+  // The input of `>(…)` is the command's output, which is unknown.
+  const stdin = operator === '>' ? UNKNOWN_STREAM : (context.stdin ?? NO_INPUT);
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
 }
 

@@ -34,7 +34,8 @@ export function runSimpleCommand(node: Shell.Command, states: States, stdin: Str
   return { states: joinStates(...after), failed: joinStates(...failed), output: output ?? SILENT };
 }
 
-function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
+function runIn(node: Shell.Command, state: ShellState, stdin: Stream, outer: ShellContext): Outcome {
+  const context = { ...outer, stdin };
   const assignments = node.prefix
     .filter((each) => each.type === 'Assignment')
     .map((each) => assigned(each, state, context));
@@ -198,17 +199,19 @@ export function readRedirections(
       }
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
       for (const word of expandWord(redirect.target, state, context)) {
+        if (duplicates) followCopy(redirect, word, { state, by, stdin }, context);
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
           // Other descriptors are not followed.
           if (redirect.operator === '>&' && /^[3-9]|^\d\d/.test(word.template)) away = true;
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
-          // The terminal can be read by the descriptors of its output as well.
-          if (redirect.operator === '<&' && /^[12]$/.test(word.template))
-            recordRead({ word: wordOf(`/dev/fd/${word.template}`), state, by }, context, redirect.pos);
           continue;
         }
-        // The same input as before.
-        if (/^<[>&]?$/.test(redirect.operator) && STDIN.test(word.template)) continue;
+        // The same input as before; by itself, `$(< /dev/stdin)` reads it.
+        if (/^<[>&]?$/.test(redirect.operator) && STDIN.test(word.template)) {
+          if (by === '' && stdin.kind === 'none')
+            recordRead({ word: wordOf('/dev/tty'), state, by }, context, redirect.pos);
+          continue;
+        }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           input = inputFrom(word, state);
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
@@ -222,4 +225,19 @@ export function readRedirections(
     }
   }
   return { stdin: input, stdoutTo, away };
+}
+
+/** Follows copies of a descriptor, `exec 3<&0` or `{fd}<&0`: the terminal can be read by each, and by those of its output. */
+function followCopy(
+  { descriptor, operator, pos }: Shell.Redirect,
+  word: ShellWord,
+  { state, by, stdin }: { readonly state: ShellState; readonly by: string; readonly stdin: Stream },
+  context: ShellContext,
+): void {
+  const { copies } = context.facts;
+  const from = word.template.includes(UNKNOWN) ? word.source.replace(/[${}"]/g, '') : word.template.replace(/-$/, '');
+  if (!copies.includes(from) && !(from === '0' ? stdin.kind === 'none' : /^[12]$/.test(from))) return;
+  const own = descriptor?.type === 'FileDescriptor' ? `${descriptor.value}` : descriptor?.name;
+  if (own !== undefined && !/^[012]$/.test(own)) copies.push(own);
+  else if (operator === '<&' && from !== '0') recordRead({ word: wordOf(`/dev/fd/${from}`), state, by }, context, pos);
 }

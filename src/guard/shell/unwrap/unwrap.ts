@@ -30,7 +30,7 @@ const TMUX_COMMANDS =
 
 const wrapperOf = byProgram<Wrapper>({
   __proto__: null as never,
-  sudo: {
+  'sudo doas': {
     values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
     asks: ['-l', '-v', '-k', '-K', '-V'],
     assigns: true,
@@ -58,6 +58,7 @@ const wrapperOf = byProgram<Wrapper>({
     values: '--with --python -p -C --directory --project -e --env',
     subcommands: ['run'],
   },
+  bundle: { values: '', subcommands: ['exec'] },
   'cross-env': { values: '', assigns: true },
   concurrently: {
     values: '-n -c -s -l -p -t -m --names --prefix-colors --success --max-processes --prefix --kill-signal',
@@ -165,7 +166,7 @@ function linesOf({ stdin }: Call): string[] {
   return lines.length === 0 ? [UNKNOWN] : lines;
 }
 
-const CONTAINER_VALUES =
+export const CONTAINER_VALUES =
   '-a -c -e -h -l -m -p -u -v -w --add-host --cap-add --cap-drop --cidfile --cpus --device --dns --entrypoint --env --env-file --gpus --hostname --ip --label --memory --mount --name --net --network --pid --platform --publish --pull --restart --security-opt --shm-size --stop-signal --tmpfs --ulimit --user --userns --volume --volumes-from --workdir';
 /** Pattern for mounts: `-v FROM:TO`, `--mount type=bind,src=FROM,dst=TO`. */
 const MOUNT =
