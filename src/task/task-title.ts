@@ -7,7 +7,7 @@ const MOST = 80;
 
 /** Returns the words from which a task file was drafted; null for any other file. */
 export function draftedWords(text: string): string | null {
-  const [, json] = /^<!-- ralph-loop: (\{.*\}) -->\n/.exec(text) ?? [];
+  const [, json] = /^\s*<!-- ralph-loop: (\{.*\}) -->/.exec(splitFrontmatter(text).body) ?? [];
   const task = json === undefined ? null : (jsonOrNull(json) as { readonly task?: unknown } | null)?.task;
   return typeof task === 'string' ? task : null;
 }

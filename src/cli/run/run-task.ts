@@ -98,7 +98,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   const goal = await askGoal(context, name);
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
-  writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals));
+  writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals), projectDir);
   writeAtomically(join(dirname(path), '.gitignore'), `/.gitignore\n${IGNORED}`);
   if (goal !== '') return path;
   throw new RalphError(

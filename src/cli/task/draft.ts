@@ -65,16 +65,16 @@ function placeFor(context: CommandContext, { name }: Draft, base = baseDir(conte
 
 function write(context: CommandContext, draft: Draft, path: string): number {
   const { forPeople, json, out, err, projectDir: dir, env } = context;
-  writeTaskFile(path, draft.text);
+  const { text } = writeTaskFile(path, draft.text, context.projectDir);
   const { kind, commands, notes } = draft;
   const name = basename(dirname(path)); // a derived name may have got a number
-  const { problems } = checkTaskFile(path, draft.text, 'ralph-md', { dir, env });
+  const { problems } = checkTaskFile(path, text, 'ralph-md', { dir, env });
   if (!forPeople) {
     json({ success: true, path, name, kind, commands, notes, problems });
     return 0;
   }
   for (const note of notes) err(withPrefix(note));
-  printProblems(context, draft.text, path);
+  printProblems(context, text, path);
   out(relative(process.cwd(), path));
   return 0;
 }
@@ -90,6 +90,8 @@ interface DraftedRun {
 export interface DraftedTask {
   readonly path: string;
   readonly text: string;
+  /** Other files that were written for it. */
+  readonly made: readonly string[];
   readonly notes: readonly string[];
   /** Digests of its settings to which the user agrees by starting it: commands of the project, and commits. */
   readonly agreed: string[];
@@ -108,10 +110,10 @@ export function draftToRun(
   const draft = draftOf(context, words, { budget, isClient });
   const path = placeFor(context, { ...draft, name: `${LOOP_DIRECTORIES}/${draft.name}` }, projectDir);
   const bill = billOf(path, draft.text);
-  writeTaskFile(path, draft.text);
-  const { mayRun, text } = draft;
+  const { text, made } = writeTaskFile(path, draft.text, projectDir);
+  const { mayRun } = draft;
   const setting = riskySetting(projectDir, 'frontmatter', 'may_run', mayRun);
-  const drafted = { path, text, agreed: mayRun.length === 0 || isAgent(env) ? [] : [setting.digest] };
+  const drafted = { path, text, made, agreed: mayRun.length === 0 || isAgent(env) ? [] : [setting.digest] };
   if (values['dry-run'] === true || (mayAsk && values['yes'] !== true)) return { ...drafted, notes: draft.gaps };
   for (const note of [...draft.notes, bill]) err(withPrefix(note));
   printProblems(context, text, path);

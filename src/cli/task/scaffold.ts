@@ -10,6 +10,7 @@ import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { foreignSegment } from '../refuse-agent.ts';
+import { withSchemaLine, writeSchema } from './schema-line.ts';
 
 /** Folders of templates/presets; the first is the default. */
 export const PRESETS: readonly string[] = [
@@ -33,7 +34,8 @@ export const SCAFFOLD_COMMAND: Command = {
     }
     const preset = presetNamed(values['preset']);
     const path = newTaskFile(baseDir(context), name);
-    writeTaskFile(path, withProjectCommands(bundledText(`templates/presets/${preset}/RALPH.md`), context));
+    const text = withProjectCommands(bundledText(`templates/presets/${preset}/RALPH.md`), context);
+    writeTaskFile(path, text, context.projectDir);
     const shown = relative(process.cwd(), path);
     answer({ success: true, path, preset }, () =>
       show(advise(`Created ${shown}.`, 'Edit it, then check it', `check ${quoted(shown)}`)),
@@ -105,9 +107,17 @@ export function newTaskFile(base: string, name: string): string {
   return safePath(base, join(plain, 'RALPH.md'));
 }
 
-/** Writes a task file. Throws `refused`, with nothing changed, if something already exists there. */
-export function writeTaskFile(path: string, text: string): void {
+/**
+ * Writes a task file, which names the schema of its frontmatter. Returns its text and the other files that are new. Throws
+ * `refused`, with nothing changed, if something already exists there.
+ */
+export function writeTaskFile(
+  path: string,
+  content: string,
+  projectDir: string,
+): { readonly text: string; readonly made: readonly string[] } {
   if (existsSync(path)) throw refusal(path);
+  const text = withSchemaLine(content, path, projectDir);
   try {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: 'wx' });
@@ -116,6 +126,7 @@ export function writeTaskFile(path: string, text: string): void {
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
     throw refusal(path, error);
   }
+  return { text, made: writeSchema(text, projectDir) };
 }
 
 function refusal(path: string, cause?: unknown): RalphError {

@@ -15,6 +15,8 @@ export interface PlannedFile {
 
 const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
+/** Schema of the frontmatter of a task folder's file. */
+export const TASK_SCHEMA = 'schemas/ralph-md-frontmatter.schema.json';
 export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
 
 const PLAIN = 0o644;
@@ -52,6 +54,8 @@ const COPIED = [
   'hooks/post-execute.cjs',
   'schemas/input.schema.json',
   'schemas/output.schema.json',
+  // Named by task files, for editors.
+  TASK_SCHEMA,
   'templates/implementation-template.md',
   'rules/ralph-loop.md',
 ];

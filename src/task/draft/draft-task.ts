@@ -136,7 +136,7 @@ export function draftTask(
   return {
     kind,
     name: nameOf(task),
-    text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
+    text: `---\n${stringify(frontmatter, { lineWidth: 0 })}---\n${metadata(task, kind)}\n\n${body}`,
     commands: commands.map(({ run }) => run),
     mayRun,
     notes: [...notesOn(limits, commands, signals), ...gaps, ...globNotes(unchanged, mayChange)],

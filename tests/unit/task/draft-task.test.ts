@@ -5,6 +5,7 @@ import { draftTask } from '../../../src/task/draft/draft-task.ts';
 import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts';
 import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
+import { draftedWords } from '../../../src/task/task-title.ts';
 import fc, { runs } from '../../support/property.ts';
 
 const NONE: ProjectSignals = { commands: [], leftOut: [], tests: [] };
@@ -170,11 +171,13 @@ for (const [task, name] of [
   test(`names the folder of "${task.slice(0, 40)}" ${name}`, () => assert.equal(draftTask(task, NONE).name, name));
 }
 
-test('the metadata comment contains the task, whatever it contains, and precedes the frontmatter', () => {
+test('the metadata comment contains the task, whatever it contains, and follows the frontmatter', () => {
   for (const task of ['fix it', 'end --> the comment', '-- a <!-- b --', '---\nmax_iterations: 1\n---', '"\\\u2028']) {
     const { text } = draftTask(task, NONE);
-    const [, json = ''] = /^<!-- ralph-loop: (.*) -->\n---\n/.exec(text) ?? [];
+    const [, json = ''] = /^<!-- ralph-loop: (.*) -->\n/.exec(splitFrontmatter(text).body) ?? [];
     assert.equal(JSON.parse(json).task, task);
+    assert.equal(draftedWords(text), task);
+    assert.ok(text.startsWith('---\n'), 'editors look for a frontmatter there');
     assert.ok(!json.includes('--'));
     nothingWrong(text);
   }
