@@ -41,12 +41,9 @@ export function completeText(proof: Proof, facts: ProofFacts, iteration: number)
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */
 export function maxIterationsText(iteration: number, as: string, unknown = 0): Message {
   const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
-  return advise(
-    `Stopped after ${iterations(iteration)}, the limit (${as}), without completion${doubt}.`,
-    'Grant more',
-    'resume',
-    { 'max-iterations': 'N' },
-  );
+  const none = as === 'no-progress-exhaustion' ? ' and without progress' : '';
+  const text = `Stopped after ${iterations(iteration)}, the limit, without completion${none}${doubt}.`;
+  return advise(text, 'Grant more', 'resume', { 'max-iterations': 'N' });
 }
 
 export function timedOutText(iteration: number, limitMs: number | null): Message {

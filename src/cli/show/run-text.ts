@@ -4,6 +4,7 @@ import { programName } from '../../state/process/program.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { cells, columnsOf, paintedCells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
+import { statusWords } from '../../text/status-words.ts';
 
 /** Returns a run for people: what it is and how it stands, its tasks, why it waits or ended, and what to do next. */
 export function runText(run: Run, at: string, paint: Paint): string {
@@ -15,7 +16,7 @@ export function explainRun(run: Run, at: string, paint: Paint): string {
   const open = run.tasks.filter(({ done }) => !done);
   const rows = open.flatMap((task) => {
     const [why = '', ...more] = reasonOf(task, '');
-    const head = ['', printable(task.id), statusText(task.status), why];
+    const head = ['', printable(task.id), statusWords(task.status), why];
     return [head, ...more.map((line) => ['', '', '', line.trim()])];
   });
   const tasks = open.length === 0 ? [] : ['', 'Not done:', table(rows)];
@@ -27,7 +28,7 @@ function headText(run: Run, at: string, paint: Paint): string {
   const file = plan === null || plan === title ? '' : ` (${plan})`;
   const when = live ? `since ${instantText(startedAt, at)}` : instantText(endedAt ?? startedAt, at);
   const style = status === 'complete' ? 'green' : live ? 'cyan' : 'yellow';
-  const head = `${printable(`${title}${file}`)}: ${paint(style, statusText(status))}, ${doneText(run)} (${when})`;
+  const head = `${printable(`${title}${file}`)}: ${paint(style, statusWords(status))}, ${doneText(run)} (${when})`;
   const beside = atOnce === 1 ? '' : `, at most ${atOnce} at once`;
   return `${head}${beside}`;
 }
@@ -35,11 +36,6 @@ function headText(run: Run, at: string, paint: Paint): string {
 /** Counts the tasks that are done: `5 of 8 tasks done`. */
 export function doneText({ done, total }: Pick<Run, 'done' | 'total'>): string {
   return `${done} of ${total} ${total === 1 ? 'task' : 'tasks'} done`;
-}
-
-/** Returns a status as people read it. */
-export function statusText(status: string): string {
-  return status.replaceAll('-', ' ');
 }
 
 /** Returns why a run ended, and what to do next. */
@@ -85,7 +81,7 @@ function taskColumns(run: Run, titleWidth: number): string[][] {
       'title',
       titles.map((title) => cut(title, titleWidth)),
     ),
-    ['state', ...each(tasks, ({ status }) => statusText(status)), `${run.done} of ${run.total} done`],
+    ['state', ...each(tasks, ({ status }) => statusWords(status)), `${run.done} of ${run.total} done`],
     ...column(
       'needs',
       each(tasks, ({ needs }) => needs.join(', ')),
@@ -181,7 +177,7 @@ export function runTable(runs: readonly Run[], at: string, paint: Paint): string
     ({ title, plan, status, live, done, total, iterations, costUsd, startedAt, endedAt, atOnce }) => [
       printable(title),
       plan === null || plan === title ? '' : printable(plan),
-      paint(live ? 'green' : 'bold', statusText(status)) + (live && atOnce > 1 ? `, ${atOnce} at once` : ''),
+      paint(live ? 'green' : 'bold', statusWords(status)) + (live && atOnce > 1 ? `, ${atOnce} at once` : ''),
       `${done} of ${total}`,
       iterations === null ? '' : String(iterations),
       costUsd === null ? '' : dollarText(costUsd),

@@ -7,6 +7,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
@@ -109,7 +110,7 @@ export abstract class SideBySideRunner {
     const open = tasks.filter((task) => !task.done);
     const reasons = open.flatMap(({ id, status, why }) => {
       const [head, ...output] = why === null ? [] : reasonLines(why, { most: 3, indent: '' });
-      return [`${id}: ${status.replaceAll('-', ' ')}${head === undefined ? '' : `, ${head}`}`, ...output];
+      return [`${id}: ${statusWords(status)}${head === undefined ? '' : `, ${head}`}`, ...output];
     });
     const loops = tasks.flatMap(({ loop }) =>
       loop?.name == null || loop.loopId === null
@@ -117,7 +118,7 @@ export abstract class SideBySideRunner {
         : [{ files: loopFiles(worktreePlace(projectDir, loop.name).projectDir, loop.name, env), loopId: loop.loopId }],
     );
     notifyOfRun(loopFiles(projectDir, null, env), at, loops, {
-      title: `${title}: ${status.replaceAll('-', ' ')}, ${done} of ${total} tasks done`,
+      title: `${title}: ${statusWords(status)}, ${done} of ${total} tasks done`,
       message: [why, ...reasons].join('\n'),
       status,
       loop: plan ?? title,

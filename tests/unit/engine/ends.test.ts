@@ -181,7 +181,7 @@ describe('an end', () => {
     const { state, effects } = after(running({ maxIterations: 1 }), policy(), turnEnded('Work.', { at: at(60) }));
     assert.ok(state.status === 'ended');
     const { message } = state.ended;
-    const text = 'Stopped after 1 iteration, the limit (max-iterations), without completion.';
+    const text = 'Stopped after 1 iteration, the limit, without completion.';
     const next = { command: 'resume', options: { 'max-iterations': 'N' } };
     assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, text, next, verified: false });
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'allow', detail: 'max-iterations' });
