@@ -2,14 +2,11 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
 import type { Question } from '../drive/start/approve.ts';
-import { LAUNCH_TEXTS, withPrefix } from '../drive/turn/messages.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
-import type { CommandContext } from './command.ts';
-import { modeLines, PERMISSION_MODES, RECOMMENDED, YES_MEANS } from './permission-modes.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -92,24 +89,6 @@ function readAnswer(input: number, output: number): string {
     for (const handler of handlers) process.on('SIGINT', handler);
   }
   return bytes.toString('utf8', 0, length).trim();
-}
-
-/** Asks for a permission mode at the terminal; null for an empty answer. Throws `mode-missing` without a terminal. */
-export async function askForMode({ values, mayAsk, err }: CommandContext): Promise<string | null> {
-  if (values['yes'] === true) {
-    err(withPrefix(YES_MEANS));
-    return RECOMMENDED;
-  }
-  if (!mayAsk) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
-  err(['What may the agent do without asking?', ...modeLines()].join('\n'));
-  for (;;) {
-    const answer = (await ask('Number of the permission mode (an empty line cancels): ')) ?? '';
-    const mode = PERMISSION_MODES[Number(answer || 0) - 1]?.name;
-    if (mode !== undefined) return mode;
-    if (answer === '') break;
-  }
-  err('Cancelled; the loop was not started.');
-  return null;
 }
 
 /** Returns a function that calls `find` at most once: asking the client for its version takes a moment. */

@@ -240,3 +240,84 @@ test('the screen of a plan names its number of tasks, and does not ask for a che
   await terminal.key('Escape');
   assert.equal(await terminal.waitForExit(), 130);
 });
+
+const TWO_DRAFTS = '$RALPH run "make the failing tests pass" "add a page" --parallel 2 --max-iterations 1';
+
+test('several tasks start from one screen, with one mode, their own limits and those of all together', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, `${TWO_DRAFTS} --plain`);
+  const screen = await terminal.waitFor(KEYS);
+  for (const row of [
+    /^Tasks {5}make the failing tests pass {2}\.ralph\/make-failing-tests-pass\/RALPH\.md$/m,
+    /^ {10}add a page {2}\.ralph\/add-page\/RALPH\.md$/m,
+    /^Checks {4}npm test: not run yet$/m,
+    /^Kept {6}make-failing-tests-pass: test\/\*\* stays as it is$/m,
+    /^Limits {4}1 iteration, 30m each, 4h in all, \$10\.00$/m,
+    /^ {10}for each task; 2 at once$/m,
+    /^Agent {5}Claude Code 2\.1\.330, edits files without asking \(acceptEdits\)$/m,
+  ])
+    assert.match(screen, row);
+  assert.doesNotMatch(screen, /\[e\] edit/);
+  assert.ok(screen.trimEnd().split('\n').length <= 23, screen);
+  await terminal.key('m');
+  await terminal.waitFor(/^2 {2}auto: /m);
+  await terminal.key('2');
+  await terminal.waitFor(KEYS, /Claude Code judges to be safe/);
+  await terminal.key('c');
+  await terminal.waitFor('Cost in all, in dollars:');
+  await terminal.submit('7');
+  await terminal.waitFor(KEYS, /30m each, 4h in all\n {10}for each task; 2 at once; together \$7\.00/);
+  await terminal.key('v');
+  await terminal.waitFor(KEYS, /Stop with <promise>/);
+  await terminal.key('Enter');
+  await terminal.waitForExit();
+  const args = p.sh("cat args.txt .ralph/worktrees/*/args.txt | grep -- '-p '").stdout.trim().split('\n');
+  assert.equal(args.filter((line) => line.includes('--permission-mode auto')).length, args.length, args.join('\n'));
+  assert.ok(args.length >= 2, args.join('\n'));
+  assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
+});
+
+test('several drafts that are not started leave nothing, and kept ones are named with their command', async (t) => {
+  const p = projectWithTests(t);
+  const left = await shown(t, p, TWO_DRAFTS);
+  await left.waitFor(KEYS);
+  await left.key('Escape');
+  assert.equal(await left.waitForExit(), 130);
+  assert.equal(p.has('.ralph'), false);
+  assert.equal(p.sh('git worktree list').stdout.trim().split('\n').length, 1);
+  assert.equal(agreements(p), 0);
+  const kept = await shown(t, p, TWO_DRAFTS);
+  await kept.waitFor(KEYS);
+  await kept.key('k');
+  assert.equal(await kept.waitForExit(), 130);
+  assert.match(
+    (await kept.history()).replaceAll(/\s+/g, ' '),
+    /Run them: ralph-loop run \S+tests-pass\/RALPH\.md \S+add-page/,
+  );
+  assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
+});
+
+test('the tasks of a plan side by side start from the same screen, whose answers hold for all of them', async (t) => {
+  const p = projectWithTests(t);
+  p.write('test/names.test.js', `${TESTS.slice(0, 2).join('\n')}\n`);
+  p.write('PLAN.md', planText([{ id: 1 }, { id: 2 }], 'npm test'));
+  p.sh('git switch -qc work');
+  commitFolder(p.dir, 'work');
+  const terminal = await shown(t, p, '$RALPH run PLAN.md --plan --parallel 2 --max-iterations 1 --plain');
+  const screen = await terminal.waitFor(/npm test: passed/, KEYS);
+  assert.match(screen, /^Task {6}\S.* {2}PLAN\.md$/m);
+  assert.match(screen, /^Limits {4}5 tasks, 1 iteration, .*\n {10}2 at once$/m);
+  await terminal.key('c');
+  await terminal.waitFor('Cost in all, in dollars:');
+  await terminal.submit('3');
+  await terminal.waitFor(KEYS, /\$3\.00/);
+  await terminal.key('m');
+  await terminal.waitFor(/^2 {2}auto: /m);
+  await terminal.key('2');
+  await terminal.waitFor(KEYS, /Claude Code judges to be safe/);
+  await terminal.key('Enter');
+  await terminal.waitForExit();
+  const args = p.sh("cat args.txt .ralph/worktrees/*/args.txt | grep -- '-p '").stdout;
+  assert.match(args, /--permission-mode auto/, await terminal.history());
+  assert.doesNotMatch(args, /--permission-mode acceptEdits/);
+});

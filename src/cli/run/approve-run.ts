@@ -37,7 +37,14 @@ export async function approveRun(
   };
   const asked = await requestStart(context, target, own, context.mayAsk);
   const request = part && asked.plan ? { ...asked, plan: { ...asked.plan, only: part.task } } : asked;
-  if (shown !== null) return new StartReview(context, shown.review, user, shown.taskFile).approve(request, !isWorktree);
+  if (shown !== null) {
+    return new StartReview<Approved>(context, shown.review, user, {
+      files: [shown.taskFile],
+      isEdited: true,
+      prepare: (answers, asked) => prepareAsked({ ...request, flags: { ...request.flags, ...answers } }, asked),
+      approve: (prepared, asked) => approveStart(prepared, asked, !isWorktree),
+    }).approve();
+  }
   const prepared = await prepareAsked(request, approver);
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
     throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);

@@ -35,7 +35,7 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   const { terms, request, resolved } = prepared;
   const open = unagreedSettings(request, resolved);
   // What the user has not agreed to does not run for a look at it.
-  const isAgreed = drafted !== null || open.length === 0;
+  const isAgreed = drafted.length > 0 || open.length === 0;
   const ran = isAgreed
     ? await watchChecks(context, async (options) => ({ baseline: await firstBaseline(prepared, options) }))
     : { baseline: null };
@@ -43,11 +43,12 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   const text = readFileSync(join(context.projectDir, terms.taskPath), 'utf8');
   const lines = startScreenLines(
     {
-      task: draftedWords(text) ?? taskTitle(text),
-      path: terms.taskPath,
-      terms,
+      tasks: [{ task: draftedWords(text) ?? taskTitle(text), path: terms.taskPath, terms }],
       checks: { kind: 'done', baseline: ran.baseline?.baseline ?? null },
-      notes: [...(drafted?.notes ?? []), ...(isAgreed ? [] : open.map(({ line }) => `to be agreed to: ${line}`))],
+      notes: [
+        ...drafted.flatMap(({ notes }) => notes),
+        ...(isAgreed ? [] : open.map(({ line }) => `to be agreed to: ${line}`)),
+      ],
       foot: ['The prompt of the first iteration:'],
     },
     Math.min(columnsOf(1), 120),

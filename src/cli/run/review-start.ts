@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
+import type { Approver } from '../../drive/start/approve.ts';
 import { baselineNow, firstBaseline } from '../../drive/start/baseline.ts';
-import type { Approved, Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
+import type { Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { show } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
@@ -15,18 +15,32 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { modeLines, PERMISSION_MODES } from '../permission-modes.ts';
 import { modeIn } from '../start/start-request.ts';
-import { type FirstChecks, type StartScreen, startScreenLines } from '../start/start-screen.ts';
+import { type FirstChecks, type ShownTask, type StartScreen, startScreenLines } from '../start/start-screen.ts';
 import type { DraftedTask } from '../task/draft.ts';
 import { KeyQueue } from './key-queue.ts';
 
 /** What a run shows before it starts, and what becomes of a draft that it does not start. */
 export interface Review {
-  /** Draft that this command has written; null for a task of the user. */
-  readonly drafted: DraftedTask | null;
+  /** Drafts that this command has written; none for tasks of the user. */
+  readonly drafted: readonly DraftedTask[];
   /** The user keeps the draft, or a loop works on it. */
   isKept: boolean;
   /** Called when the checks before the start have ended by themselves. */
   onChecked?: () => void;
+}
+
+/** What the screen shows, and Enter starts: one task, or several together. */
+export interface ReviewedStart<T> {
+  /** Task files that the user may read. */
+  readonly files: readonly string[];
+  /** The user may edit the only file: the start is prepared from it again. */
+  readonly isEdited: boolean;
+  /** Prepares the start with the user's answers. Throws RalphError. Its first task stands for all of them. */
+  readonly prepare: (answers: StartRequest['flags'], user: Approver) => Promise<Prepared>;
+  /** What the user reads of several tasks; absent for one. */
+  readonly shown?: () => Pick<StartScreen, 'tasks' | 'together'>;
+  /** Asks what is open, and lets `user.runChecks` show the screen. Returns null if the user does not start it. */
+  readonly approve: (prepared: Prepared, user: Approver) => Promise<T | null>;
 }
 
 interface RunningChecks {
@@ -45,11 +59,11 @@ const LIMITS = {
 } as const;
 
 /** Shows a start on one screen, runs its checks meanwhile, and lets one key decide. */
-export class StartReview {
+export class StartReview<T> {
   readonly #context: CommandContext;
   readonly #review: Review;
   readonly #user: Approver;
-  readonly #taskFile: string;
+  readonly #start: ReviewedStart<T>;
   /** The user's answers, and those with which a start can be prepared. */
   #flags: StartRequest['flags'] = {};
   #goodFlags: StartRequest['flags'] = {};
@@ -63,8 +77,7 @@ export class StartReview {
   #rows = 0;
   #next: 'again' | 'leave' = 'leave';
 
-  /** `taskFile` is the file that the user edits; that of a worktree is a copy of it. */
-  constructor(context: CommandContext, review: Review, user: Approver, taskFile: string) {
+  constructor(context: CommandContext, review: Review, user: Approver, start: ReviewedStart<T>) {
     this.#context = context;
     this.#review = review;
     this.#user = {
@@ -74,15 +87,15 @@ export class StartReview {
       chooseSandbox: () => this.#leaveScreen(user).chooseSandbox(),
       runChecks: (prepared) => this.#decide(prepared),
     };
-    this.#taskFile = taskFile;
+    this.#start = start;
   }
 
   /** Returns the start that the user approved with Enter; null if they leave, with nothing left running. */
-  async approve(request: StartRequest, offersWorktree: boolean): Promise<Approved | null> {
+  async approve(): Promise<T | null> {
     try {
       for (;;) {
-        const prepared = await this.#prepare(request);
-        const approved = await approveStart(prepared, this.#user, offersWorktree);
+        const prepared = await this.#prepare();
+        const approved = await this.#start.approve(prepared, this.#user);
         if (approved !== null) return approved;
         if (this.#next === 'leave') return null;
       }
@@ -92,10 +105,9 @@ export class StartReview {
   }
 
   /** Prepares the start with the user's answers. A problem of theirs is shown on the screen, with the former start. */
-  async #prepare(request: StartRequest): Promise<Prepared> {
-    const flags = { ...request.flags, ...this.#flags };
+  async #prepare(): Promise<Prepared> {
     try {
-      this.#last = await prepareAsked({ ...request, flags }, this.#user);
+      this.#last = await this.#start.prepare(this.#flags, this.#user);
       this.#goodFlags = this.#flags;
       this.#problem = null;
     } catch (error) {
@@ -140,19 +152,22 @@ export class StartReview {
   /** Does what a key says. Returns whether it ends the screen. */
   async #press(key: string, prepared: Prepared, closeKeys: () => void): Promise<boolean> {
     const { drafted } = this.#review;
+    const { files, isEdited } = this.#start;
     switch (key) {
       case 'escape':
         return this.#leave(START_TEXTS.cancelled);
       case 'k': {
-        if (drafted === null) return false;
+        if (drafted.length === 0) return false;
         this.#review.isKept = true;
-        const path = relative(process.cwd(), drafted.path);
-        return this.#leave(show(advise(`Kept ${path}.`, 'Run it', `run ${quoted(path)}`)));
+        const paths = drafted.map(({ path }) => relative(process.cwd(), path));
+        const verb = paths.length === 1 ? 'Run it' : 'Run them';
+        return this.#leave(show(advise(`Kept ${paths.join(', ')}.`, verb, `run ${paths.map(quoted).join(' ')}`)));
       }
       case 'e':
+        if (!isEdited) return false;
         closeKeys();
         this.#leaveScreen(null);
-        openEditor(this.#taskFile, this.#context.env, this.#context.err);
+        openEditor(files[0] ?? '', this.#context.env, this.#context.err);
         this.#copyEdited(prepared);
         return this.#again();
       case 'm':
@@ -169,7 +184,10 @@ export class StartReview {
       case 'v':
         this.#draw(prepared, []);
         this.#leaveScreen(null);
-        this.#context.out(printable(readFileSync(this.#taskFile, 'utf8')));
+        for (const file of files) {
+          if (files.length > 1) this.#context.out(`${relative(process.cwd(), file)}:\n`);
+          this.#context.out(printable(readFileSync(file, 'utf8')));
+        }
         return false;
       case 'resized':
         // The terminal has wrapped what stands there anew.
@@ -211,12 +229,12 @@ export class StartReview {
   #keyLine(prepared: Prepared): string[] {
     const keys = [
       ...(this.#problem === null && this.#checks?.state.kind !== 'problem' ? ['[Enter] start'] : []),
-      '[e] edit',
+      ...(this.#start.isEdited ? ['[e] edit'] : []),
       ...(this.#offersModes(prepared) ? ['[m] another mode'] : []),
       '[t] time',
       ...(prepared.terms.agent === undefined && prepared.terms.host === undefined ? ['[c] cost'] : []),
-      '[v] the file',
-      ...(this.#review.drafted === null ? [] : ['[k] keep for later']),
+      this.#start.files.length === 1 ? '[v] the file' : '[v] the files',
+      ...(this.#review.drafted.length === 0 ? [] : ['[k] keep for later']),
       '[Esc] cancel',
     ];
     return [keys.join('  ')];
@@ -225,7 +243,8 @@ export class StartReview {
   /** Takes an edited task file over into the worktree that has a copy of it. */
   #copyEdited({ files, terms }: Prepared): void {
     const used = join(files.projectDir, terms.taskPath);
-    if (used !== this.#taskFile) copyFileSync(this.#taskFile, used);
+    const [edited = used] = this.#start.files;
+    if (used !== edited) copyFileSync(edited, used);
   }
 
   /** Runs the checks of this start, unless they run or have run already. */
@@ -264,12 +283,8 @@ export class StartReview {
   }
 
   #draw(prepared: Prepared, foot: readonly string[], notes = this.#notes(prepared)): void {
-    const { terms } = prepared;
-    const text = readFileSync(this.#taskFile, 'utf8');
     const screen: StartScreen = {
-      task: draftedWords(text) ?? taskTitle(text),
-      path: terms.taskPath,
-      terms,
+      ...(this.#start.shown?.() ?? { tasks: [shownTask(prepared.terms, this.#start.files[0] ?? '')] }),
       checks: this.#checks?.state ?? { kind: 'done', baseline: null },
       notes,
       foot,
@@ -299,10 +314,15 @@ export class StartReview {
     if (this.#problem !== null) return [this.#problem];
     return [
       ...(this.#remark === null ? [] : [this.#remark]),
-      ...(this.#review.drafted?.notes ?? []),
-      ...warnings.map(({ message }) => message),
+      ...new Set([...this.#review.drafted.flatMap(({ notes }) => notes), ...warnings.map(({ message }) => message)]),
     ];
   }
+}
+
+/** Returns a task as the screen shows it. `file` is the user's own, of which a worktree has a copy. */
+export function shownTask(terms: Prepared['terms'], file: string): ShownTask {
+  const text = readFileSync(file, 'utf8');
+  return { task: draftedWords(text) ?? taskTitle(text), path: terms.taskPath, terms };
 }
 
 /** Opens a file in the user's editor and waits for it. */

@@ -1,10 +1,7 @@
-import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, relative, sep } from 'node:path';
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -14,8 +11,8 @@ import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { withInput } from '../start/skill-input.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { startFlags } from '../start/start-request.ts';
-import type { DraftedTask } from '../task/draft.ts';
 import { dryRun } from './dry-run.ts';
+import { removeDrafts } from './remove-drafts.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { runToEnd } from './run-to-end.ts';
@@ -75,31 +72,18 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
   }
   const { context, drafted } =
     input.values['consent'] === true ? { context: requestedLoop(input), drafted: null } : await runTask(input);
-  const review: Review = { drafted, isKept: false };
+  const review: Review = { drafted: drafted === null ? [] : [drafted], isKept: false };
   const isShown = drafted !== null && asks(context);
   try {
     if (context.values['dry-run'] === true) return await dryRun(context, review);
     return await withMode(context, input.projectDir, supervisor, { review, isShown });
   } finally {
-    if (drafted !== null && !review.isKept) removeDraft(input, drafted);
+    if (!review.isKept) removeDrafts(input, review.drafted);
   }
 }
 
 function asks({ mayAsk, values }: CommandContext): boolean {
   return mayAsk && values['yes'] !== true;
-}
-
-/** Removes a draft that was not started, and its folders in the project as far as they are empty. Keeps one that was edited. */
-function removeDraft({ projectDir, err }: CommandContext, { path, text }: DraftedTask): void {
-  if (readRegularFile(path) !== text) {
-    if (existsSync(path)) err(withPrefix(`Kept ${relative(process.cwd(), path)}, which was edited.`));
-    return;
-  }
-  rmSync(path);
-  for (let at = dirname(path); at.startsWith(`${projectDir}${sep}`); at = dirname(at)) {
-    if (readdirSync(at).length > 0) return;
-    rmdirSync(at);
-  }
 }
 
 /** Returns whether the command line is about several tasks: it names them or resumes them. */

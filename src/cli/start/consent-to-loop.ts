@@ -44,5 +44,6 @@ function summaryOf(contract: Contract, { projectDir, paint }: CommandContext): s
   const { taskPath: path } = contract;
   const text = readText(resolve(projectDir, path)) ?? '';
   const [task, checks] = [taskTitle(text), { kind: 'done', baseline: null } as const];
-  return startScreenLines({ task, path, terms: contract, checks, notes: [], foot: [] }, columnsOf(2), paint);
+  const tasks = [{ task, path, terms: contract }];
+  return startScreenLines({ tasks, checks, notes: [], foot: [] }, columnsOf(2), paint);
 }

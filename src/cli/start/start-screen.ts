@@ -18,12 +18,22 @@ export type FirstChecks =
   | { readonly kind: 'problem'; readonly text: string }
   | { readonly kind: 'done'; readonly baseline: Baseline | null };
 
-/** A start as its user is shown it. */
-export interface StartScreen {
+type Terms = PreparedContract['terms'];
+
+/** A task as its user is shown it. */
+export interface ShownTask {
   /** The task in one line. */
   readonly task: string;
   readonly path: string;
-  readonly terms: PreparedContract['terms'];
+  readonly terms: Terms;
+}
+
+/** A start as its user is shown it. */
+export interface StartScreen {
+  /** One task, or several that start together. */
+  readonly tasks: readonly ShownTask[];
+  /** What several tasks share, in words, and limits of each that the one of all takes the place of; absent for one task. */
+  readonly together?: { readonly words: string; readonly limits: readonly ('time' | 'cost')[] };
   readonly checks: FirstChecks;
   /** What the user should know before they decide. */
   readonly notes: readonly string[];
@@ -33,25 +43,32 @@ export interface StartScreen {
 
 /** Width of the titles on the left. */
 const TITLE = 10;
-/** Maximum number of lines of each part: together they fit a terminal with 24 rows. */
-const MOST = { Task: 2, Checks: 6, Kept: 2, Limits: 1, Agent: 3, Notes: 4 };
+/** Maximum number of lines of each part, of one task and of several: together they fit a terminal with 24 rows. */
+const MOST = { Task: 2, Checks: 6, Kept: 2, Limits: 2, Agent: 3, Notes: 4 };
+const MOST_OF_SEVERAL = { Task: 4, Checks: 4, Kept: 2, Limits: 3, Agent: 3, Notes: 3 };
 const MOST_TESTS = 2;
 
 /** Lays out a start in lines of a width. Pure. */
 export function startScreenLines(screen: StartScreen, columns: number, paint: Paint): string[] {
   const width = Math.max(20, columns - 1);
+  const { tasks, together, checks, notes } = screen;
   const parts = {
-    Task: [`${screen.task}  ${screen.path}`],
-    Checks: checksOf(screen).map(redact),
-    Kept: keptOf(screen.terms),
-    Limits: [limitsOf(screen.terms)],
-    Agent: agentOf(screen.terms),
-    Notes: screen.notes,
+    Task: tasks.map(({ task, path }) => `${task}  ${path}`),
+    Checks: ofAll(tasks, (terms) => checksOf(checks, terms)).map(redact),
+    Kept: ofAll(tasks, keptOf),
+    Limits: [
+      ...ofAll(tasks, (terms) => [limitsOf(terms, together?.limits)]),
+      ...(together === undefined ? [] : [together.words]),
+    ],
+    Agent: ofAll(tasks, agentOf),
+    Notes: notes,
   };
+  const most = tasks.length > 1 ? MOST_OF_SEVERAL : MOST;
   const rows = Object.entries(parts).flatMap(([title, texts]) =>
-    rowsOf(texts, width - TITLE, MOST[title as keyof typeof MOST]).map((row, index) =>
-      index === 0 ? paint('bold', title.padEnd(TITLE)) + row : ' '.repeat(TITLE) + row,
-    ),
+    rowsOf(texts, width - TITLE, most[title as keyof typeof MOST]).map((row, index) => {
+      const shown = title === 'Task' && tasks.length > 1 ? 'Tasks' : title;
+      return index === 0 ? paint('bold', shown.padEnd(TITLE)) + row : ' '.repeat(TITLE) + row;
+    }),
   );
   return [...rows, '', ...rowsOf(screen.foot, width, 6)];
 }
@@ -66,7 +83,16 @@ function rowsOf(texts: readonly string[], width: number, most: number): string[]
   return [...rows.slice(0, most - 1), `${last.slice(0, width - 2).trimEnd()} …`];
 }
 
-function checksOf({ checks, terms }: StartScreen): string[] {
+/** Returns what holds for the tasks, each line once; one that is not true of all begins with the names of those. */
+function ofAll(tasks: readonly ShownTask[], of: (terms: Terms) => readonly string[]): string[] {
+  const names = new Map<string, string[]>();
+  for (const { terms, path } of tasks) {
+    for (const text of of(terms)) names.set(text, [...(names.get(text) ?? []), terms.name ?? path]);
+  }
+  return [...names].map(([text, of]) => (of.length === tasks.length ? text : `${of.join(', ')}: ${text}`));
+}
+
+function checksOf(checks: FirstChecks, terms: Terms): string[] {
   switch (checks.kind) {
     case 'problem':
       return [checks.text];
@@ -81,12 +107,12 @@ function checksOf({ checks, terms }: StartScreen): string[] {
 }
 
 /** Returns the names of the commands that have to pass. */
-function commandsOf({ validation, task }: StartScreen['terms']): string[] {
+function commandsOf({ validation, task }: Terms): string[] {
   const accepted = task?.gate === 'required' ? task.commands.filter(({ acceptance }) => acceptance) : [];
   return [...accepted, ...normaliseValidation(validation)].map(({ name }) => name);
 }
 
-function resultsOf({ checks }: Baseline, { task, policy }: StartScreen['terms']): string[] {
+function resultsOf({ checks }: Baseline, { task, policy }: Terms): string[] {
   const outputs = task?.requiredOutputs ?? [];
   const lines = checks.map(({ name, outcome, tests }) => {
     if (outcome === 'passed') return `${name}: passed`;
@@ -101,7 +127,7 @@ function resultsOf({ checks }: Baseline, { task, policy }: StartScreen['terms'])
   return isGreen ? [...lines, START_TEXTS.allPass] : lines;
 }
 
-function keptOf({ unchanged = [], guardrails }: StartScreen['terms']): string[] {
+function keptOf({ unchanged = [], guardrails }: Terms): string[] {
   const closed = guardrails.protectedFiles.map((glob) => (glob.startsWith('policy:') ? 'files with secrets' : glob));
   return [
     ...(unchanged.length === 0
@@ -111,27 +137,19 @@ function keptOf({ unchanged = [], guardrails }: StartScreen['terms']): string[] 
   ];
 }
 
-function limitsOf({ policy: { maxIterations, pace, budget, plan } }: StartScreen['terms']): string {
+function limitsOf({ policy: { maxIterations, pace, budget, plan } }: Terms, shared: readonly string[] = []): string {
   const { maxTimeMs: time, maxCostUsd: cost } = budget;
   const each = pace.iterationTimeoutMs;
   return [
     ...(plan === undefined ? [] : [counted(plan.maxTasks, 'task')]),
     iterations(maxIterations),
     each === null ? 'each without a limit' : `${formatDuration(each)} each`,
-    time === null ? 'no time limit' : `${formatDuration(time)} in all`,
-    cost === null ? 'no cost limit' : dollarText(cost),
+    ...(shared.includes('time') ? [] : [time === null ? 'no time limit' : `${formatDuration(time)} in all`]),
+    ...(shared.includes('cost') ? [] : [cost === null ? 'no cost limit' : dollarText(cost)]),
   ].join(', ');
 }
 
-function agentOf({
-  agent,
-  host,
-  client,
-  clientVersion,
-  sandbox,
-  mayRun = [],
-  ...terms
-}: StartScreen['terms']): string[] {
+function agentOf({ agent, host, client, clientVersion, sandbox, mayRun = [], ...terms }: Terms): string[] {
   if (agent !== undefined) return [`the command ${agent}, without guardrails`];
   const mode = client?.permissionMode ?? null;
   const does = PERMISSION_MODES.find(({ name }) => name === mode)?.does;

@@ -1,5 +1,8 @@
 import { counted } from '../../engine/messages.ts';
+import type { Batch } from '../../engine/schema/batch.ts';
+import { dollarText } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { formatDuration } from '../../text/time.ts';
 
 const FRESH = ['Start the run again from the beginning', 'run TASK...', { fresh: true }] as const;
 
@@ -9,6 +12,16 @@ export const PARALLEL_TEXTS = {
     atOnce === 1
       ? `${counted(tasks, 'task')}, one after another.`
       : `${counted(tasks, 'task')}, at most ${atOnce} at once.`,
+  /** What several tasks share; `limits` is null where each line of limits covers all of them. */
+  together: (atOnce: number, limits: Batch['limits'] | null): string => {
+    const { maxTimeMs = null, maxCostUsd = null } = limits ?? {};
+    const most = [
+      ...(maxTimeMs === null ? [] : [formatDuration(maxTimeMs)]),
+      ...(maxCostUsd === null ? [] : [dollarText(maxCostUsd)]),
+    ];
+    const way = atOnce === 1 ? 'one after another' : `${atOnce} at once`;
+    return limits === null ? way : `for each task; ${way}${most.length === 0 ? '' : `; together ${most.join(', ')}`}`;
+  },
   resumes: (left: number, tasks: number): string =>
     `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
   sameName: (name: string, one: string, other: string): string =>

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { lastLoopIn } from '../../../drive/start/find-task.ts';
 import { prepareStart } from '../../../drive/start/prepare-contract.ts';
-import type { Prepared } from '../../../drive/start/stages.ts';
+import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { checkWorktree } from '../../../drive/worktree/make-worktree.ts';
 import { worktreePlace } from '../../../drive/worktree/worktree-place.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
@@ -10,7 +10,6 @@ import { clientFinder } from '../../../hosts/hosts.ts';
 import { loopFiles } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
 import { RalphError } from '../../../text/message.ts';
-import { askForMode } from '../../ask.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { parseOptions } from '../../parse.ts';
 import { startTarget } from '../../start/start-request.ts';
@@ -22,48 +21,69 @@ export interface Asked {
   readonly label: string;
   readonly prepared: Prepared;
   /** Options added by the user's answers. */
-  readonly words: string[];
+  readonly words: readonly string[];
+  /** Nothing but the answers of this start names a permission mode. */
+  readonly lacksMode: boolean;
 }
 
-/** Prepares each task that has not ended. Returns null if the user declines to choose a permission mode. */
-export async function askedTasks(
+/** Prepares each task that has not ended, with `mode` for those that name none. Throws RalphError with all problems. */
+export function askedTasks(
   context: CommandContext,
   command: Command,
   batch: Batch,
-  problems: string[],
-): Promise<Asked[] | null> {
+  { mode, found }: { readonly mode: string; readonly found: readonly string[] },
+): Asked[] {
   const { projectDir, env } = context;
   const { plan } = batch;
   const asked: Asked[] = [];
-  const withoutMode: ((mode: string) => Asked)[] = [];
+  const problems = [...found];
   let isNamed = false;
   const client = clientFinder(env);
   for (const task of plan === undefined ? batch.tasks.filter(({ step }) => step !== 'ended') : [null]) {
     const label = task?.taskPath ?? plan?.path ?? '';
-    const prepare = (mode: string | null): Asked => {
-      const own = ownContext(context, command, batch, task);
-      const made = setUpRequest(own, startTarget(own, 'run'), plan === undefined ? null : { from: plan.from });
-      const flags = mode === null ? made.flags : { ...made.flags, permission_mode: mode };
-      const prepared = prepareStart({ ...made, flags, clientVersion: (host) => client(host).version });
-      return { task, label, prepared, words: mode === null ? [] : [`--permission-mode=${mode}`] };
-    };
     try {
       if (task?.step === 'waiting')
         checkWorktree({ ...task, projectDir, existing: batch.fresh ? 'fresh' : 'refuse', env });
-      asked.push(prepare(null));
+      const own = ownContext(context, command, batch, task);
+      const made = setUpRequest(own, startTarget(own, 'run'), plan === undefined ? null : { from: plan.from });
+      const request: StartRequest = { ...made, clientVersion: (host) => client(host).version };
+      const prepared = preparedWithoutMode(request);
+      const asking = prepared ?? prepareStart(withFlag(request, 'permission_mode', mode));
+      const words = prepared === null ? [`--permission-mode=${mode}`] : [];
+      asked.push({ task, label, prepared: asking, words, lacksMode: prepared === null });
     } catch (error) {
       if (!(error instanceof RalphError) || error.code === 'client-missing') throw error;
       const problem = show(error.advised, { name: task?.name ?? null, mode: 'runner' });
       const namesTask = error.code === 'task-missing' || error.advised.task === label;
-      if (error.code === 'mode-missing') withoutMode.push(prepare);
-      else problems.push(namesTask ? problem : PARALLEL_TEXTS.invalid(label, problem));
+      problems.push(namesTask ? problem : PARALLEL_TEXTS.invalid(label, problem));
       isNamed ||= error.code === 'name-taken';
     }
   }
   if (isNamed) problems.push(PARALLEL_TEXTS.otherName);
   if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
-  const mode = withoutMode.length === 0 ? '' : await askForMode(context);
-  return mode === null ? null : [...asked, ...withoutMode.map((prepare) => prepare(mode))];
+  return asked;
+}
+
+/** Prepares a start; null if it lacks a permission mode. */
+function preparedWithoutMode(request: StartRequest): Prepared | null {
+  try {
+    return prepareStart(request);
+  } catch (error) {
+    if (error instanceof RalphError && error.code === 'mode-missing') return null;
+    throw error;
+  }
+}
+
+/** Returns a task with the user's answer about the sandbox, if that is open. */
+export function withSandbox(asked: Asked, mode: 'on' | 'off'): Asked {
+  const { prepared, words } = asked;
+  if (prepared.terms.unsandboxed !== 'not-set') return asked;
+  const request = withFlag(prepared.request, 'sandbox.mode', mode);
+  return { ...asked, prepared: prepareStart(request), words: [...words, `--set=sandbox.mode=${mode}`] };
+}
+
+function withFlag(request: StartRequest, key: string, value: string): StartRequest {
+  return { ...request, flags: { ...request.flags, [key]: value } };
 }
 
 /** Returns the command line of a task's run, in its worktree if its loop has begun; null is the plan. */

@@ -1,22 +1,26 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { type Approver, approveSettings } from '../../../drive/start/approve.ts';
-import type { Prepared } from '../../../drive/start/stages.ts';
+import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
 import { tryCommits } from '../../../drive/start/try-commits.ts';
-import { withPrefix } from '../../../drive/turn/messages.ts';
+import { LAUNCH_TEXTS, withPrefix } from '../../../drive/turn/messages.ts';
 import { hookProblems } from '../../../drive/worktree/hooks.ts';
 import { WORKTREE_TEXTS } from '../../../drive/worktree/messages.ts';
 import { changedFiles, repositoryOf } from '../../../drive/worktree/repository.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
-import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
+import { RECOMMENDED, YES_MEANS } from '../../permission-modes.ts';
 import { userOf } from '../../start/approver.ts';
+import type { StartScreen } from '../../start/start-screen.ts';
 import { warningTexts } from '../../start/warnings.ts';
-import { type Asked, askedTasks } from './asked-tasks.ts';
+import { type Review, type ReviewedStart, StartReview, shownTask } from '../review-start.ts';
+import { type Asked, askedTasks, withSandbox } from './asked-tasks.ts';
+import { limitsOf, withoutMode } from './batch-options.ts';
 
 /**
  * Checks everything that a run of each task would refuse, before anything is created, and asks all of its questions once
@@ -25,48 +29,152 @@ import { type Asked, askedTasks } from './asked-tasks.ts';
 export async function agreedBatch(
   context: CommandContext,
   command: Command,
-  batch: Batch,
-  problems: string[],
+  { batch, found, review }: { readonly batch: Batch; readonly found: readonly string[]; readonly review: Review },
 ): Promise<Batch | null> {
-  const { projectDir, env, err, files } = context;
-  const { root } = repositoryOf(projectDir, env);
+  const { projectDir, env, values, mayAsk } = context;
+  if (batch.plan === undefined && batch.tasks.every(({ step }) => step === 'ended')) return batch;
+  repositoryOf(projectDir, env);
   safePath(projectDir, WORKTREES);
-  const asked = await askedTasks(context, command, batch, problems);
-  const [first] = asked ?? [];
-  if (asked === null || first === undefined) return asked && batch;
-  // A set-up command installs what the main checkout has.
-  const isSetUp = asked.every(({ prepared }) => (prepared.resolved.settings.worktreeSetup ?? null) !== null);
-  const unfit = hookProblems(root, isSetUp ? root : null, env);
-  if (unfit.length > 0) throw new RalphError('refused', unfit.join('\n'));
-  const open = asked.flatMap(({ label, prepared }) =>
-    unagreedSettings(prepared.request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
-  );
-  const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
   const user = userOf(context);
-  approveSettings({ files, request: { ...first.prepared.request, name: null } }, settings, user);
-  if (batch.plan !== undefined && context.values['resume'] !== true) await tryCommits(first.prepared, user.say);
-  const bare = asked.filter(({ prepared }) => prepared.terms.unsandboxed === 'not-set');
-  const sandbox = bare.length === 0 ? null : await user.chooseSandbox();
-  if (sandbox !== null) for (const { words } of bare) words.push(`--set=sandbox.mode=${sandbox}`);
-  for (const [text, labels] of warningsOf(context, asked)) {
-    if (sandbox !== null && text === SANDBOX_TEXTS.withoutBypass) continue;
-    err(withPrefix(labels.length === asked.length ? text : `${labels.join(', ')}: ${text}`));
-  }
-  nameLeftOut(context, batch);
-  const added = (task: BatchTask | null): string[] => asked.find((one) => one.task === task)?.words ?? [];
-  const tasks = batch.tasks.map((task) => ({ ...task, words: [...task.words, ...added(task)] }));
-  const whole = { ...batch, words: [...batch.words, ...added(null)], tasks };
-  if (context.values['resume'] === true) return whole;
-  return withPlanBaseline(withPolicy(whole, first.prepared.resolved.policy), first.prepared, user);
+  const start = new BatchStart(context, command, batch, found);
+  const first = await start.prepare({}, user);
+  const asks = mayAsk && values['yes'] !== true;
+  if (asks && (start.lacksMode || review.drafted.length > 0))
+    return new StartReview<Batch>(context, review, user, start).approve();
+  if (start.lacksMode && values['yes'] !== true) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
+  if (start.lacksMode) context.err(withPrefix(YES_MEANS));
+  return start.approve(first, batch.plan === undefined ? withoutChecks(user) : user);
 }
 
-/** Runs the checks of a plan once for all of its tasks. Returns null if a signal ended them. */
-async function withPlanBaseline(batch: Batch, prepared: Prepared, { runChecks }: Approver): Promise<Batch | null> {
-  const { plan } = batch;
-  if (plan === undefined) return batch;
-  const checked = await runChecks(prepared);
-  if (checked === null) return null;
-  return checked.baseline === null ? batch : { ...batch, plan: { ...plan, baseline: checked.baseline.baseline } };
+/** Independent tasks run their checks in their own worktrees. */
+function withoutChecks(user: Approver): Approver {
+  return { ...user, runChecks: async () => ({ baseline: null }) };
+}
+
+/** Options of the command line whose values the keys of the start screen change. */
+const ANSWERED = { 'budget.max_time': 'max-time', 'budget.max_cost': 'max-cost' } as const;
+
+/** The start of several tasks, or of a plan whose tasks run side by side. */
+class BatchStart implements ReviewedStart<Batch> {
+  readonly files: readonly string[];
+  // What the record of the run says of a plan was read from its file.
+  readonly isEdited = false;
+  readonly #given: CommandContext;
+  readonly #command: Command;
+  readonly #begun: Batch;
+  readonly #found: readonly string[];
+  /** The tasks with the user's last answers, and their command line. */
+  #asked: readonly Asked[] = [];
+  #context: CommandContext;
+  #batch: Batch;
+  /** The user's answer about the sandbox; undefined until it is asked for. */
+  #sandbox: 'on' | 'off' | null | undefined;
+
+  constructor(context: CommandContext, command: Command, begun: Batch, found: readonly string[]) {
+    const { projectDir } = context;
+    this.#given = context;
+    this.#context = context;
+    this.#command = command;
+    this.#begun = begun;
+    this.#batch = begun;
+    this.#found = found;
+    const paths = begun.plan === undefined ? begun.tasks.map(({ taskPath }) => taskPath) : [begun.plan.path];
+    this.files = paths.map((path) => join(projectDir, path));
+  }
+
+  get lacksMode(): boolean {
+    return this.#asked.some(({ lacksMode }) => lacksMode);
+  }
+
+  async prepare(answers: StartRequest['flags'], user: Approver): Promise<Prepared> {
+    const { mode, context, batch } = this.#answered(answers);
+    let asked = askedTasks(context, this.#command, batch, { mode, found: this.#found });
+    if (asked.some(({ prepared }) => prepared.terms.unsandboxed === 'not-set')) {
+      this.#sandbox ??= await user.chooseSandbox();
+      const sandbox = this.#sandbox;
+      if (sandbox !== null) asked = asked.map((one) => withSandbox(one, sandbox));
+    }
+    this.#asked = asked;
+    this.#context = context;
+    this.#batch = batch;
+    return this.#representative();
+  }
+
+  /** Returns command line and record with the user's answers. A mode that they choose takes the place of that of the options. */
+  #answered(answers: StartRequest['flags']): { mode: string; context: CommandContext; batch: Batch } {
+    const chosen = answers['permission_mode'];
+    const { 'permission-mode': given, ...others } = this.#given.values;
+    const limits = Object.entries(ANSWERED).flatMap(([key, option]) =>
+      answers[key] === undefined ? [] : [[option, String(answers[key])]],
+    );
+    const kept = chosen === undefined && given !== undefined ? { 'permission-mode': given } : {};
+    const context = { ...this.#given, values: { ...others, ...kept, ...Object.fromEntries(limits) } };
+    const words = chosen === undefined ? this.#begun.words : withoutMode(this.#begun.words);
+    const batch = { ...this.#begun, words, ...(limits.length > 0 && { limits: limitsOf(context) }) };
+    return { mode: String(chosen ?? RECOMMENDED), context, batch };
+  }
+
+  /** Returns the first task, with the warnings of all. A plan's checks run once for all of its tasks, others' in their worktrees. */
+  #representative(): Prepared {
+    const [first] = this.#asked;
+    if (first === undefined) throw new RalphError('no-loop', PARALLEL_TEXTS.nothingLeft);
+    if (this.#batch.plan !== undefined) return first.prepared;
+    const warnings = this.#asked.flatMap(({ label, prepared }) =>
+      prepared.warnings.map((one) => ({ ...one, message: `${label}: ${one.message}` })),
+    );
+    return { ...first.prepared, warnings, terms: { ...first.prepared.terms, skipsBaseline: true } };
+  }
+
+  shown(): Pick<StartScreen, 'tasks' | 'together'> {
+    const { limits, atOnce, plan } = this.#batch;
+    const tasks = this.#asked.map(({ label, prepared }) =>
+      shownTask(prepared.terms, join(this.#given.projectDir, label)),
+    );
+    // The limits of a plan are those of all of its tasks.
+    if (plan !== undefined) return { tasks, together: { words: PARALLEL_TEXTS.together(atOnce, null), limits: [] } };
+    const { maxTimeMs, maxCostUsd } = limits;
+    const shared = [
+      ...(maxTimeMs === null ? [] : ['time' as const]),
+      ...(maxCostUsd === null ? [] : ['cost' as const]),
+    ];
+    return { tasks, together: { words: PARALLEL_TEXTS.together(atOnce, limits), limits: shared } };
+  }
+
+  async approve(first: Prepared, user: Approver): Promise<Batch | null> {
+    const asked = this.#asked;
+    const context = this.#context;
+    const { files, projectDir, env, values } = context;
+    const { root } = repositoryOf(projectDir, env);
+    // A set-up command installs what the main checkout has.
+    const isSetUp = asked.every(({ prepared }) => (prepared.resolved.settings.worktreeSetup ?? null) !== null);
+    const unfit = hookProblems(root, isSetUp ? root : null, env);
+    if (unfit.length > 0) throw new RalphError('refused', unfit.join('\n'));
+    const open = asked.flatMap(({ label, prepared }) =>
+      unagreedSettings(prepared.request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
+    );
+    const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
+    approveSettings({ files, request: { ...first.request, name: null } }, settings, user);
+    const resumes = values['resume'] === true;
+    if (this.#batch.plan !== undefined && !resumes) await tryCommits(first, user.say);
+    const checked = resumes ? { baseline: null } : await user.runChecks(first);
+    if (checked === null) return null;
+    for (const [text, labels] of warningsOf(context, asked)) {
+      user.say(labels.length === asked.length ? text : `${labels.join(', ')}: ${text}`);
+    }
+    nameLeftOut(context, this.#batch);
+    const batch = withAnswers(this.#batch, asked);
+    if (resumes || batch.plan === undefined) return batch;
+    const { baseline } = checked;
+    const plan = { ...batch.plan, ...(baseline !== null && { baseline: baseline.baseline }) };
+    return withPolicy({ ...batch, plan }, first.resolved.policy);
+  }
+}
+
+/** Returns the record with the options that the user's answers add. */
+function withAnswers(batch: Batch, asked: readonly Asked[]): Batch {
+  const added = (task: BatchTask | null): readonly string[] => asked.find((one) => one.task === task)?.words ?? [];
+  const tasks = batch.tasks.map((task) => ({ ...task, words: [...task.words, ...added(task)] }));
+  return { ...batch, words: [...batch.words, ...added(null)], tasks };
 }
 
 /** Returns each warning once, with the tasks that it applies to. */

@@ -1,11 +1,10 @@
 import { lstatSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { readPlanText, resumedPlanBatch, tasksAtStart } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
-import { withPrefix } from '../../../drive/turn/messages.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
@@ -13,7 +12,6 @@ import { readState } from '../../../state/loop-files.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
 import { advise, RalphError } from '../../../text/message.ts';
-import { agrees } from '../../ask.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
@@ -22,12 +20,12 @@ import { runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
 import { wantedTasks } from './wanted-tasks.ts';
 
-/** Finds the tasks and collects problems of their names, and the digests of settings to which their start agrees. Returns null if the user decides not to start one of them. */
+/** Finds the tasks and collects problems of their names, and the drafts that were written for them. Returns null for a plan that is not to be started. */
 export async function begunBatch(
   context: CommandContext,
   former: Batch | null,
   problems: string[],
-  agreed: string[],
+  drafts: DraftedTask[],
 ): Promise<Batch | null> {
   const { values } = context;
   const open = (former?.tasks ?? []).filter(({ step }) => step !== 'ended');
@@ -54,8 +52,7 @@ export async function begunBatch(
       values: { ...values, ...more },
       positionals: [word],
     });
-    if (drafted !== null && values['yes'] !== true && !(await agreesToDraft(context, drafted))) return null;
-    agreed.push(...(drafted?.agreed ?? []));
+    if (drafted !== null) drafts.push(drafted);
     const target = startTarget(own, 'run');
     const taskPath = target.task ?? DEFAULT_TASK;
     const name = target.files.name ?? (fitName(basename(taskPath).replace(/\.[^.]*$/, '')) || 'task');
@@ -71,12 +68,6 @@ export async function begunBatch(
     tasks.set(name, { ...NEW_TASK, name, taskPath, title, words: [], ...(url && { issue: { url, told: false } }) });
   }
   return { ...batch, fresh: values['fresh'] === true, tasks: [...tasks.values()] };
-}
-
-/** Asks about a draft, which the user can read meanwhile. */
-function agreesToDraft({ err }: CommandContext, { path, notes }: DraftedTask): Promise<boolean> {
-  for (const note of notes) err(withPrefix(note));
-  return agrees(`The draft ${relative(process.cwd(), path)} is written. Run it as it is?`);
 }
 
 function newBatch(context: CommandContext): Batch {

@@ -16,8 +16,12 @@ import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
 import { taskTable } from '../../show/run-text.ts';
+import { LEFT } from '../../start/first-checks.ts';
 import { AGREED_BY_START } from '../../start/start-request.ts';
+import type { DraftedTask } from '../../task/draft.ts';
+import { removeDrafts } from '../remove-drafts.ts';
 import { reportAtEnd } from '../report-at-end.ts';
+import type { Review } from '../review-start.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
 
@@ -29,19 +33,28 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
   const known = former instanceof RalphError ? null : former;
   if (known !== null) refuseRunning(known);
-  const problems: string[] = [];
-  const agreed: string[] = [];
-  const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, problems, agreed);
-  if (wanted === null) return 0;
-  const report = await reportAtEnd(context);
-  const asked = { ...context, values: { ...values, [AGREED_BY_START]: agreed } };
-  const batch = await agreedBatch(asked, command, wanted, problems);
-  if (batch === null) return 1;
-  claimBatch(projectDir, env, batch, former);
-  rememberAgreed(
-    env,
-    agreed.map((digest) => ({ digest })),
-  );
+  const drafted: DraftedTask[] = [];
+  const review: Review = { drafted, isKept: false };
+  let batch: Batch | null;
+  let report: Awaited<ReturnType<typeof reportAtEnd>>;
+  try {
+    const found: string[] = [];
+    const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, found, drafted);
+    if (wanted === null) return 0;
+    report = await reportAtEnd(context);
+    const agreed = drafted.flatMap((one) => one.agreed);
+    const asked = { ...context, values: { ...values, [AGREED_BY_START]: agreed } };
+    batch = await agreedBatch(asked, command, { batch: wanted, found, review });
+    if (batch === null) return LEFT;
+    claimBatch(projectDir, env, batch, former);
+    review.isKept = true;
+    rememberAgreed(
+      env,
+      agreed.map((digest) => ({ digest })),
+    );
+  } finally {
+    if (!review.isKept) removeDrafts(context, drafted);
+  }
   err(withPrefix(firstText(batch, resumes)));
   const view = await loopView(context);
   const notice = (message: string): void => view.tell({ type: 'agent.notice', message });
