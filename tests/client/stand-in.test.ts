@@ -103,6 +103,8 @@ const conversation = (requests: readonly ModelRequest[]): unknown =>
       }
       const said = String(block.text)
         .replace(/# Environment\n[\s\S]*/, '')
+        // A newer client frames the reason of a block.
+        .replace(/^<system-reminder>\n[^\n]* is the output of a hook [^\n]*\n([\s\S]*)\n<\/system-reminder>\s*$/, '$1')
         .trim();
       const isOwn = said === '' || said.startsWith('<system-reminder>') || said.startsWith("The user hasn't heard");
       return isOwn ? [] : [`${role}: ${said}`];

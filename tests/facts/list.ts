@@ -52,6 +52,9 @@ export const PROBES: readonly Probe[] = [
         of: ({ requests }) => yes(requests.length === 3),
       },
       'times that the reason of a block reaches the model': { of: (left) => String(inRequest(left, 2, 'REASON-1')) },
+      'the reason of a block reaches the model as the output of a hook': {
+        of: ({ requests }) => yes(requests[2]?.includes('is the output of a hook') === true),
+      },
       'last_assistant_message of the two Stops': {
         relied: 'One. Two.',
         of: (left) =>
