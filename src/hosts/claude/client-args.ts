@@ -11,7 +11,7 @@ interface ClientOption {
 }
 
 /**
- * Options of Claude Code 2.1.213 to 2.1.330 (its help, and those in its documentation), one kind a line: what each does to
+ * Options of Claude Code 2.1.213 to 2.1.332 (its help, and those in its documentation), one kind a line: what each does to
  * a loop, its number of values, its names. An option that is not listed goes to the client, which refuses what it does not know.
  */
 const OPTIONS: readonly ClientOption[] = `

@@ -16,7 +16,7 @@ import { readObject } from '../project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';
-const TESTED = '2.1.330';
+const TESTED = '2.1.332';
 const TIME_LIMIT_MS = 10_000;
 
 /** Finds node like the hooks: on the PATH of a non-login shell, in this environment. */
