@@ -1,13 +1,12 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Metafile } from 'esbuild';
 import * as esbuild from 'esbuild';
 import { HOOK_GUARD } from '../src/install/settings/our-hooks.ts';
 import { writePlugin, writeTemplates } from './build-plugin.ts';
-import { writeProgram } from './build-program.ts';
+import { CLIENT_HOOKS, HOST_HOOKS, placeOfParts, SCRIPTS, writeProgram } from './build-program.ts';
 import { writeSchemas, writeShapes } from './build-shapes.ts';
-import { CLIENT_HOOKS, HOST_HOOKS, placeOfParts, SCRIPTS } from './place-of-parts.ts';
-import { thirdPartyLicenses } from './third-party-licenses.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
@@ -124,3 +123,23 @@ const lazyBuiltins: esbuild.Plugin = {
 };
 
 await build();
+
+type Package = Readonly<Record<'name' | 'version' | 'license', string>>;
+
+/** Returns the licences of the packages in the program, each text once. Throws if a package has none. */
+function thirdPartyLicenses(root: string, { outputs }: Metafile): string {
+  const inputs = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const byText = new Map<string, string[]>();
+  for (const folder of [...folders].sort()) {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Package;
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
+    if (file === undefined) throw new Error(`${folder} has no licence file`);
+    const text = readFileSync(join(root, folder, file), 'utf8').trim();
+    byText.set(text, [...(byText.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const rule = '-'.repeat(80);
+  return [...byText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`).join(`\n${rule}\n\n`);
+}

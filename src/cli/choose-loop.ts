@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/driver-alive.ts';
+import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
@@ -262,4 +263,22 @@ export function readTaskText(path: string, shown: string, missing: Partial<Messa
     const { text = '', ...advice } = missing;
     throw new RalphError('task-missing', { text: `${shown} does not exist.${text}`, ...advice }, error);
   }
+}
+
+/**
+ * Returns the run with several loops that a command without a name is about: the one on the plan at the path; without a path the
+ * live one, or the one that ended after every other loop. null if it is about a single loop.
+ */
+export function chosenRun(context: CommandContext, path: string | null): ProjectRun | null {
+  const { projectDir, env, now, files } = context;
+  if (files.name !== null) return null;
+  const runs = projectRuns({ projectDir, env, at: now() }).filter(({ loop }) => loop === null);
+  if (path !== null) return runs.find(({ run: { plan } }) => plan !== null && isTaskAt(projectDir, plan, path)) ?? null;
+  const live = liveLoops(context);
+  const [last] = runs;
+  const current = runs.find(({ run }) => run.live) ?? last;
+  if (current === undefined || live.some(({ name }) => !current.members.has(name ?? ''))) return null;
+  if (current.run.live) return current;
+  const ended = endedLast(context, null)?.lastLoop?.endedAt ?? '';
+  return (current.run.endedAt ?? '') >= ended ? current : null;
 }

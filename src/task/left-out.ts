@@ -1,4 +1,4 @@
-import { GUARDRAILS, PROGRESS_FILE } from './memory/memory-paths.ts';
+import { GUARDRAILS, PROGRESS_FILE } from './task-file.ts';
 
 export const MADE_BY_TOOLS: readonly string[] = '.git node_modules dist build coverage .next .turbo .cache'.split(' ');
 

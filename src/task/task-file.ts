@@ -53,7 +53,6 @@ export function taskFolderName(projectDir: string, taskPath: string): string {
 export const LOOP_DIRECTORIES = '.ralph';
 /** Settings of all loop directories and of every loop that a runner drives. */
 export const RUN_CONFIG = '.ralph/config.json';
-
 export const PROJECT_CONFIG = '.claude/ralph/config.json';
 export const LOOP_CONFIG = 'config.json';
 
@@ -121,3 +120,10 @@ export const DEFAULT_TASK = '.claude/ralph/PROMPT.md';
 export function progressPath(planPath: string): string {
   return `${planPath.replace(/\.(?:md|markdown)$/i, '')}.progress.md`;
 }
+
+/** Files that loops leave for later ones, relative to the project. */
+export const GUARDRAILS = '.claude/ralph/guardrails.md';
+export const LEARNINGS = '.claude/context/memory/learnings.md';
+export const DECISIONS = '.claude/context/memory/decisions.md';
+/** File with the loop's own memory, shown to the agent; never a required output. */
+export const PROGRESS_FILE = 'RALPH_PROGRESS.md';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSigns } from '../../engine/prompt/signs.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
-import { GUARDRAILS } from '../../task/memory/memory-paths.ts';
+import { GUARDRAILS } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';

@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { extraSections, guardrailsPath, realFindings } from '../../drive/prompt/extra-sections.ts';
+import { readTask } from '../../drive/prompt/read-task.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
+import { beginningState } from '../../drive/start/beginning-state.ts';
 import { prepareStart } from '../../drive/start/prepare-contract.ts';
-import { previewPrompt } from '../../drive/start/preview-prompt.ts';
-import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
+import type { Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
+import { unasked } from '../../drive/start/start-loop.ts';
 import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
+import { promptWith } from '../../drive/turn/task-prompt.ts';
+import { assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { clientFinder } from '../../hosts/hosts.ts';
+import { buildContract } from '../../task/settings/build-contract.ts';
 import { draftedWords, taskTitle } from '../../task/task-title.ts';
 import { printable } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
@@ -66,4 +72,37 @@ function preparedWithMode(request: StartRequest): Prepared {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     return prepareStart({ ...request, flags: { ...request.flags, permission_mode: RECOMMENDED } });
   }
+}
+
+/** Id of a loop that is only looked at. */
+const PREVIEWED = 'preview';
+const NOTHING_TOLD = { notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] };
+
+/** Returns the prompt with which the first iteration of a run would begin. Nothing is started or stored. */
+function previewPrompt(prepared: Prepared, baseline: StartBaseline | null): string {
+  const { request, files, terms } = prepared;
+  const contract = { ...buildContract({ ...terms, loopId: PREVIEWED }).contract, evidence: {} };
+  const state = beginningState(unasked(prepared), null, PREVIEWED);
+  const text = readTask(files.projectDir, terms.taskPath);
+  if (text === null) return '';
+  const findings = realFindings(files, { hash: '', contract }, null);
+  const now = (): string => request.at;
+  const { task, policy } = contract;
+  if (task !== null) {
+    const asked = { files, contract, task, state, text, told: NOTHING_TOLD, findings, now, fresh: true };
+    return wholePrompt(promptWith(asked, baseline?.evidence ?? []).prompt);
+  }
+  const assembled = assemblePrompt({
+    ...NOTHING_TOLD,
+    findings,
+    body: text.body,
+    beside: extraSections(files, contract, request.at, true),
+    iteration: 1,
+    maxIterations: state.maxIterations,
+    taskPath: terms.taskPath,
+    guardrailsPath: guardrailsPath(files.projectDir),
+    completion: policy.completion,
+    idle: policy.idle !== null,
+  });
+  return wholePrompt(assembled);
 }

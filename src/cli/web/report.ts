@@ -1,17 +1,17 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { loopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
-import { chosenLoop, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
+import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { chosenRun } from '../show/chosen-run.ts';
 import { noWeb } from './no-web.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, shownLoop } from './shown-loop.ts';
@@ -107,3 +107,26 @@ export const DASHBOARD_COMMAND: Command = {
     return serveUntilSignal(context);
   },
 };
+
+/**
+ * Returns what writes the report of a loop or run that `--report` asks for; null without one. Throws RalphError now if it could not be written.
+ * A later failure is shown and does not change the exit code: it has ended itself.
+ */
+export async function reportAtEnd(
+  context: CommandContext,
+): Promise<((ended: LoopFiles | Run) => Promise<void>) | null> {
+  const { report: out } = context.values;
+  if (typeof out !== 'string') return null;
+  const { placeOf, shownLoop, writeReport, writeRunReport } = await import('../web/write-report.ts').catch(noWeb);
+  placeOf(out, context);
+  return async (ended) => {
+    try {
+      const loop = 'tasks' in ended ? ended : shownLoop(ended);
+      if (loop === null) return;
+      const path = await ('tasks' in loop ? writeRunReport(context, loop, out) : writeReport(context, loop, out));
+      context.err(withPrefix(`the report is in ${path}.`));
+    } catch (error) {
+      context.err(withPrefix(`the report could not be written: ${(error as Error).message}`));
+    }
+  };
+}

@@ -11,8 +11,7 @@ import { runningBundle } from '../../state/process/program.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/left-out.ts';
-import { DECISIONS, LEARNINGS } from '../../task/memory/memory-paths.ts';
-import { configFiles, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
+import { configFiles, DECISIONS, LEARNINGS, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 
 /** Returns the files that the contract protects, and the loop's own files that it does not write itself. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {

@@ -9,11 +9,13 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import { MADE_BY_TOOLS } from '../../task/left-out.ts';
-import { DECISIONS, GUARDRAILS, LEARNINGS } from '../../task/memory/memory-paths.ts';
 import { guardedBranches } from '../../task/settings/main-branches.ts';
 import {
   configFiles,
+  DECISIONS,
+  GUARDRAILS,
   hasTaskFolder,
+  LEARNINGS,
   LOOP_CONFIG,
   LOOP_DIRECTORIES,
   loopDirectory,

@@ -9,7 +9,7 @@ import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { projectMemory } from '../../task/memory/project-memory.ts';
+import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';

@@ -9,9 +9,9 @@ import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
 import { isProved, moveBranch } from './commit-journal.ts';
+import { isOfTask } from './examine-work.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
-import { isOfTask } from './task-files.ts';
 
 export type TaskCommit =
   /** `commit`: null if git does not name it. */

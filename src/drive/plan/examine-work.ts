@@ -10,11 +10,11 @@ import { commitsSince, hiddenFiles, type Repository, readRepository } from '../.
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { isSameMark, markFile } from '../../task/progress/marks.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
-import { isOfTask } from './task-files.ts';
 
 interface LookedAt {
   readonly results: readonly CheckResult[];
@@ -185,4 +185,21 @@ function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: b
   if (now.status !== 'open') return now.status;
   if (now.noChange === true && was.noChange !== true) return 'no-change';
   return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
+}
+
+/** Returns marks of the contents of these files. */
+export function marksOf(projectDir: string, paths: readonly string[]): Record<string, string> {
+  return Object.fromEntries(paths.map((path) => [path, markOf(projectDir, path)]));
+}
+
+/** Returns whether a changed file belongs to the task: it was clean when the task began, or has changed since. */
+export function isOfTask(projectDir: string, { dirty, dirtyMarks = {} }: OpenTask, path: string): boolean {
+  if (!dirty.includes(path)) return true;
+  const before = dirtyMarks[path];
+  return before !== undefined && !isSameMark(before, markOf(projectDir, path));
+}
+
+function markOf(projectDir: string, path: string): string {
+  const marked = markFile(join(projectDir, path), { files: 1, bytes: Number.POSITIVE_INFINITY });
+  return marked.kind === 'mark' ? marked.mark : marked.kind;
 }

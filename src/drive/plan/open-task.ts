@@ -14,11 +14,11 @@ import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { replaceText } from './commit-journal.ts';
+import { isOfTask, marksOf } from './examine-work.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { heldTexts, PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
-import { isOfTask, marksOf } from './task-files.ts';
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {

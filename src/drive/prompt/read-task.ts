@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { pathKind } from '../../state/task-folder/run-files.ts';
 import { type SplitText, splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
-import { PROGRESS_FILE } from '../../task/memory/memory-paths.ts';
-import { loopDirectory, taskKind } from '../../task/task-file.ts';
+import { loopDirectory, PROGRESS_FILE, taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 
 export type TaskText = Pick<SplitText, 'body' | 'bodyLine' | 'frontmatter'>;

@@ -8,7 +8,7 @@ import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { dropContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/snapshot.ts';
 import { archiveState, LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { GUARDRAILS, LEARNINGS } from '../../task/memory/memory-paths.ts';
+import { GUARDRAILS, LEARNINGS } from '../../task/task-file.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { recordJournal } from './journal.ts';
 import { notifyUser } from './notification.ts';

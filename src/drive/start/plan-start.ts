@@ -13,10 +13,10 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { isOfTask } from '../plan/examine-work.ts';
 import { PLAN_TEXTS } from '../plan/messages.ts';
 import { errorsIn } from '../plan/open-task.ts';
 import { ownPaths } from '../plan/plan-place.ts';
-import { isOfTask } from '../plan/task-files.ts';
 import { type OpenTask, readOpenTask } from '../records/open-task-file.ts';
 import { readTaskFile } from './find-task.ts';
 

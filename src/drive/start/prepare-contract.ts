@@ -7,7 +7,7 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { projectChecks } from '../../task/draft/project-signals.ts';
-import { withPlanRules } from '../../task/frontmatter/plan-rules.ts';
+import { withPlanRules } from '../../task/frontmatter/guardrails.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';

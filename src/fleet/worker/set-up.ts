@@ -1,4 +1,4 @@
-import { runSetUp } from '../../task/commands/run-set-up.ts';
+import { runSetUp } from '../../task/commands/run-command.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
 import { LostLoop } from './lock-keeper.ts';

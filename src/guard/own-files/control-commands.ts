@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { comparableForms, comparablePath } from '../comparable-path.ts';
 import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
-import { mayWrite } from '../shell/file-access/possible-write.ts';
+import { mayWrite } from '../shell/file-access/record-file-access.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { isShell, NODE_LIKE } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';

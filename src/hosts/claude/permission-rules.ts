@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import picomatch from 'picomatch';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { jsonOrNull } from '../../text/json.ts';
-import { commandWords } from '../../text/shell/command-words.ts';
+import { commandWords } from '../../text/shell/parse-shell.ts';
 
 /** A rule of the user's settings under which the client refuses calls; no option of a loop overrides it (measured). */
 export interface PermissionRule {

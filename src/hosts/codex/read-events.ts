@@ -1,4 +1,4 @@
-import { commandWords } from '../../text/shell/command-words.ts';
+import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type AgentMessage, endedWell } from '../agent/agent-message.ts';
 import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { apiFailure } from './api-error.ts';

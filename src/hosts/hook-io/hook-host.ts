@@ -1,7 +1,6 @@
 import type { Fields } from '../fields.ts';
 import type { HookAnswer } from './stdio.ts';
 
-/** Output of a hook's process. */
 export interface HookOutput {
   readonly stdout: string;
   readonly stderr: string;

@@ -3,10 +3,10 @@ import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { bodyPlaceholders, RALPH_NAMES } from '../frontmatter/placeholders.ts';
 import type { KeyProblem } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
-import { PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { entriesOf } from '../settings/cross-key-problems.ts';
 import { BY_FILE, gateOf } from '../settings/defaults.ts';
 import type { TaskKind } from '../task-file.ts';
+import { PROGRESS_FILE } from '../task-file.ts';
 
 interface BodyProblem extends Omit<KeyProblem, 'keys'> {
   readonly at: number;

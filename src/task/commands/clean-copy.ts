@@ -24,7 +24,7 @@ import { isWithin } from '../project-file.ts';
 import { mainProjectOf } from '../task-file.ts';
 import { withDeciding } from './deciding-environment.ts';
 import { isDependency, linkDependencies } from './installed-dependencies.ts';
-import { runSetUp } from './run-set-up.ts';
+import { runSetUp } from './run-command.ts';
 
 interface CopyRequest {
   readonly contract: Pick<Contract, 'environment' | 'verifyIn' | 'sandbox'>;

@@ -1,6 +1,12 @@
-import { isInCode } from '../../text/shell/command-words.ts';
 import type { SyntaxNode } from '../../text/shell/parse-shell.ts';
-import { forEachChild, hasParseErrors, isParsable, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
+import {
+  forEachChild,
+  hasParseErrors,
+  isInCode,
+  isParsable,
+  MAX_SHELL_TEXT,
+  parseShell,
+} from '../../text/shell/parse-shell.ts';
 import { type Placeholder, placeholdersOf, RALPH_NAMES, replaced } from '../frontmatter/placeholders.ts';
 
 export interface CommandValues {

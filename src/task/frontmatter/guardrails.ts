@@ -1,7 +1,89 @@
 import * as z from 'zod';
+import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { guardedGlobProblem } from './key-problems.ts';
-import { PLAN_RULES } from './plan-rules.ts';
 import { choice, described, flag, line, list, mapping, optional, patternProblem, ruledText } from './value-types.ts';
+
+/** Names of the rules that a frontmatter can lift. */
+const PLAN_RULES = [
+  ...(['push-main', 'publish', 'terraform', 'kubernetes-prod', 'docker-push', 'vercel-prod', 'fly-deploy'] as const),
+  ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
+] as const;
+
+type PlanRule = (typeof PLAN_RULES)[number];
+
+const PUBLISHED = 'A plan does not publish: only the user does.';
+const DEPLOYED = 'A plan does not deploy to production: only the user does.';
+
+function rule(command: string, ...args: string[]): CommandRule {
+  return { command, args, reason: DEPLOYED };
+}
+
+/** Returns rules for writes with an option that names a context or namespace prod*, in either order. */
+function production(program: string, verbs: string, options: string): CommandRule[] {
+  const named = `(?:(?:${options})(?:=|\\s+)|-n)["']?(?:[\\w./:-]*[./:_-])?prod`;
+  return [
+    `^${program}\\s(?:.*\\s)?${named}\\S*\\s(?:.*\\s)?(?:${verbs})(?:\\s|$)`,
+    `^${program}\\s(?:.*\\s)?(?:${verbs})\\s(?:.*\\s)?${named}`,
+  ];
+}
+
+const VERCEL = '^(?:(?:npx|yarn|yarn\\s+dlx|pnpm|bun)\\s+)?vercel(?:@\\S+)?\\s';
+const BUILT_AND_PUSHED = '^(?:docker|podman|nerdctl)\\s(?:.*\\s)?(?:build|bake)\\s(?:.*\\s)?--push(?:\\s|=true|$)';
+
+const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
+  // Evaluated by the guard: the target of a bare push depends on the repository's configuration.
+  'push-main': [],
+  publish: [
+    { command: 'npm|pnpm|yarn|bun|lerna|cargo|poetry|uv|hatch|flit', args: ['publish'], reason: PUBLISHED },
+    { command: 'yarn', args: ['npm', 'publish'], reason: PUBLISHED },
+    { command: 'twine', args: ['upload'], reason: PUBLISHED },
+  ],
+  terraform: [rule('terraform|tofu|terragrunt', 'apply|destroy')],
+  'kubernetes-prod': [
+    ...production(
+      'kubectl',
+      'apply|create|delete|replace|patch|edit|set|scale|autoscale|rollout|run|expose|annotate|label|drain|cordon|uncordon|taint|cp|exec',
+      '--context|--namespace|-n|--cluster',
+    ),
+    ...production('helm', 'install|upgrade|uninstall|delete|rollback', '--kube-context|--namespace|-n'),
+  ],
+  'docker-push': [
+    rule('docker|podman|nerdctl', 'push'),
+    rule('docker|podman', 'image|compose|manifest', 'push'),
+    BUILT_AND_PUSHED,
+  ],
+  'vercel-prod': [
+    `${VERCEL}(?:.*\\s)?--(?:prod(?:uction)?|target(?:=|\\s+)production)(?:\\s|=|$)`,
+    `${VERCEL}\\s*promote(?:\\s|$)`,
+  ],
+  'fly-deploy': [rule('fly|flyctl', 'deploy')],
+  'gcloud-deploy': [
+    ...[rule('gcloud', '*', 'deploy'), rule('gcloud', '*', '*', 'deploy'), rule('gcloud', 'deploy', '*')],
+    rule('gcloud', 'builds', 'submit'),
+  ],
+  'aws-deploy': [
+    rule('aws', 'deploy', 'create-*|push'),
+    rule('aws', 'cloudformation', 'deploy|create-stack|update-stack|delete-stack|execute-change-set'),
+    rule('aws', 'lambda', 'update-function-code|publish-version|update-alias'),
+    rule('aws', 'ecs', 'update-service|create-service|deploy|run-task'),
+    rule('aws', 'elasticbeanstalk', 'update-environment|create-application-version'),
+    rule('aws', 's3', 'sync'),
+    rule('aws', 'amplify|apprunner', 'start-deployment|start-job|update-service'),
+  ],
+  secrets: [],
+};
+
+export function withPlanRules(guardrails: Guardrails): Guardrails {
+  const lifted = guardrails.lifted ?? [];
+  const held = PLAN_RULES.filter((name) => !lifted.includes(name));
+  const secrets = 'policy:secret-bearing-paths';
+  const names = held.includes('secrets') && !guardrails.protectedFiles.includes(secrets) ? [secrets] : [];
+  return {
+    ...guardrails,
+    blockCommands: [...guardrails.blockCommands, ...held.flatMap((name) => RULES[name])],
+    protectedFiles: [...guardrails.protectedFiles, ...names],
+  };
+}
 
 const BLOCKED =
   'must be a pattern, or a mapping with command (and args, reason) or with pipeline (and reason), not both';

@@ -24,7 +24,6 @@ export interface Around extends Place {
   readonly prefix: string;
   readonly indexFile: string;
   readonly head: string;
-  /** Tree of the head. */
   readonly headTree: string;
   readonly branch: string | null;
 }

@@ -6,9 +6,8 @@ import type { TaskTerms } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { isWithin } from '../project-file.ts';
-import { relativeTaskFolder, taskFolder } from '../task-file.ts';
+import { PROGRESS_FILE, relativeTaskFolder, taskFolder } from '../task-file.ts';
 import { checkQuestions, OPEN_QUESTIONS } from './open-questions.ts';
 
 /** What the loop has seen of the files that these checks read. */

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { type Finding, isOpen } from '../../engine/findings/finding.ts';
-import { readFindings } from '../../engine/findings/read-findings.ts';
+import { type Finding, isOpen, readFindings } from '../../engine/findings/read-findings.ts';
 import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
 import { compareOwed, type Entry } from '../../engine/identity/questions.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
-import { commandWords } from '../../text/shell/command-words.ts';
+import { commandWords } from '../../text/shell/parse-shell.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { fileRoles, isData, isDryRun } from './file-roles.ts';
 import { makeCall } from './makefile.ts';

@@ -1,9 +1,15 @@
 import { posix } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { DECISIONS, LEARNINGS, PROGRESS_FILE } from '../memory/memory-paths.ts';
 import { OPEN_QUESTIONS } from '../outputs/open-questions.ts';
-import { LOOP_DIRECTORIES, progressPath, relativeTaskFolder } from '../task-file.ts';
+import {
+  DECISIONS,
+  LEARNINGS,
+  LOOP_DIRECTORIES,
+  PROGRESS_FILE,
+  progressPath,
+  relativeTaskFolder,
+} from '../task-file.ts';
 
 /** Returns a test for files, relative to the project, whose change is no work: the loop's books, and folders for loops. */
 export function loopsFiles(contract: Contract): (path: string) => boolean {

@@ -1,4 +1,4 @@
-import { commandWords } from '../../text/shell/command-words.ts';
+import { commandWords } from '../../text/shell/parse-shell.ts';
 import { formatDuration, parseSeconds } from '../../text/time.ts';
 import { type KeyProblem, keyPath, shownValue } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';

@@ -1,6 +1,6 @@
 import type { CommandRule, Guardrails, Policy, TaskTerms } from '../../engine/schema/contract.ts';
-import { PROGRESS_FILE } from '../memory/memory-paths.ts';
 import type { TaskKind } from '../task-file.ts';
+import { PROGRESS_FILE } from '../task-file.ts';
 import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
 
 /** Terms of a task file before its arguments have values. */

@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
 import { timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import type { LoopRow } from '../model/report-data.ts';
@@ -61,4 +62,77 @@ export function plural(count: number, one: string): string {
 /** Shows an instant as a distance from now, and exactly when pointed at. */
 export function When({ at, now = Date.now() }: { readonly at: string; readonly now?: number }) {
   return html`<time datetime=${at} title=${moment(at)}>${ago(at, now)}</time>`;
+}
+
+/** Shows a command with a button that copies it; where the browser refuses that, the button selects it. */
+export function Command({ text }: { readonly text: string }) {
+  const [done, setDone] = useState('');
+  const command = oneLine(text);
+  const copy = async (event: Event): Promise<void> => {
+    const code = (event.currentTarget as HTMLElement).previousElementSibling;
+    try {
+      await navigator.clipboard.writeText(command);
+      setDone('copied');
+    } catch {
+      // Without the permission, or in an old browser: one key is left to the user.
+      if (code !== null) getSelection()?.selectAllChildren(code);
+      setDone('selected');
+    }
+  };
+  return html`<span class="command"><code>${command}</code><button class=${`copy ${done}`} aria-label=${`Copy ${command}`} title=${done || 'Copy'} onClick=${copy}></button></span>`;
+}
+
+/** Kinds of blocks, by their lines. A line that begins none continues a paragraph. */
+const FENCE = /^\s*(?:```|~~~)/;
+const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
+const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+(.*)$/;
+const COMMENT = /<!--[\s\S]*?-->/g;
+
+/** Shows a text with its headings, lists, paragraphs and code. Everything else in it stays text. */
+export function Markdown({ text }: { readonly text: string }) {
+  const blocks: unknown[] = [];
+  let items: unknown[] = [];
+  let words: string[] = [];
+  let code: string[] | null = null;
+  const end = (): void => {
+    if (words.length > 0) blocks.push(html`<p>${inline(words.join(' '))}</p>`);
+    if (items.length > 0) blocks.push(html`<ul>${items}</ul>`);
+    words = [];
+    items = [];
+  };
+  const endCode = (): void => {
+    if (code !== null) blocks.push(html`<pre tabindex="0">${code.join('\n')}</pre>`);
+    code = null;
+  };
+  for (const line of clean(text).replace(COMMENT, '').split('\n')) {
+    const [heading, item] = [HEADING.exec(line)?.[1], ITEM.exec(line)?.[1]];
+    if (FENCE.test(line)) {
+      if (code === null) {
+        end();
+        code = [];
+      } else endCode();
+    } else if (code !== null) code.push(line);
+    else if (line.trim() === '') end();
+    else if (heading !== undefined) {
+      end();
+      blocks.push(html`<p class="title">${inline(heading)}</p>`);
+    } else if (item !== undefined) {
+      if (words.length > 0) end();
+      items.push(html`<li>${inline(item)}</li>`);
+    } else if (items.length > 0 && /^\s/.test(line)) items.push(html`<li class="more">${inline(line.trim())}</li>`);
+    else {
+      if (items.length > 0) end();
+      words.push(line.trim());
+    }
+  }
+  endCode();
+  end();
+  return html`<div class="markdown">${blocks}</div>`;
+}
+
+function inline(text: string): unknown[] {
+  return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((piece) => {
+    if (piece.startsWith('`') && piece.length > 2) return html`<code>${piece.slice(1, -1)}</code>`;
+    return piece.startsWith('**') && piece.length > 4 ? html`<b>${piece.slice(2, -2)}</b>` : piece;
+  });
 }

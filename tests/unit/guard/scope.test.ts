@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope, Verdict } from '../../../src/guard/guard.ts';
-import { withPlanRules } from '../../../src/task/frontmatter/plan-rules.ts';
+import { withPlanRules } from '../../../src/task/frontmatter/guardrails.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 
 const project = createCorpusProject();

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { recordLesson } from '../../../../src/drive/records/apply-effects.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
-import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/memory-paths.ts';
+import { GUARDRAILS, LEARNINGS } from '../../../../src/task/task-file.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 

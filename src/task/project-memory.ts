@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
-import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
-import { DECISIONS, LEARNINGS } from './memory-paths.ts';
+import { countEntries, type MemoryFile } from '../engine/prompt/memory.ts';
+import { ifOutOfReach, readRegularFile } from '../state/files/regular-file.ts';
+import { DECISIONS, LEARNINGS } from './task-file.ts';
 
 /** Size above which entries are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
