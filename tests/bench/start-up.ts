@@ -4,19 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentRegistration, sessionRegistration } from '../../src/install/settings/registration.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
-import {
-  type BenchLoop,
-  benchLoop,
-  type GitCall,
-  gitCalls,
-  hookCommand,
-  type Kind,
-  NODE,
-  run,
-  stopPayload,
-  transcript,
-  word,
-} from './support/bench-loops.ts';
+import type { BenchLoop, GitCall, Kind } from './support/bench-loops.ts';
+import { benchLoop, gitCalls, hookCommand, NODE, run, stopPayload, transcript, word } from './support/bench-loops.ts';
 
 /**
  * Measures what a hook costs over a bare node, as ratios in one run: every round times each command once, in turn, so

@@ -9,17 +9,8 @@ import { clientEnvironment } from '../support/client/client-environment.ts';
 import { startInteractiveClient } from '../support/client/interactive-client.ts';
 import { isRunning } from '../support/client/process-tree.ts';
 import { createWorkspace, type Workspace, type WorkspaceOptions } from '../support/client/workspace.ts';
-import {
-  bash,
-  delay,
-  hang,
-  type Script,
-  startScriptedModel,
-  steps,
-  text,
-  together,
-  tool,
-} from '../support/model/scripted-model.ts';
+import type { Script } from '../support/model/scripted-model.ts';
+import { bash, delay, hang, startScriptedModel, steps, text, together, tool } from '../support/model/scripted-model.ts';
 import { longTest } from '../support/short-form.ts';
 import { startTerminal } from '../support/terminal/terminal.ts';
 import { until } from '../support/until.ts';

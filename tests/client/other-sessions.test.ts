@@ -5,14 +5,8 @@ import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
 import type { EnvironmentChanges } from '../support/client/client-environment.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
-import {
-  bash,
-  type ModelRequest,
-  type Script,
-  startScriptedModel,
-  steps,
-  text,
-} from '../support/model/scripted-model.ts';
+import type { ModelRequest, Script } from '../support/model/scripted-model.ts';
+import { bash, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
 import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 

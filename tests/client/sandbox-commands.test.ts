@@ -8,14 +8,8 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
-import {
-  bash,
-  type ModelRequest,
-  type Script,
-  startScriptedModel,
-  steps,
-  text,
-} from '../support/model/scripted-model.ts';
+import type { ModelRequest, Script } from '../support/model/scripted-model.ts';
+import { bash, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 

@@ -6,15 +6,8 @@ import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { taskLoop } from '../support/client/task-loop.ts';
-import {
-  bash,
-  type ModelRequest,
-  type Script,
-  type Step,
-  startScriptedModel,
-  steps,
-  text,
-} from '../support/model/scripted-model.ts';
+import type { ModelRequest, Script, Step } from '../support/model/scripted-model.ts';
+import { bash, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
 
 const ralph = (name: string): string => `---

@@ -7,14 +7,8 @@ import { startInteractiveClient } from '../support/client/interactive-client.ts'
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { routerHost } from '../support/client/router-host.ts';
 import { createWorkspace } from '../support/client/workspace.ts';
-import {
-  type ModelRequest,
-  type Script,
-  startScriptedModel,
-  steps,
-  text,
-  tool,
-} from '../support/model/scripted-model.ts';
+import type { ModelRequest, Script } from '../support/model/scripted-model.ts';
+import { startScriptedModel, steps, text, tool } from '../support/model/scripted-model.ts';
 import { longTest } from '../support/short-form.ts';
 
 /** The names that a request offers: its tools, and those that the client lists as deferred. */

@@ -2,15 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { CODEX, inCodexProject } from '../support/codex/codex-project.ts';
-import {
-  call,
-  code,
-  type ResponsesReply,
-  type ResponsesRequest,
-  say,
-  shell,
-  status,
-} from '../support/codex/responses-model.ts';
+import type { ResponsesReply, ResponsesRequest } from '../support/codex/responses-model.ts';
+import { call, code, say, shell, status } from '../support/codex/responses-model.ts';
 import { callsIn, EVENTS, type Left, type Probed, type Step, TOOL_TIMEOUT, writeHook } from './probe.ts';
 
 const PATCH = (name: string): string => `*** Begin Patch\n*** Add File: ${name}\n+made\n*** End Patch\n`;

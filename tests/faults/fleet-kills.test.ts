@@ -7,12 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCheckpoint, pushCheckpoint } from '../../src/fleet/git/checkpoint.ts';
 import { fetchMirror } from '../../src/fleet/git/mirror.ts';
 import { type FleetPlace, loopsDir } from '../../src/fleet/git/place.ts';
-import {
-  closeWorkspace,
-  openWorkspace,
-  staleWorkspaces,
-  type WorkspaceRequest,
-} from '../../src/fleet/git/workspace.ts';
+import type { WorkspaceRequest } from '../../src/fleet/git/workspace.ts';
+import { closeWorkspace, openWorkspace, staleWorkspaces } from '../../src/fleet/git/workspace.ts';
 import { loopFiles, makeRuntimeDir } from '../../src/state/loop-files.ts';
 import { onPath } from '../../src/state/process/find-program.ts';
 import { plainProgram } from '../support/plain-program.ts';

@@ -4,15 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
-import {
-  CHECK,
-  listedRuns,
-  MAKES,
-  type PlanProject,
-  planProject,
-  planText,
-  type TaskLine,
-} from '../support/plan-beside.ts';
+import type { PlanProject, TaskLine } from '../support/plan-beside.ts';
+import { CHECK, listedRuns, MAKES, planProject, planText } from '../support/plan-beside.ts';
 import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';

@@ -7,12 +7,8 @@ import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { mayHaveChanged, mayHaveChangedBy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
-import {
-  type ProtectionContext,
-  type ProtectionReport,
-  type ProtectionRequest,
-  restoreProtected,
-} from './restore-protected.ts';
+import type { ProtectionContext, ProtectionReport, ProtectionRequest } from './restore-protected.ts';
+import { restoreProtected } from './restore-protected.ts';
 
 /** Examines protected files before a call (`call` is null) or after one. What no call can have changed is the user's. */
 export function examineAroundCall(

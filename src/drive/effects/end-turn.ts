@@ -9,15 +9,8 @@ import { hasTaskFolder } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
 import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
-import {
-  type Dispatched,
-  isStep,
-  type Loaded,
-  lockOptions,
-  pauseForLoss,
-  type Turn,
-  underContract,
-} from '../turn/turn.ts';
+import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
+import { isStep, lockOptions, pauseForLoss, underContract } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-ended.ts';
 import { type Facts, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
 import { notices, protectionNotices } from './turn-notices.ts';

@@ -9,8 +9,7 @@ import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { archivedBatches, findBatch } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import type { Where } from './run-of-batch.ts';
-import { runId, runOfBatch } from './run-of-batch.ts';
+import { runId, runOfBatch, type Where } from './run-of-batch.ts';
 
 export interface ProjectRun {
   readonly run: Run;

@@ -1,10 +1,6 @@
 import type { CheckResult } from '../../engine/events.ts';
-import {
-  type ChecklistStand,
-  type ComparedChecklist,
-  compareChecklist,
-  isFinished,
-} from '../../engine/identity/items.ts';
+import type { ChecklistStand, ComparedChecklist } from '../../engine/identity/items.ts';
+import { compareChecklist, isFinished } from '../../engine/identity/items.ts';
 import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';

@@ -14,14 +14,8 @@ import { takeBusyLock } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open-router.ts';
 import { type Report, report, uncounted } from './report.ts';
-import {
-  type Router,
-  type RouterAnswer,
-  RouterLeft,
-  type RouterOptions,
-  type StopAnswer,
-  type WaitAnswer,
-} from './router.ts';
+import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
+import { RouterLeft } from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 

@@ -7,14 +7,8 @@ import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/agent/agent-run.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
-import {
-  amendArchived,
-  endedState,
-  LOCK_WAIT,
-  quarantine,
-  type Lease as StateLease,
-  withState,
-} from '../../state/with-state.ts';
+import type { Lease as StateLease } from '../../state/with-state.ts';
+import { amendArchived, endedState, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/message.ts';

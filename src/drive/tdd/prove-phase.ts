@@ -1,15 +1,8 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
-import {
-  isComplete,
-  type MayRun,
-  mayRun,
-  recordBroken,
-  recordPhase,
-  scenarioAtWork,
-  standingOf,
-} from '../../engine/tdd/phases.ts';
+import type { MayRun } from '../../engine/tdd/phases.ts';
+import { isComplete, mayRun, recordBroken, recordPhase, scenarioAtWork, standingOf } from '../../engine/tdd/phases.ts';
 import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';

@@ -1,9 +1,5 @@
-import {
-  type ChecklistCount,
-  type ChecklistItem,
-  checklistItems,
-  countChecklist,
-} from '../../text/markdown/checklist.ts';
+import type { ChecklistCount, ChecklistItem } from '../../text/markdown/checklist.ts';
+import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { unreadBoxes } from '../../text/markdown/lists.ts';
 
 /** Item of a list as it stands in a file. */

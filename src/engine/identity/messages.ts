@@ -1,7 +1,6 @@
 import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
-import type { ChecklistStand } from './items.ts';
-import { textsOf } from './items.ts';
+import { type ChecklistStand, textsOf } from './items.ts';
 import type { Question } from './questions.ts';
 
 const MOST_NAMED = 5;

@@ -8,8 +8,7 @@ import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../p
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
-import type { Transition } from './build.ts';
-import { common, end, event, prompt, release, releasePaused, running } from './build.ts';
+import { common, end, event, prompt, release, releasePaused, running, type Transition } from './build.ts';
 import { decide, endBy, limitReached, withinLimits } from './check-limits.ts';
 import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 import { interruptedByUser } from './user-prompt.ts';

@@ -8,8 +8,7 @@ import { askGit, bytesOfGit, git } from './git.ts';
 import { collectState } from './loop-state.ts';
 import { GIT_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
-import type { Workspace } from './place.ts';
-import { assertOwnRepository, checkCommit, lastPath, ownCall, ownGit, scratch } from './place.ts';
+import { assertOwnRepository, checkCommit, lastPath, ownCall, ownGit, scratch, type Workspace } from './place.ts';
 
 /** Name of a file in a checkpoint's `state/`. */
 const META_FILE = 'fleet.json';

@@ -9,19 +9,11 @@ import { fileDenied, slowPatternDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { hasKnownOptions, isForCodeOption } from '../shell/program-words.ts';
-import type { FileAccess, SearchedTree, ShellReading } from '../shell/shell-reading.ts';
-import { UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, type SearchedTree, type ShellReading, UNKNOWN } from '../shell/shell-reading.ts';
 import { byProgram } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
-import {
-  type Budget,
-  isSpent,
-  newBudget,
-  type Reached,
-  reachedByTool,
-  reachedPaths,
-  spendAll,
-} from './reached-paths.ts';
+import type { Budget, Reached } from './reached-paths.ts';
+import { isSpent, newBudget, reachedByTool, reachedPaths, spendAll } from './reached-paths.ts';
 
 /** Undecidable part of a call: a kind known to `undecidedDenied`, and its text. */
 export interface Open {

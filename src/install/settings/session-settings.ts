@@ -2,13 +2,8 @@ import { dirname, join } from 'node:path';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { readObject } from '../project-files.ts';
-import {
-  agentRegistration,
-  fullRegistration,
-  PASSED_HOOKS,
-  type ReadMarks,
-  type Registration,
-} from './registration.ts';
+import type { ReadMarks, Registration } from './registration.ts';
+import { agentRegistration, fullRegistration, PASSED_HOOKS } from './registration.ts';
 
 interface StartedLoop {
   readonly loopId: string;

@@ -5,14 +5,8 @@ import type { LoopFiles } from '../loop-files.ts';
 import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
 import { heldAgainst, hold, proveNotices } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
-import {
-  type Digests,
-  findManifest,
-  type Manifest,
-  readManifest,
-  withManifestLock,
-  writeManifest,
-} from './manifest.ts';
+import type { Digests, Manifest } from './manifest.ts';
+import { findManifest, readManifest, withManifestLock, writeManifest } from './manifest.ts';
 
 /**
  * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file

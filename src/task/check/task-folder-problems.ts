@@ -5,8 +5,7 @@ import type { KeyProblem } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import { entriesOf } from '../settings/cross-key-problems.ts';
 import { BY_FILE, gateOf } from '../settings/defaults.ts';
-import type { TaskKind } from '../task-file.ts';
-import { PROGRESS_FILE } from '../task-file.ts';
+import { PROGRESS_FILE, type TaskKind } from '../task-file.ts';
 
 interface BodyProblem extends Omit<KeyProblem, 'keys'> {
   readonly at: number;

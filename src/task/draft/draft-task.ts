@@ -25,23 +25,15 @@ interface Limits {
   readonly acceptance: readonly Role[];
 }
 
+const NONE = { itemsPerIteration: null, reflectEvery: null, outputs: [], evidence: [], acceptance: [] };
+const CHECKS: Pick<Limits, 'evidence' | 'acceptance'> = {
+  evidence: ['tests', 'types', 'lint', 'build'],
+  acceptance: ['tests', 'types', 'build'],
+};
+
 const LIMITS: Readonly<Record<DraftKind, Limits>> = {
-  analysis: {
-    maxIterations: 12,
-    itemsPerIteration: null,
-    reflectEvery: 4,
-    outputs: ['ANALYSIS.md'],
-    evidence: [],
-    acceptance: [],
-  },
-  fix: {
-    maxIterations: 25,
-    itemsPerIteration: null,
-    reflectEvery: null,
-    outputs: [],
-    evidence: ['tests', 'types', 'lint', 'build'],
-    acceptance: ['tests', 'types', 'build'],
-  },
+  analysis: { ...NONE, maxIterations: 12, reflectEvery: 4, outputs: ['ANALYSIS.md'] },
+  fix: { ...NONE, ...CHECKS, maxIterations: 25 },
   migration: {
     maxIterations: 40,
     itemsPerIteration: 1,
@@ -50,14 +42,7 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
     evidence: ['build', 'types', 'tests'],
     acceptance: ['build', 'types', 'tests'],
   },
-  general: {
-    maxIterations: 20,
-    itemsPerIteration: null,
-    reflectEvery: 5,
-    outputs: [],
-    evidence: ['tests', 'types', 'lint', 'build'],
-    acceptance: ['tests', 'types', 'build'],
-  },
+  general: { ...NONE, ...CHECKS, maxIterations: 20, reflectEvery: 5 },
 };
 
 const COMMAND_TIMEOUT = 300;

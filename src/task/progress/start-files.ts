@@ -2,15 +2,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
 import { submodulesOf } from '../git/nested-repositories.ts';
-import {
-  askWithoutFilters,
-  type GitAnswer,
-  type GitOptions,
-  NO_FILE,
-  partsOf,
-  runGit,
-  type Settings,
-} from '../git/run-git.ts';
+import type { GitAnswer, GitOptions, Settings } from '../git/run-git.ts';
+import { askWithoutFilters, NO_FILE, partsOf, runGit } from '../git/run-git.ts';
 import { prefixInRepository } from '../project-file.ts';
 import { OTHERS } from './git-state.ts';
 import { compareMarks, type FolderLimits, isSameMark, markFile, markFolder, type ReadBudget } from './marks.ts';

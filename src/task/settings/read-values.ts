@@ -1,6 +1,6 @@
 import type { CommandRule, Guardrails, Policy, TaskTerms } from '../../engine/schema/contract.ts';
-import type { TaskKind } from '../task-file.ts';
-import { PROGRESS_FILE } from '../task-file.ts';
+import { camelCase } from '../frontmatter/canonical-keys.ts';
+import { PROGRESS_FILE, type TaskKind } from '../task-file.ts';
 import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
 
 /** Terms of a task file before its arguments have values. */
@@ -10,7 +10,15 @@ export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
   readonly timeoutSeconds: number | null;
 }
 
-/** Converts the values of all keys into the loop's policy and settings. A key that nothing reads does not compile. */
+type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K;
+
+/** Renames the keys of a mapping, which are in snake case in a task file. */
+function camelKeys<T extends object>(values: T): { readonly [K in keyof T & string as Camel<K>]: T[K] } {
+  const renamed = Object.entries(values).map(([key, value]) => [camelCase(key), value] as const);
+  return Object.fromEntries(renamed) as { readonly [K in keyof T & string as Camel<K>]: T[K] };
+}
+
+/** Converts the values of all keys into the loop's policy and settings. */
 export function readValues(values: EffectiveValues, kind: TaskKind) {
   const { completion_signal, completion_promise, signal_match, max_iterations, reinject, idle, ...others } = values;
   const { breaker, budget, max_tasks, background_wait, inter_iteration_delay, timeout, stop_on_error, ...rest } =
@@ -29,14 +37,7 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
       watch: [...idle.watch],
       maxQuietMs: idle.max_quiet,
     },
-    breaker: {
-      findings: breaker.findings,
-      noProgress: breaker.no_progress,
-      sameReply: breaker.same_reply,
-      sameError: breaker.same_error,
-      denials: breaker.denials,
-      tdd: breaker.tdd,
-    },
+    breaker: camelKeys(breaker),
     budget: {
       maxCostUsd: budget.max_cost,
       maxTokens: budget.max_tokens,
@@ -56,27 +57,7 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     },
   };
   const { args, commands, completion_gate, required_outputs, items_per_iteration, reflect_every, ...beside } = rest;
-  const {
-    open_questions,
-    validation,
-    unchanged,
-    may_change,
-    may_run,
-    verify_in,
-    baseline,
-    findings_log,
-    guardrails,
-    commit_message,
-    commit_footers,
-    worktree_setup,
-    worktree_copy,
-    accept,
-    notify,
-    sandbox,
-    ...client
-  } = beside;
-  const { agent, model, effort, permission_mode, isolation, ...unread } = client;
-  unread satisfies Record<string, never>;
+  const { open_questions, notify, guardrails, ...same } = beside;
   const task: TaskSettings = {
     args,
     commands,
@@ -88,26 +69,9 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     openQuestions: open_questions,
   };
   const settings = {
-    validation,
-    unchanged,
-    mayChange: may_change,
-    mayRun: may_run,
-    verifyIn: verify_in,
-    baseline,
-    findingsLog: findings_log,
-    agent,
-    model,
-    effort,
-    isolation,
-    permissionMode: permission_mode,
-    worktreeSetup: worktree_setup,
-    worktreeCopy: worktree_copy,
-    accept,
+    ...camelKeys(same),
     notify: { ...notify, on: [...notify.on], command: notify.command && [...notify.command] },
     guardrails: guardrailsOf(guardrails),
-    sandbox,
-    commitMessage: commit_message,
-    commitFooters: commit_footers,
     task,
   };
   return { policy, settings };

@@ -1,8 +1,7 @@
 import { pausedText } from '../../engine/messages.ts';
 import { fieldsOf, textOrNull } from '../../hosts/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
-import type { FailedTest } from '../../text/test-results/test-summary.ts';
-import { failedTestText } from '../../text/test-results/test-summary.ts';
+import { type FailedTest, failedTestText } from '../../text/test-results/test-summary.ts';
 import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
 import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 

@@ -3,17 +3,8 @@ import type { Run } from '../../engine/schema/run.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import {
-  type Known,
-  keyOf,
-  readHistory,
-  reportData,
-  rowOf,
-  rowOfRun,
-  runDataOf,
-  runKey,
-  type ShownLoop,
-} from '../model/collect-report.ts';
+import type { Known, ShownLoop } from '../model/collect-report.ts';
+import { keyOf, readHistory, reportData, rowOf, rowOfRun, runDataOf, runKey } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed } from './news-feed.ts';

@@ -1,16 +1,6 @@
 import fc from '../../support/property.ts';
-import {
-  anyText,
-  type Damage,
-  damage,
-  damaged,
-  junk,
-  type Mutation,
-  mutated,
-  mutation,
-  render,
-  written,
-} from './text.ts';
+import type { Damage, Mutation } from './text.ts';
+import { anyText, damage, damaged, junk, mutated, mutation, render, written } from './text.ts';
 
 /** A JSON-lines file as generated; `transcriptBytes` writes it out. */
 export interface Transcript {

@@ -1,6 +1,5 @@
 import { SCHEMA_VERSION } from '../../../src/engine/schema/constants.ts';
-import type { CommonState, LoopState } from '../../../src/engine/schema/state.ts';
-import { pauseReason, terminalStatus } from '../../../src/engine/schema/state.ts';
+import { type CommonState, type LoopState, pauseReason, terminalStatus } from '../../../src/engine/schema/state.ts';
 import fc from '../property.ts';
 import { anyInstant } from './arbitraries.ts';
 

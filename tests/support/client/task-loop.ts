@@ -1,18 +1,8 @@
-import {
-  type RunStatus,
-  runStatus,
-  type TaskIterationRecord,
-  taskIterationRecord,
-} from '../../../src/engine/schema/records.ts';
+import type { RunStatus, TaskIterationRecord } from '../../../src/engine/schema/records.ts';
+import { runStatus, taskIterationRecord } from '../../../src/engine/schema/records.ts';
 import type { Script } from '../model/scripted-model.ts';
-import {
-  inLoopProject,
-  type LauncherOptions,
-  type LauncherRun,
-  type LoopProject,
-  type LoopProjectOptions,
-  type RunningLauncher,
-} from './loop-project.ts';
+import type { LauncherOptions, LauncherRun, LoopProject, LoopProjectOptions, RunningLauncher } from './loop-project.ts';
+import { inLoopProject } from './loop-project.ts';
 import type { Workspace } from './workspace.ts';
 
 export type TaskLoopOptions = Omit<LoopProjectOptions, 'frontmatter' | 'body' | 'loop'> & {

@@ -1,15 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Reply, text, type Usage } from './model-reply.ts';
-import {
-  classify,
-  lastUserText,
-  type MessagesBody,
-  type ModelRequest,
-  messagesSince,
-  type RequestKind,
-  textOf,
-} from './model-request.ts';
+import type { MessagesBody, ModelRequest, RequestKind } from './model-request.ts';
+import { classify, lastUserText, messagesSince, textOf } from './model-request.ts';
 import type { Answer, Script } from './model-script.ts';
 import { defaultUsage, sendStream, sendWhole, startStream } from './model-stream.ts';
 

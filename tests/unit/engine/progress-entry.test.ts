@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  lastProgress,
-  type ProgressEntry,
-  pausedEntry,
-  progressEntry,
-} from '../../../src/engine/plan/progress-entry.ts';
+import type { ProgressEntry } from '../../../src/engine/plan/progress-entry.ts';
+import { lastProgress, pausedEntry, progressEntry } from '../../../src/engine/plan/progress-entry.ts';
 
 const ENTRY: ProgressEntry = {
   id: 'ralph loop-1 3',

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mayOverlap, sequentialOrder, tasksToBegin } from '../../../src/engine/plan/side-by-side.ts';
-import type { PlanTask } from '../../../src/engine/plan/task-order.ts';
-import { nextPlanTask, planKey } from '../../../src/engine/plan/task-order.ts';
+import { nextPlanTask, type PlanTask, planKey } from '../../../src/engine/plan/task-order.ts';
 import fc from '../../support/property.ts';
 
 const plan = (tasks: readonly Partial<PlanTask>[]): PlanTask[] =>

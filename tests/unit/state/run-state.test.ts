@@ -13,15 +13,8 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runStatus, taskIterationRecord } from '../../../src/engine/schema/records.ts';
-import {
-  beat,
-  endBeat,
-  liveBeats,
-  prune,
-  type RunFiles,
-  runFiles,
-  takeFlags,
-} from '../../../src/state/task-folder/run-files.ts';
+import type { RunFiles } from '../../../src/state/task-folder/run-files.ts';
+import { beat, endBeat, liveBeats, prune, runFiles, takeFlags } from '../../../src/state/task-folder/run-files.ts';
 import {
   mirrorEvent,
   mirrorIteration,

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  type BodyValues,
-  bodyPlaceholders,
-  renderBody,
-  runOfIteration,
-} from '../../../src/task/frontmatter/placeholders.ts';
+import type { BodyValues } from '../../../src/task/frontmatter/placeholders.ts';
+import { bodyPlaceholders, renderBody, runOfIteration } from '../../../src/task/frontmatter/placeholders.ts';
 import fc, { runs } from '../../support/property.ts';
 
 const VALUES: BodyValues = {

@@ -1,6 +1,5 @@
 import type { Frontmatter } from '../../../task/frontmatter/schema.ts';
-import type { Source } from '../../../task/settings/layers.ts';
-import { valueAt } from '../../../task/settings/layers.ts';
+import { type Source, valueAt } from '../../../task/settings/layers.ts';
 
 /** Where a value comes from, and what it takes the place of. */
 export interface ValueOrigin {

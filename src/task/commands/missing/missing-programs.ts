@@ -3,15 +3,13 @@ import { existsSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { onPath } from '../../../state/process/find-program.ts';
-import type { SyntaxNode } from '../../../text/shell/parse-shell.ts';
-import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/parse-shell.ts';
+import { forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from '../../../text/shell/parse-shell.ts';
 import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
 import { MAKEFILES } from '../../pinned-scripts/makefile.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
-import type { Missing, ProjectPlace } from './missing-argument.ts';
-import { missingArgument } from './missing-argument.ts';
+import { type Missing, missingArgument, type ProjectPlace } from './missing-argument.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
 export function missingPrograms(

@@ -5,8 +5,7 @@ import type { CheckResult } from '../../../engine/events.ts';
 import type { CommandDefinition, Contract } from '../../../engine/schema/contract.ts';
 import { readRecord } from '../../../state/files/regular-file.ts';
 import { shellWord } from '../../../text/quote.ts';
-import type { Missing, ProjectPlace } from './missing-argument.ts';
-import { isSaid } from './missing-argument.ts';
+import { isSaid, type Missing, type ProjectPlace } from './missing-argument.ts';
 import { missingIn } from './missing-programs.ts';
 
 const NOT_EXECUTABLE = 126;

@@ -10,16 +10,8 @@ import { startFiles } from '../../../../src/drive/control/protection.ts';
 import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { readSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
-import {
-  aHook,
-  aProject,
-  aStop,
-  type Project,
-  put,
-  rewrite,
-  start,
-  stateOf,
-} from '../../../support/drive/drive-project.ts';
+import type { Project } from '../../../support/drive/drive-project.ts';
+import { aHook, aProject, aStop, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { aProtectedLoop, call, noticesIn } from '../../../support/snapshot/guarded-project.ts';
 import '../../../support/starts-processes.ts';
 

@@ -9,16 +9,8 @@ import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
-import {
-  AT,
-  aHook,
-  aProject,
-  type Project,
-  put,
-  rewrite,
-  start,
-  stateOf,
-} from '../../../support/drive/drive-project.ts';
+import type { Project } from '../../../support/drive/drive-project.ts';
+import { AT, aHook, aProject, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { callsOf } from '../../../support/journal.ts';
 
 const GUARDED = `---

@@ -6,17 +6,8 @@ import { postToolUse, preToolUse } from '../../../../src/drive/hook/tool-use.ts'
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
-import {
-  aHook,
-  aProject,
-  aStop,
-  PERSON,
-  type Project,
-  put,
-  rewrite,
-  start,
-  stateOf,
-} from '../../../support/drive/drive-project.ts';
+import type { Project } from '../../../support/drive/drive-project.ts';
+import { aHook, aProject, aStop, PERSON, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { callsOf } from '../../../support/journal.ts';
 import { aProtectedLoop, call, noticesIn } from '../../../support/snapshot/guarded-project.ts';
 import '../../../support/starts-processes.ts';

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import {
-  AT,
-  aProject,
-  aStop,
-  type Project,
-  put,
-  rewrite,
-  start,
-  stateOf,
-} from '../../../support/drive/drive-project.ts';
+import type { Project } from '../../../support/drive/drive-project.ts';
+import { AT, aProject, aStop, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 /** A loop of this session, beside a contract that was torn. */
 function torn(t: TestContext, sessionId: string | null): Project {

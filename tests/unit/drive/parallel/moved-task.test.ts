@@ -4,14 +4,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { moveTask, recoverTask } from '../../../../src/drive/plan/integrate-task.ts';
-import type { PartPlace } from '../../../../src/drive/plan/main-plan.ts';
-import { readMain } from '../../../../src/drive/plan/main-plan.ts';
-import {
-  beginPlanRecords,
-  type OpenTask,
-  readOpenTask,
-  writeOpenTask,
-} from '../../../../src/drive/records/open-task-file.ts';
+import { type PartPlace, readMain } from '../../../../src/drive/plan/main-plan.ts';
+import type { OpenTask } from '../../../../src/drive/records/open-task-file.ts';
+import { beginPlanRecords, readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { lostBy } from '../../../../src/state/evidence/lost.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';

@@ -3,16 +3,8 @@ import { appendFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
-import {
-  AT,
-  aHook,
-  aProject,
-  aStop,
-  type Project,
-  rewrite,
-  start,
-  stateOf,
-} from '../../../support/drive/drive-project.ts';
+import type { Project } from '../../../support/drive/drive-project.ts';
+import { AT, aHook, aProject, aStop, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 /** The user's loop, bound to session-1, in the middle of an iteration. */
 function running(t: TestContext): Project {

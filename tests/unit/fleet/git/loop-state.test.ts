@@ -6,13 +6,8 @@ import { collectState, relocateContract, restoreState } from '../../../../src/fl
 import { proveEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
-import {
-  findContract,
-  type LoopFiles,
-  loopFiles,
-  makeRuntimeDir,
-  type StoredContract,
-} from '../../../../src/state/loop-files.ts';
+import type { LoopFiles, StoredContract } from '../../../../src/state/loop-files.ts';
+import { findContract, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
 import { aProject, aStop, type Project, put, start } from '../../../support/drive/drive-project.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestSummary } from '../../../../src/text/test-results/test-summary.ts';
-import { failedTestText } from '../../../../src/text/test-results/test-summary.ts';
+import { failedTestText, type TestSummary } from '../../../../src/text/test-results/test-summary.ts';
 import { runnerFixtures } from '../../support/runner-fixtures.ts';
 import { summaryOf } from '../../support/summary-of.ts';
 
