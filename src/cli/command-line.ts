@@ -10,10 +10,9 @@ import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
 import { painter, printable } from '../term/format.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext, RalphError } from '../text/message.ts';
-import { COMMON_OPTIONS, type Command } from './command.ts';
+import { COMMON_OPTIONS, type Command, commandName, parseOptions } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { commandHelp, commandList, VERSION } from './help.ts';
-import { commandName, parseOptions } from './parse.ts';
 import { isAgent, refuseAgent } from './refuse-agent.ts';
 
 /** Commands about a loop, which may be in a worktree; all other commands are about the project. */

@@ -1,4 +1,4 @@
-import type { ChecklistCount } from '../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../text/markdown/lists.ts';
 import { type Message, RalphError } from '../text/message.ts';
 import type { TestSummary } from '../text/test-results/test-summary.ts';
 import type { ChecklistStand } from './identity/items.ts';

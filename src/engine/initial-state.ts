@@ -1,4 +1,4 @@
-import type { ChecklistCount } from '../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../text/markdown/lists.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
 import { stoppedFor, stoppedSince } from './policy/loop-time.ts';

@@ -8,8 +8,7 @@ import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
-import { addLoop, loopNamed } from './queue/loop-index.ts';
-import type { LoopProgress } from './queue/loop-result.ts';
+import { addLoop, type LoopProgress, loopNamed } from './queue/loop-index.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
 export interface FleetMember {

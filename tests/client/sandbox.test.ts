@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -196,6 +197,7 @@ test('control: without the sandbox the same calls of bypassPermissions succeed',
 const serverTest = `import test from 'node:test';
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { writeFileSync } from 'node:fs';
 import { answer } from './answer.mjs';
 
 test('the server answers', async () => {

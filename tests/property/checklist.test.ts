@@ -4,8 +4,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTaskListItemFromMarkdown } from 'mdast-util-gfm-task-list-item';
 import { gfmTaskListItem } from 'micromark-extension-gfm-task-list-item';
 import { compareItems, textsOf } from '../../src/engine/identity/items.ts';
-import { checklistItems } from '../../src/text/markdown/checklist.ts';
-import { unreadBoxes } from '../../src/text/markdown/lists.ts';
+import { checklistItems, unreadBoxes } from '../../src/text/markdown/lists.ts';
 import fc, { runs } from '../support/property.ts';
 
 const RUNS = { numRuns: runs(3_000), includeErrorInReport: true };

@@ -4,8 +4,7 @@ import { controlLoop } from '../../src/fleet/control.ts';
 import { FleetKey, jobIdOf } from '../../src/fleet/job.ts';
 import { FleetServer, loadPackages, queueOf } from '../../src/fleet/queue/connect.ts';
 import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
-import { addLoop } from '../../src/fleet/queue/loop-index.ts';
-import type { LoopProgress, LoopResult } from '../../src/fleet/queue/loop-result.ts';
+import { addLoop, type LoopProgress, type LoopResult } from '../../src/fleet/queue/loop-index.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

@@ -10,7 +10,7 @@ import { firstLine, type Known, NOTHING, type ReportSubject, reportOf } from '..
 import { LoopHistory } from '../../web/model/loop-history.ts';
 import type { LoopRow, ReportData, Work } from '../../web/model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed, noControl } from '../../web/server/news-feed.ts';
-import { noWeb } from '../web/no-web.ts';
+import { noWeb } from '../web/report.ts';
 import type { FleetContext } from './fleet-options.ts';
 import { costOf } from './status.ts';
 

@@ -12,7 +12,7 @@ import { loopDirectoryTasks } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { advise, commandLine } from '../../text/message.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';

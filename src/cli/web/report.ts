@@ -4,15 +4,17 @@ import { loopNames } from '../../drive/status/project-loops.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
+import { bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
+import { WEB_FILE } from '../../state/files/code-cache.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { noWeb } from './no-web.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { archivedLoop, shownLoop } from './shown-loop.ts';
 
@@ -129,4 +131,12 @@ export async function reportAtEnd(
       context.err(withPrefix(`the report could not be written: ${(error as Error).message}`));
     }
   };
+}
+
+/** Explains why the page's code is missing: the copy that `init` puts into a project does not contain it. Throws. */
+export function noWeb(error: Error): never {
+  if (existsSync(join(bundleDir(), 'scripts', WEB_FILE))) throw error;
+  const why = "the project's copy leaves out the pages of report and dashboard.";
+  const how = `Run this here with the installed program: ralph-loop ${process.argv.slice(2).map(quoted).join(' ')}.`;
+  throw new RalphError('usage', `${why} ${how} "npm install -g ." in a clone of ralph-loop installs it.`, error);
 }

@@ -4,7 +4,7 @@ import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts
 import { pathKind } from '../../state/task-folder/run-files.ts';
 import { type SplitText, splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { loopDirectory, PROGRESS_FILE, taskKind } from '../../task/task-file.ts';
-import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/lists.ts';
 
 export type TaskText = Pick<SplitText, 'body' | 'bodyLine' | 'frontmatter'>;
 

@@ -17,7 +17,7 @@ import {
 } from '../../state/task-folder/show-loop.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 

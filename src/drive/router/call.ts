@@ -6,7 +6,7 @@ import { onSignals } from '../../state/process/signals.ts';
 import { endedState } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { isBefore } from '../../text/time.ts';
-import { applyFlagFiles } from '../control/flag-files.ts';
+import { applyFlagFiles } from '../control/operate.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';
 import { waitUntil } from '../turn/wait.ts';

@@ -10,7 +10,7 @@ import { findContract, type LoopFiles, log, type ReadState } from '../../state/l
 import type { Lease as StateLease } from '../../state/with-state.ts';
 import { amendArchived, endedState, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 import type { StartedLoop } from '../start/stages.ts';
 import type { PlanPart } from '../turn/plan-part.ts';

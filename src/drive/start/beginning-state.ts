@@ -6,7 +6,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { asleepMs } from '../../state/asleep.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
-import { countChecklist } from '../../text/markdown/checklist.ts';
+import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { requireOpenItems } from './prepare-contract.ts';

@@ -12,7 +12,7 @@ import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { buildContract, type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
-import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { checklistItems, countChecklist } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';

@@ -7,7 +7,7 @@ import type { StartPoint } from '../../task/git/start-point.ts';
 import type { GitPins } from '../../task/git/view-record.ts';
 import type { ContractTerms } from '../../task/settings/build-contract.ts';
 import type { ResolvedPolicy, Settings } from '../../task/settings/resolve.ts';
-import type { ChecklistItem } from '../../text/markdown/checklist.ts';
+import type { ChecklistItem } from '../../text/markdown/lists.ts';
 import type { Person } from '../control/operate.ts';
 import type { StartRecord } from '../prompt/project-change.ts';
 import type { ConsentTerms } from './terms/consent-terms.ts';

@@ -9,7 +9,7 @@ import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
-import type { ChecklistItem } from '../../text/markdown/checklist.ts';
+import type { ChecklistItem } from '../../text/markdown/lists.ts';
 import { storeProtected } from '../control/restore-protected.ts';
 import { dropLostRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';

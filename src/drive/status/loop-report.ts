@@ -15,7 +15,7 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { isDriverAlive } from '../control/driver-alive.ts';
 import { checklistNow } from '../prompt/read-task.ts';

@@ -1,6 +1,5 @@
-import type { ChecklistCount, ChecklistItem } from '../../text/markdown/checklist.ts';
-import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
-import { unreadBoxes } from '../../text/markdown/lists.ts';
+import type { ChecklistCount, ChecklistItem } from '../../text/markdown/lists.ts';
+import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
 
 /** Item of a list as it stands in a file. */
 export interface Item {

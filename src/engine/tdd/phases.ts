@@ -1,4 +1,4 @@
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import type { Message } from '../../text/message.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';

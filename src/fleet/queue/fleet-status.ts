@@ -2,8 +2,17 @@ import type { ChainableCommander } from 'ioredis';
 import { jsonOrNull } from '../../text/json.ts';
 import { jobIdOf } from '../job.ts';
 import { type FleetServer, KEYS } from './connect.ts';
-import { accountsOf, allLoops, compare, type LoopEntry, loopsNamed } from './loop-index.ts';
-import { type LoopProgress, type LoopResult, loopProgress, loopResult } from './loop-result.ts';
+import {
+  accountsOf,
+  allLoops,
+  compare,
+  type LoopEntry,
+  type LoopProgress,
+  type LoopResult,
+  loopProgress,
+  loopResult,
+  loopsNamed,
+} from './loop-index.ts';
 
 type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 

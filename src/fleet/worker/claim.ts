@@ -14,7 +14,7 @@ import { secretMask } from '../mask-secrets.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
-import type { LoopProgress, LoopResult } from '../queue/loop-result.ts';
+import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
 import { CheckpointLine, type Meta } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { filesIn, type HeldEnd, type Holding } from './holding.ts';

@@ -6,8 +6,7 @@ import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
-import { loopsNamed } from '../queue/loop-index.ts';
-import { type LoopProgress, type LoopResult, loopProgress, loopResult } from '../queue/loop-result.ts';
+import { type LoopProgress, type LoopResult, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
 import { type Claim, withoutWork, workOn } from './claim.ts';
 import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
 

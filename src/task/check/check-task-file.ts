@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import { show } from '../../state/process/program.ts';
-import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
-import { unreadBoxes } from '../../text/markdown/lists.ts';
+import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
 import type { ProjectPlace } from '../commands/missing/missing-argument.ts';
 import { missingPrograms } from '../commands/missing/missing-programs.ts';

@@ -1,8 +1,8 @@
 import { html, render } from 'htm/preact';
 import type { ReportData, RunData } from '../model/report-data.ts';
 import { Dashboard, RunReport } from './dashboard.ts';
-import { paper } from './fold.ts';
 import { ReportView } from './report-view.ts';
+import { paper } from './text.ts';
 
 const place = document.getElementById('page');
 const data = JSON.parse(document.getElementById('data')?.textContent ?? 'null') as ReportData | RunData | null;

@@ -3,12 +3,11 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, countText } from '../../text/figures.ts';
 import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
-import { Fold } from './fold.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
 import { Badge, OUTCOMES, PROOFS } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
-import { Command, clean, clock, duration, Markdown, moment, oneLine, plural, spentMs, When } from './text.ts';
+import { Command, clean, clock, duration, Fold, Markdown, moment, oneLine, plural, spentMs, When } from './text.ts';
 
 /** The tasks of a single loop link nowhere. */
 const NO_KEYS = {};

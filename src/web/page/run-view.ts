@@ -2,9 +2,8 @@ import { html } from 'htm/preact';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { costText, countText, dollarText } from '../../text/figures.ts';
 import type { RunData } from '../model/report-data.ts';
-import { Fold } from './fold.ts';
 import { Badge, PROOFS } from './outcomes.ts';
-import { Command, clean, duration, oneLine, plural, When } from './text.ts';
+import { Command, clean, duration, Fold, oneLine, plural, When } from './text.ts';
 
 /** Shows a run from its outcome to its tasks. */
 export function RunView({ data: { run, keys, project, generatedAt } }: { readonly data: RunData }) {

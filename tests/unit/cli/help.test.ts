@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { commandName, parseOptions } from '../../../src/cli/command.ts';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { commandHelp, commandList } from '../../../src/cli/help.ts';
-import { commandName, parseOptions } from '../../../src/cli/parse.ts';
 
 const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
 

@@ -3,8 +3,7 @@ import { describe, test } from 'node:test';
 import { type ChecklistStand, compareChecklist, isFinished } from '../../../src/engine/identity/items.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { transition } from '../../../src/engine/transition.ts';
-import { checklistItems, countChecklist } from '../../../src/text/markdown/checklist.ts';
-import { unreadBoxes } from '../../../src/text/markdown/lists.ts';
+import { checklistItems, countChecklist, unreadBoxes } from '../../../src/text/markdown/lists.ts';
 import { at, command, policy, recorded, running, step, turnEnded } from './support/loop.ts';
 
 const shown = (text: string): string[] =>

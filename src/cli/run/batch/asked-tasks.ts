@@ -10,8 +10,7 @@ import { clientFinder } from '../../../hosts/hosts.ts';
 import { loopFiles } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
 import { RalphError } from '../../../text/message.ts';
-import type { Command, CommandContext } from '../../command.ts';
-import { parseOptions } from '../../parse.ts';
+import { type Command, type CommandContext, parseOptions } from '../../command.ts';
 import { startTarget } from '../../start/start-request.ts';
 import { setUpRequest } from '../in-worktree.ts';
 

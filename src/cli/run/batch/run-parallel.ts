@@ -19,9 +19,9 @@ import { taskTable } from '../../show/run-text.ts';
 import { LEFT } from '../../start/first-checks.ts';
 import { AGREED_BY_START } from '../../start/start-request.ts';
 import type { DraftedTask } from '../../task/draft.ts';
+import { reportAtEnd } from '../../web/report.ts';
 import { removeDrafts } from '../remove-drafts.ts';
 import type { Review } from '../review-start.ts';
-import { reportAtEnd } from '../../web/report.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
 

@@ -3,7 +3,7 @@ import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import type { StoredContract } from '../../../state/loop-files.ts';
 import { isAlive } from '../../../state/process/identity.ts';
 import { clearCancellation } from '../../control/cancellation.ts';
-import { applyFlagFiles } from '../../control/flag-files.ts';
+import { applyFlagFiles } from '../../control/operate.ts';
 import { clientIdentity, type DriverContext, launcherGone, ownership } from '../../control/ownership.ts';
 import { countedBy, projectionOf } from '../../records/status-projection.ts';
 import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';

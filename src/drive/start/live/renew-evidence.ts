@@ -7,7 +7,7 @@ import { recordNotice } from '../../../state/record-notice.ts';
 import type { GitPins } from '../../../task/git/view-record.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
 import { taskKind } from '../../../task/task-file.ts';
-import { checklistItems } from '../../../text/markdown/checklist.ts';
+import { checklistItems } from '../../../text/markdown/lists.ts';
 import { RalphError } from '../../../text/message.ts';
 import { type Operated, operate } from '../../control/operate.ts';
 import { readTask } from '../../prompt/read-task.ts';
