@@ -72,9 +72,9 @@ export function readBackwards(
   types: readonly string[],
   stop: (event: Entry) => boolean,
 ): void {
-  const needles = types.map((type) => `"type":"${type}`);
   readTail(files.events, budget, (line) => {
-    if (!line.includes(loopId) || !needles.some((needle) => line.includes(needle))) return false;
+    const type = typeIn(line);
+    if ((type !== null && !types.some((one) => type.startsWith(one))) || !line.includes(loopId)) return false;
     const event = jsonOrNull(line) as Entry | null;
     if (event?.['loopId'] !== loopId || !types.some((type) => String(event['type']).startsWith(type))) return false;
     return stop(event);
@@ -88,29 +88,38 @@ const ACTIVITY =
 /** Size of what is read of a stream at once: so few events that a later one can take their memory. */
 const STEP_BYTES = 1024 * 1024;
 
-/** The type of an event in its line, as every event of this program begins. */
 const TYPE = /^\{"v":\d{1,9},"type":"([\w.-]{1,100})"/;
+
+/** Returns the type of an event from the beginning of its line, as this program writes it; null for another beginning. */
+export function typeIn(line: string): string | null {
+  return TYPE.exec(line)?.[1] ?? null;
+}
 
 export function isActivity(type: unknown): boolean {
   return ACTIVITY.test(String(type));
 }
 
-/** Passes the events of a loop and of the wanted types to `take`, oldest first, from byte `from` on; returns where the next read starts. */
+/**
+ * Passes the events of a loop that are wanted by type and line to `take`, oldest first, from byte `from` on; returns where the
+ * next read starts.
+ */
 export function readStream(
   files: LoopFiles,
   loopId: string,
   from: number,
   take: (event: Entry) => void,
-  isWanted: (type: string) => boolean = () => true,
+  isWanted: (type: string, line: string) => boolean = () => true,
 ): number {
-  const mayBe = (line: string): boolean => {
-    if (!line.includes(loopId)) return false;
-    const type = TYPE.exec(line)?.[1];
-    return type === undefined || isWanted(type);
+  // Each line is taken at once, so that no more than one event of a long past is in memory.
+  const takeLine = (line: string): boolean => {
+    const type = typeIn(line);
+    if (!line.includes(loopId) || (type !== null && !isWanted(type, line))) return false;
+    const entry = jsonOrNull(line) as Entry | null;
+    if (entry?.['loopId'] === loopId && (type !== null || isWanted(String(entry['type']), line))) take(entry);
+    return false;
   };
   for (let next = from; ; ) {
-    const lines = readLines(files.events, next, STEP_BYTES, mayBe);
-    for (const entry of lines.entries) if (entry['loopId'] === loopId && isWanted(String(entry['type']))) take(entry);
+    const lines = readLines(files.events, next, STEP_BYTES, takeLine);
     if (lines.next === next) return next;
     next = lines.next;
   }

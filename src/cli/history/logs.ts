@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { iterationsOf, unrecordedIterations } from '../../drive/records/journal.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { unrecordedText } from '../../engine/end-report.ts';
-import { type Entry, isActivity } from '../../state/event-stream.ts';
+import { type Entry, isActivity, typeIn } from '../../state/event-stream.ts';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -42,7 +42,7 @@ export const LOGS_COMMAND: Command = {
     let from = 0;
     let told = false;
     for (;;) {
-      const { entries: all, torn, next } = readOn(files.events, from);
+      const { entries: all, torn, next } = readOn(files.events, from, (line) => mayBeWanted(line, values));
       from = next;
       if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
       // When following, every new line belongs to the current loop.
@@ -79,6 +79,11 @@ function tellUnrecorded(files: LoopFiles, loopId: unknown, { err }: CommandConte
 function isWanted({ type }: Entry, { events, activity }: CommandContext['values']): boolean {
   if (activity === true) return true;
   return type === 'iteration.ended' ? events !== true : !isActivity(type);
+}
+
+function mayBeWanted(line: string, values: CommandContext['values']): boolean {
+  const type = typeIn(line);
+  return type === null || isWanted({ type }, values);
 }
 
 function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandContext): number {

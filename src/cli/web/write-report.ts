@@ -1,8 +1,8 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { memberFiles } from '../../drive/parallel/project-runs.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
-import { readRegularFile, removeDrafts, writeAtomically } from '../../state/files/regular-file.ts';
+import { removeDrafts, withDescriptor, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { readHistory, reportData, runDataOf, type ShownLoop } from '../../web/model/collect-report.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
@@ -14,7 +14,8 @@ import { loopById, shownLoop } from './shown-loop.ts';
 
 export { shownLoop };
 
-const MOST_BYTES = 256 * 1024 * 1024;
+/** Size of the part of a page that has its mark. */
+const HEAD_BYTES = 4096;
 
 type Place = Pick<CommandContext, 'env' | 'now' | 'projectDir'>;
 
@@ -75,6 +76,13 @@ async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData>
   return { ...reportData(loop, history, now()), uncommitted };
 }
 
+function beginningOf(path: string): string {
+  return withDescriptor(path, 'r', 0, (descriptor) => {
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes));
+  });
+}
+
 /** Returns the path for a report: it may only overwrite another report, and an agent's must be in the project. */
 export function placeOf(out: string, { projectDir, env }: Place): string {
   if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
@@ -83,7 +91,7 @@ export function placeOf(out: string, { projectDir, env }: Place): string {
     throw new RalphError('refused', `${out} is in a folder that does not exist. Choose another file.`);
   }
   const there = lstatSync(path, { throwIfNoEntry: false });
-  const isReport = there?.isFile() === true && readRegularFile(path, MOST_BYTES)?.includes(REPORT_MARK) === true;
+  const isReport = there?.isFile() === true && beginningOf(path).includes(REPORT_MARK);
   if (there !== undefined && !isReport) {
     throw new RalphError('refused', `${out} exists and is not a report. Choose another file.`);
   }

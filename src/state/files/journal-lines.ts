@@ -44,8 +44,11 @@ export function readLines(path: string, from = 0, budget = MAX_BYTES, mayBe: May
 function parse(text: string, mayBe: MayBe): { entries: Record<string, unknown>[]; torn: number } {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
-  for (const line of text.split('\n')) {
-    if (line.trim() === '' || !mayBe(line)) continue;
+  for (let at = 0, end = 0; at < text.length; at = end + 1) {
+    end = text.indexOf('\n', at);
+    if (end === -1) end = text.length;
+    const line = text.slice(at, end);
+    if ((!line.startsWith('{') && line.trim() === '') || !mayBe(line)) continue;
     const value = jsonOrNull(line);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       entries.push(value as Record<string, unknown>);

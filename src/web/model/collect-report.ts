@@ -4,7 +4,7 @@ import { idleElapsed } from '../../engine/policy/idle.ts';
 import { stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readStream } from '../../state/event-stream.ts';
+import { lastWhere, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
@@ -44,13 +44,34 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
   return digest(`${projectDir}\n${name ?? ''}`);
 }
 
+/** Number of the newest iterations whose words, calls and commands a page has. Of older ones it has outcome and figures. */
+const DETAILED = 100;
+/** Types of the events that only details are made of, and of the one that each iteration has. */
+const DETAIL =
+  /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$|iteration\.(?:started|completed)$)/;
+/** Numbers of the iterations until a record, of work and idle. */
+const PLACE = /"iteration":(\d+),"idleIterations":(\d+)/;
+
 /** Reads the history of a loop and the start of the next read. Secrets are masked, paths shortened. */
 export function readHistory(
   files: LoopFiles,
   loopId: string,
 ): { readonly history: LoopHistory; readonly next: number } {
-  const history = new LoopHistory(shownText(files.projectDir));
-  return { history, next: readStream(files, loopId, 0, (event) => history.take(event)) };
+  const last = lastWhere(files, loopId, ['iteration.ended']);
+  const briefUntil = placeIn(JSON.stringify(last)) - DETAILED;
+  const history = new LoopHistory(shownText(files.projectDir), briefUntil);
+  let place = 0;
+  const isWanted = (type: string, line: string): boolean => {
+    if (place >= briefUntil) return true;
+    if (type === 'iteration.ended') place = placeIn(line);
+    return !DETAIL.test(type);
+  };
+  return { history, next: readStream(files, loopId, 0, (event) => history.take(event), isWanted) };
+}
+
+function placeIn(line: string): number {
+  const [, iteration = 0, idle = 0] = PLACE.exec(line) ?? [];
+  return Number(iteration) + Number(idle);
 }
 
 export function rowOf({ files, state, status, live, why, until, title, run }: ShownLoop): LoopRow {
@@ -216,8 +237,9 @@ export function reportOf(subject: ReportSubject, history: LoopHistory, at: strin
   };
 }
 
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/;
 /** Length and number of the texts that `shownText` remembers. */
-const [MOST_KNOWN, MOST_KNOWN_TEXTS] = [20, 500];
+const [MOST_KNOWN, MOST_KNOWN_TEXTS] = [48, 500];
 
 /** Returns a function that prepares texts: secrets masked, paths of the project relative, the user's home a tilde. */
 export function shownText(projectDir: string): (text: string) => string {
@@ -229,6 +251,7 @@ export function shownText(projectDir: string): (text: string) => string {
   // Types, outcomes and names of tools stand in nearly every event.
   const known = new Map<string, string>();
   return (text) => {
+    if (INSTANT.test(text)) return text;
     const before = known.get(text);
     if (before !== undefined) return before;
     const after = shown(text);

@@ -41,16 +41,22 @@ const MOST_DEPTH = 12;
 /** Returns the same data with `map` applied to every text. Data that is longer, wider or deeper than any of ours is cut. */
 export function mapTexts<T>(data: T, map: (text: string) => string): T {
   const mapped = (value: unknown, depth: number): unknown => {
-    if (typeof value === 'string') return map(value.slice(0, MOST_TEXT));
+    if (typeof value === 'string') return map(value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value);
     if (typeof value !== 'object' || value === null) return value;
     if (depth === MOST_DEPTH) return null;
-    const values: readonly unknown[] = Object.values(value);
-    const after = values.slice(0, MOST_LIST).map((each) => mapped(each, depth + 1));
-    // Most records have no text to change, and a copy of each takes longer than all the rest.
-    if (after.length === values.length && after.every((each, at) => each === values[at])) return value;
-    if (Array.isArray(value)) return after;
     const keys = Object.keys(value);
-    return Object.fromEntries(after.map((each, at) => [keys[at], each]));
+    const from = value as Readonly<Record<string, unknown>>;
+    // Most records have no text to change, and a copy of each takes longer than all the rest.
+    let copy: Record<string, unknown> | null = keys.length > MOST_LIST ? {} : null;
+    for (let at = 0; at < Math.min(keys.length, MOST_LIST); at++) {
+      const key = keys[at] ?? '';
+      const after = mapped(from[key], depth + 1);
+      if (copy === null && after !== from[key])
+        copy = Object.fromEntries(keys.slice(0, at).map((each) => [each, from[each]]));
+      if (copy !== null) copy[key] = after;
+    }
+    if (copy === null) return value;
+    return Array.isArray(value) ? Object.values(copy) : copy;
   };
   return mapped(data, 0) as T;
 }

@@ -30,14 +30,27 @@ export class LoopHistory {
   readonly #counted = new Set<string>();
   readonly #shown: (text: string) => string;
 
-  /** Creates a history; `shown` prepares texts for display. */
-  constructor(shown: (text: string) => string = (text) => text) {
+  readonly #briefUntil: number;
+
+  /** Creates a history; `shown` prepares texts for display. Of the first `briefUntil` iterations it gets no details. */
+  constructor(shown: (text: string) => string = (text) => text, briefUntil = 0) {
     this.#shown = shown;
+    this.#briefUntil = briefUntil;
   }
 
   take(recorded: Entry): void {
+    const { type } = recorded;
+    if (type === 'iteration.ended') {
+      // Nearly all that it holds are figures: its few texts are prepared where they are taken.
+      const at = this.#shown(text(recorded['at']));
+      const startedAt = this.#shown(text(recorded['startedAt']));
+      // When a brief iteration began is known by its end.
+      this.#endWait(type, at, startedAt || at);
+      this.#ended(startedAt, at, recorded);
+      this.#lastAt = at;
+      return;
+    }
     const event = mapTexts(recorded, this.#shown);
-    const { type } = event;
     const at = text(event['at']);
     this.#endWait(text(type), at);
     if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
@@ -80,8 +93,7 @@ export class LoopHistory {
   }
 
   #activity(type: string, at: string, event: Entry): void {
-    if (type === 'iteration.ended') this.#ended(at, event);
-    else if (type === 'check.ran') this.#checked(at, event);
+    if (type === 'check.ran') this.#checked(at, event);
     else if (type === 'wait.started') this.#waits(at, text(event['why']), textOrNull(event['until']));
     else if (!NO_WORK.test(type)) this.#worked(this.#current(at), type, at, event);
   }
@@ -162,25 +174,22 @@ export class LoopHistory {
     this.#results.set(check.name, known);
   }
 
-  #ended(at: string, record: Entry): void {
-    const open = this.#current(text(record['startedAt']) || at);
+  #ended(startedAt: string, at: string, record: Entry): void {
+    const open = this.#current(startedAt || at);
     const agent = (record['agent'] ?? {}) as Entry;
-    const usage = (agent['usage'] ?? {}) as Record<string, unknown>;
-    const tokens = ['inputTokens', 'outputTokens', 'cacheWriteTokens'].map((key) => numberOf(usage[key]));
-    Object.assign(open, {
-      number: numberOf(record['iteration']) ?? open.number,
-      startedAt: textOrNull(record['startedAt']) ?? open.startedAt,
-      endedAt: at,
-      durationMs: numberOf(record['durationMs']),
-      findings: numberOf(record['findings']),
-      toolCalls: Math.max(open.toolCalls, numberOf(record['toolCalls']) ?? 0),
-      denied: Math.max(open.denied, numberOf(record['deniedCalls']) ?? 0),
-      decision: text(record['decision']),
-      costUsd: numberOf(agent['costUsd']),
-      tokens: tokens.every((each) => each === null) ? null : tokens.reduce<number>((sum, each) => sum + (each ?? 0), 0),
-      model: textOrNull(agent['model']) ?? open.model,
-    } satisfies Partial<Iteration>);
+    open.number = numberOf(record['iteration']) ?? open.number;
+    open.startedAt = startedAt || open.startedAt;
+    open.endedAt = at;
+    open.durationMs = numberOf(record['durationMs']);
+    open.findings = numberOf(record['findings']);
+    open.toolCalls = Math.max(open.toolCalls, numberOf(record['toolCalls']) ?? 0);
+    open.denied = Math.max(open.denied, numberOf(record['deniedCalls']) ?? 0);
+    open.decision = this.#shown(text(record['decision']));
+    open.costUsd = numberOf(agent['costUsd']);
+    open.tokens = agent['usage'] ? tokensOf(agent['usage'] as Entry) : null;
+    open.model = textOrNull(agent['model']) === null ? open.model : this.#shown(text(agent['model']));
     open.breaker = breakerLevel(record['breaker'], this.start.facts['breaker']);
+    if (open.number + (numberOf(record['idleIterations']) ?? 0) <= this.#briefUntil) open.brief = true;
     if (open.outcome === 'open') {
       open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
     }
@@ -305,13 +314,13 @@ export class LoopHistory {
     this.waits.push({ from, to: null, until, why });
   }
 
-  #endWait(type: string, at: string): void {
+  #endWait(type: string, at: string, begun = at): void {
     const last = this.waits.at(-1);
     if (last?.to !== null) return;
     const isPause = last.why.startsWith('paused');
     // An agent at work ends its iteration before the pause begins.
     if (isPause && type === 'iteration.ended') last.from = at;
-    if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type)) last.to = at;
+    if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type)) last.to = begun;
   }
 }
 
@@ -333,6 +342,12 @@ const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
 
 function addAll(list: string[], more: readonly string[]): void {
   for (const each of more) if (!list.includes(each)) list.push(each);
+}
+
+/** Returns the tokens that count, as in `max_tokens`; null if none are known. */
+function tokensOf(usage: Entry): number | null {
+  const known = ['inputTokens', 'outputTokens', 'cacheWriteTokens'].flatMap((key) => numberOf(usage[key]) ?? []);
+  return known.length === 0 ? null : known.reduce((sum, each) => sum + each, 0);
 }
 
 /** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */

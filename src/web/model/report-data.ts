@@ -77,6 +77,8 @@ export interface Iteration {
   readonly commands: { readonly name: string; readonly outcome: string; readonly durationMs: number }[];
   readonly steering: string[];
   commits: readonly Commit[];
+  /** What it said, called and ran before its prompt is left out, as it is one of the first of a long loop. */
+  brief?: true;
 }
 
 export interface Wait {

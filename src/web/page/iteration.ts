@@ -15,7 +15,8 @@ interface PanelProps {
 
 /** Shows the events of one iteration and its outcome. */
 export function IterationPanel({ iteration, commits }: PanelProps) {
-  const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands } = iteration;
+  const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands, brief } =
+    iteration;
   const { label } = OUTCOMES[outcome];
   const now = outcome === 'open' ? calls.at(-1) : undefined;
   const title = outcome === 'idle' ? `Idle after iteration ${number}` : `Iteration ${number}: ${label}`;
@@ -26,14 +27,21 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
     ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<${Reason} text=${clean(reason)} />`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
-    <h4>The agent's last message</h4>
-    ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}
+    ${
+      brief === true
+        ? html`<p class="dim">What the agent said and called is here for the last iterations only. Of all: <code>ralph-loop logs --activity</code></p>`
+        : html`<h4>The agent's last message</h4>
+    ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}`
+    }
     ${checks.length > 0 && html`<h4>Checks</h4>${checks.map((check) => html`<${CheckResult} check=${check} />`)}`}
     ${commands.length > 0 && html`<p class="dim">Commands before the prompt: ${commands.map(({ name, outcome: end, durationMs }) => `${oneLine(name)} ${end} (${duration(durationMs)})`).join(', ')}</p>`}
     ${commits === null && html`<h4>Commits</h4><p class="bad">The commits of this iteration cannot be read.</p>`}
     ${commits !== null && commits.length > 0 && html`<h4>Commits</h4>${commits.map((commit) => html`<${CommitDiff} commit=${commit} />`)}`}
-    <h4>Tool calls</h4>
-    <${Calls} iteration=${iteration} key=${index} />
+    ${
+      brief !== true &&
+      html`<h4>Tool calls</h4>
+    <${Calls} iteration=${iteration} key=${index} />`
+    }
   </article>`;
 }
 

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { timeSpent } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
-import { reportData, rowOf, shownText } from '../../../src/web/model/collect-report.ts';
+import { readHistory, reportData, rowOf, shownText } from '../../../src/web/model/collect-report.ts';
 import { LoopHistory } from '../../../src/web/model/loop-history.ts';
 import { spentMs } from '../../../src/web/page/text.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const STATE: LoopState = initialState({
@@ -86,4 +88,38 @@ test('the time of a loop is what max_time counts: neither a night before its res
   assert.deepEqual([minutesOf(paused, 510), minutesOf(paused, 900)], [25, 25]);
   for (const state of [STATE, resumed, paused])
     assert.equal(minutesOf(state, 900) * minute, timeSpent(state, at(900)), 'as the engine counts');
+});
+
+test('of a long past, only the newest iterations have details, and all have outcome and figures', (t) => {
+  const project = emptyFolder(t);
+  const files = loopFiles(project, null, { XDG_STATE_HOME: project });
+  mkdirSync(files.runtimeDir, { recursive: true });
+  const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+  const secret = `ghp_${'a1B2'.repeat(9)}`;
+  const lines = Array.from({ length: 130 }, (_, index) => index + 1).flatMap((iteration) => {
+    const [begun, over] = [at(iteration * 10), at(iteration * 10 + 5)];
+    const agent = { model: secret, costUsd: 1, usage: { inputTokens: 5 } };
+    const ended = { iteration, idleIterations: 0, startedAt: begun, endedAt: over, durationMs: 5000, toolCalls: 2 };
+    return [
+      { type: 'wait.started', at: at(iteration * 10 - 3), why: 'pace', until: null },
+      { type: 'iteration.started', at: begun, begins: iteration },
+      { type: 'agent.text', at: begun, text: `Word ${iteration}` },
+      { type: 'iteration.ended', at: over, ...ended, decision: `${project}/x`, claimed: true, agent },
+      { type: 'completion.rejected', at: over, iteration, reasons: ['tests: exit code 1'] },
+    ].map(({ type, ...rest }) => JSON.stringify({ v: 1, type, ...rest, loopId: 'loop-1' }));
+  });
+  writeFileSync(files.events, `${lines.join('\n')}\n`);
+  const { iterations, waits } = readHistory(files, 'loop-1').history;
+  assert.deepEqual(
+    iterations.map(({ number }) => number),
+    Array.from({ length: 130 }, (_, index) => index + 1),
+  );
+  for (const each of iterations) {
+    const isBrief = each.number <= 30;
+    assert.deepEqual([each.brief, each.said], isBrief ? [true, ''] : [undefined, `Word ${each.number}`]);
+    const { outcome, costUsd, tokens, toolCalls, durationMs, startedAt, decision, model } = each;
+    const figures = [outcome, costUsd, tokens, toolCalls, durationMs, startedAt, decision, model];
+    assert.deepEqual(figures, ['rejected', 1, 5, 2, 5000, at(each.number * 10), 'x', '***']);
+  }
+  assert.deepEqual(new Set(waits.map(({ from, to }) => Date.parse(to ?? '') - Date.parse(from))), new Set([3000]));
 });
