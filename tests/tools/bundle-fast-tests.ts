@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
-import { behaveAsSources } from './bundle-tests.ts';
+import { behaveAsSources, nameTests } from './bundle-tests.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const FOLDER = 'tests/unit';
@@ -60,23 +60,6 @@ function startsProcesses(file: string, seen = new Set<string>()): boolean {
 
 function setup(build: esbuild.PluginBuild): void {
   build.onResolve({ filter: /^(node:)?child_process$/ }, () => ({ path: join(root, 'tests/tools/no-processes.ts') }));
-  // Each file gets a `node:test` of its own, which puts the file before the names of its tests.
-  build.onResolve({ filter: /^node:test$/ }, ({ importer, namespace }) =>
-    namespace === 'file' && /\.test\.ts$/.test(importer)
-      ? { path: relative(root, importer).replaceAll('\\', '/'), namespace: 'named' }
-      : null,
-  );
-  build.onLoad({ filter: /./, namespace: 'named' }, ({ path }) => ({ contents: namedTests(path), resolveDir: root }));
+  nameTests(build, (file) => file.endsWith('.test.ts'));
   behaveAsSources(build);
-}
-
-function namedTests(file: string): string {
-  return `import * as all from 'node:test';
-export * from 'node:test';
-const named = (make) => Object.assign((name, ...rest) => make('${file}: ' + name, ...rest), make);
-export const test = named(all.test);
-export const it = named(all.it);
-export const describe = named(all.describe);
-export default test;
-`;
 }

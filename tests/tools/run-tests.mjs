@@ -1,6 +1,6 @@
 // Runs the test folders or files that are named, or all folders, in one run of node's own runner.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
@@ -22,6 +22,10 @@ const ONLY_IN_LONG_FORM =
   'fleet-add fleet-checkpoint fleet-control fleet-doctor fleet-limits fleet-set-up fleet-storm screens-fleet'.split(
     ' ',
   );
+/** Files that last seconds, and what a file does for all of its tests. */
+const SHORT = /tests[\\/](?:unit|property)[\\/]/;
+const FOR_ALL = /^(?:before|after)(?:Each)?\(/m;
+const TOGETHER = 4;
 const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves four files. */
 const AT_ONCE = Math.min(8, Math.max(4, 4 * availableParallelism()));
@@ -43,6 +47,7 @@ if (!process.execArgv.includes(SOURCE_MAPS)) {
 }
 register();
 const names = process.argv.slice(2);
+const isNamed = (file) => names.includes(file);
 const isFile = (name) => name.endsWith('.test.ts') && existsSync(name);
 const unknown = names.filter((name) => !FOLDERS.includes(name) && !isFile(name));
 if (unknown.length > 0) {
@@ -74,16 +79,37 @@ run({ files: all.map((file) => join(process.cwd(), file)), concurrency: AT_ONCE,
   .pipe(process.stdout);
 
 /**
- * The bundles of these test files. One takes the place of the unit tests that start no process, unless they are named:
- * each file of its own costs a start.
+ * The bundles of these test files. One takes the place of the unit tests that start no process, and one each of a few
+ * files of other unit tests and properties, unless they are named: each file of its own costs a start.
  */
 async function bundled(files) {
   const { bundleTests } = await import('./bundle-tests.ts');
-  if (!folders.includes('unit')) return bundleTests(files, BUNDLES);
+  if (!folders.includes('unit')) return bundleTests(inGroups(files), BUNDLES);
   const { bundleFastTests, fastTestFiles } = await import('./bundle-fast-tests.ts');
   const fast = new Set(fastTestFiles());
   const others = files.filter((file) => !fast.has(file.replaceAll('\\', '/')));
-  return [await bundleFastTests([...fast], join(BUNDLES, 'fast-tests.mjs')), ...(await bundleTests(others, BUNDLES))];
+  const path = join(BUNDLES, 'fast-tests.mjs');
+  return [await bundleFastTests([...fast], path), ...(await bundleTests(inGroups(others), BUNDLES))];
+}
+
+/** Short files of one folder that prepare nothing for all of their tests, a few together. */
+function inGroups(files) {
+  const groups = [];
+  let open = [];
+  for (const file of files) {
+    const isShort = !isNamed(file) && SHORT.test(file) && !isFirst(file) && !FOR_ALL.test(readFileSync(file, 'utf8'));
+    if (!isShort) groups.push([file]);
+    else if (open.length > 0 && open.length < TOGETHER) open.push(file);
+    else {
+      open = [file];
+      groups.push(open);
+    }
+  }
+  return groups;
+}
+
+function isFirst(file) {
+  return LONG.some((name) => file.endsWith(`${name}.test.ts`));
 }
 
 function testFiles(folder) {
@@ -132,7 +158,6 @@ function watchFiles() {
 
 /** The files of all folders, those of each spread over the whole: what waits runs beside what computes. */
 function mixed(lists) {
-  const isFirst = (file) => LONG.some((name) => file.endsWith(`${name}.test.ts`));
   const placed = lists.flatMap((list) =>
     list.map((file, at) => ({ file, place: isFirst(file) ? -1 : at / list.length })),
   );
