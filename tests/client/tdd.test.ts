@@ -112,7 +112,7 @@ longTest(
   },
 );
 
-test('a host session has subagents prove the scenarios and passes the red evidence on verbatim', async () => {
+longTest('a host session has subagents prove the scenarios and passes the red evidence on verbatim', async () => {
   const answers: Record<string, unknown>[] = [];
   const first = bash(`${routerCommand} start --tdd`);
   await inLoopProject({}, routerHost(halting.main, { first, answers }), async (project) => {

@@ -10,7 +10,7 @@ import fc from '../support/property.ts';
 import { until } from '../support/until.ts';
 
 /** RALPH_PARALLEL_KILLS=100 is the long form. */
-const KILLS = Number(process.env['RALPH_PARALLEL_KILLS'] ?? 2);
+const KILLS = Number(process.env['RALPH_PARALLEL_KILLS'] ?? 1);
 const TASKS = [{ id: 1 }, { id: 2 }, { id: 3, needs: [1] }, { id: 4, needs: [2, 3] }, { id: 5 }];
 const START = ['PLAN.md', '--plan', '--parallel', '2', '--agent', './agent.sh'];
 

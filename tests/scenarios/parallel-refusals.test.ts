@@ -174,36 +174,42 @@ test('an option without effect on a resumed run is refused, and the run stays re
   assert.equal(again.code, 0, again.stdout + again.stderr);
 });
 
-test('a task that a changed record calls complete is not believed, and the run is begun anew by hand alone', (t) => {
-  const p = repository(t, ['a', 'b']);
-  assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
-  const path = join(p.env['XDG_STATE_HOME'] ?? '', 'ralph-loop', records(p)[0] ?? '');
-  const whole = readFileSync(path, 'utf8');
-  const { tasks, ...rest } = JSON.parse(whole);
-  const end = {
-    status: 'complete',
-    code: 0,
-    iterations: 1,
-    costUsd: 0,
-    tokens: 0,
-    message: 'Done.',
-    integrated: 'merged',
-  };
-  const forged = tasks.map((task: object) => ({ ...task, step: 'ended', end }));
-  writeFileSync(path, JSON.stringify({ ...rest, tasks: forged }));
-  const resume = (...more: string[]) => p.ralph(['run', '--resume', '--max-time', '1h', ...more], agents(p));
-  const refused = resume();
-  assert.equal(refused.code, 1, refused.stdout);
-  assert.match(refused.stderr, /record of the parallel run is lost: \S+parallel\.json was changed by another program/);
-  assert.match(run(p, TWO).stderr, /--fresh/, 'nor is it replaced without being asked to');
-  assert.deepEqual(log(p), []);
-  writeFileSync(path, whole);
-  const again = resume();
-  assert.equal(again.code, 0, again.stdout + again.stderr);
-  assert.deepEqual(log(p).sort(), ['+a', '+b', '-a', '-b'], 'control: with its record both are worked on');
-});
+longTest(
+  'a task that a changed record calls complete is not believed, and the run is begun anew by hand alone',
+  (t) => {
+    const p = repository(t, ['a', 'b']);
+    assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
+    const path = join(p.env['XDG_STATE_HOME'] ?? '', 'ralph-loop', records(p)[0] ?? '');
+    const whole = readFileSync(path, 'utf8');
+    const { tasks, ...rest } = JSON.parse(whole);
+    const end = {
+      status: 'complete',
+      code: 0,
+      iterations: 1,
+      costUsd: 0,
+      tokens: 0,
+      message: 'Done.',
+      integrated: 'merged',
+    };
+    const forged = tasks.map((task: object) => ({ ...task, step: 'ended', end }));
+    writeFileSync(path, JSON.stringify({ ...rest, tasks: forged }));
+    const resume = (...more: string[]) => p.ralph(['run', '--resume', '--max-time', '1h', ...more], agents(p));
+    const refused = resume();
+    assert.equal(refused.code, 1, refused.stdout);
+    assert.match(
+      refused.stderr,
+      /record of the parallel run is lost: \S+parallel\.json was changed by another program/,
+    );
+    assert.match(run(p, TWO).stderr, /--fresh/, 'nor is it replaced without being asked to');
+    assert.deepEqual(log(p), []);
+    writeFileSync(path, whole);
+    const again = resume();
+    assert.equal(again.code, 0, again.stdout + again.stderr);
+    assert.deepEqual(log(p).sort(), ['+a', '+b', '-a', '-b'], 'control: with its record both are worked on');
+  },
+);
 
-test('a run whose record was deleted is named by a resume, and --fresh begins anew', (t) => {
+longTest('a run whose record was deleted is named by a resume, and --fresh begins anew', (t) => {
   const p = repository(t, ['a', 'b']);
   assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
   rmSync(join(p.env['XDG_STATE_HOME'] ?? '', 'ralph-loop', records(p)[0] ?? ''));

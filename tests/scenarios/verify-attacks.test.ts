@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { emptyFolder } from '../support/folder.ts';
 import { GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { agent } from './support/command-agent.ts';
 import { cloned, complete, differences, forge, PROOF, type record, TASK } from './support/proved-loop.ts';
 
@@ -151,7 +152,7 @@ test('files are named that settings in .git hide, and a repository within the pr
   assert.deepEqual(differences(p), { files: 'the repository inner has changes that its commit does not hold' });
 });
 
-test('an ignored program of a check is missing in a clone, where verify names it', (t) => {
+longTest('an ignored program of a check is missing in a clone, where verify names it', (t) => {
   const { p } = complete(t, (own) => own.write('made.txt', 'not yet\n'));
   p.write('.ralph/fix/RALPH.md', TASK.replace('grep -q', './tool.tmp && grep -q'));
   p.write('.gitignore', `${p.read('.gitignore')}*.tmp\n`);

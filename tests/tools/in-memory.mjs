@@ -3,8 +3,8 @@ import { freemem, tmpdir } from 'node:os';
 import { sep } from 'node:path';
 
 /** Memory that has to be free, and the most that temporary folders may take of it, in bytes. */
-const NEEDED = 6 * 1024 ** 3;
-const SIZE = 4 * 1024 ** 3;
+const NEEDED = 3 * 1024 ** 3;
+const SIZE = 2 * 1024 ** 3;
 
 /**
  * Returns the command that runs a command with a folder of temporary files of its own, in memory: a test waits for the

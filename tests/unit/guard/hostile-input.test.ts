@@ -5,7 +5,7 @@ import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
 import fc, { runs } from '../../support/property.ts';
-import { someOf } from '../../support/short-form.ts';
+import { IS_LONG, someOf } from '../../support/short-form.ts';
 import { TEST_TIMEOUT_MS } from '../../support/until.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
@@ -59,12 +59,13 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'lone surrogates and NUL': '\ud800 rm \0 \udfff \u202e',
 };
 
+const LENGTH = IS_LONG ? 1_000_000 : 200_000;
 /** Texts in which a search that begins anew at each character would not end. */
 const LONG_CODE: Readonly<Record<string, string>> = {
-  'one word': 'w'.repeat(1_000_000),
-  'words of a path without a slash': 'a.'.repeat(500_000),
-  'a string and spaces': `'a'${' '.repeat(1_000_000)}`,
-  'names of functions that write': 'delete_write.'.repeat(80_000),
+  'one word': 'w'.repeat(LENGTH),
+  'words of a path without a slash': 'a.'.repeat(LENGTH / 2),
+  'a string and spaces': `'a'${' '.repeat(LENGTH)}`,
+  'names of functions that write': 'delete_write.'.repeat(LENGTH / 13),
 };
 
 describe('long code for an interpreter', () => {
