@@ -117,7 +117,7 @@ function mustSurface({ name, about }: Hit, code: string): boolean {
 /** RALPH_STRESS_KILLS has the long form. */
 const isLong = IS_LONG || process.env['RALPH_STRESS_KILLS'] !== undefined;
 /** A process is killed in place of every so many calls; a call that fails once and for good is tried at each. */
-const CRASH_STEP = isLong ? 1 : 5;
+const CRASH_STEP = isLong ? 1 : 4;
 /** EIO and EROFS are treated as ENOSPC is. */
 const CODES = isLong ? ['ENOSPC', 'EIO', 'EROFS', 'EACCES'] : ['ENOSPC', 'EACCES'];
 
