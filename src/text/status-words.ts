@@ -1,20 +1,28 @@
-/** Words for statuses whose key says too little. */
-const WORDS: Readonly<Record<string, string>> = {
-  'awaiting-consent': 'waits for your consent',
-  'max-iterations': 'stopped: iteration limit',
-  'no-progress-exhaustion': 'stopped: no progress',
-  'circuit-open': 'stopped: repeats itself',
-  'idle-limit': 'stopped: nothing to do',
-  'budget-exhausted': 'stopped: budget used up',
-  'rate-limited': 'stopped: rate limit',
-  blocked: 'stopped: blocked',
-  'needs-verification': 'needs manual work',
-  'paused-for-review': 'needs a review',
-  timeout: 'stopped: time limit',
-  error: 'stopped: error',
+/** Why a loop stopped, for statuses whose key says too little. */
+const STOPS: Readonly<Record<string, string>> = {
+  'max-iterations': 'iteration limit',
+  'no-progress-exhaustion': 'no progress',
+  'circuit-open': 'repeats itself',
+  'idle-limit': 'nothing to do',
+  'budget-exhausted': 'budget used up',
+  'rate-limited': 'rate limit',
+  blocked: 'blocked',
+  timeout: 'time limit',
+  error: 'error',
 };
 
-/** Returns the status of a loop, run or task as people read it. */
+const OTHERS: Readonly<Record<string, string>> = {
+  'awaiting-consent': 'waits for your consent',
+  'needs-verification': 'needs manual work',
+  'paused-for-review': 'needs a review',
+};
+
+/** Returns the status of a loop, run or task in a few words, as a cell of a table. */
 export function statusWords(status: string): string {
-  return WORDS[status] ?? status.replaceAll('-', ' ');
+  return STOPS[status] ?? OTHERS[status] ?? status.replaceAll('-', ' ');
+}
+
+/** Returns the status in words that stand by themselves. */
+export function statusSentence(status: string): string {
+  return status in STOPS ? `stopped: ${STOPS[status]}` : (OTHERS[status] ?? status);
 }

@@ -97,7 +97,7 @@ test('a permission mode that is asked for holds for the tasks that name none', a
   p.write('jobs/a/RALPH.md', p.read('jobs/a/RALPH.md').replace('---\n', '---\npermission_mode: plan\n'));
   git(p, 'commit -qam mode');
   const screen = await peopleTerminal(t, p, `$RALPH run ${TWO.join(' ')} --max-iterations 1 --plain`, notingClient(p));
-  await screen.waitFor(/Do a\. {2}jobs\/a[\s\S]*b\/RALPH\.md: Claude Code 2\S*, edits files[\s\S]*\[Enter\] start/);
+  await screen.waitFor(/Do a\. {2}jobs\/a[\s\S]*b: Claude Code 2\S*, edits files[\s\S]*\[Enter\] start/);
   await screen.key('Enter');
   await screen.waitForExit();
   const modes = p
