@@ -5,7 +5,7 @@ import type { HookGroup } from '../hosts/host.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import { moveAside, type OldInstallation } from './old-installation.ts';
-import { BUNDLE_HOME } from './places.ts';
+import { BUNDLE_HOME, plainText } from './places.ts';
 import {
   type InsertedSpan,
   type InstallManifest,
@@ -104,9 +104,11 @@ function judge(file: PlannedFile, current: string | null, manifest: InstallManif
 
 function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
   if (current === null) return 'create';
-  // A checkout on Windows may have changed the line ends.
   const plain = current.replaceAll('\r\n', '\n');
+  // A checkout on Windows may have changed the line ends.
   if (plain === wanted.replaceAll('\r\n', '\n')) return written === undefined ? 'theirs' : 'same';
+  // A copy of the plugin's skill names a program that only the plugin has.
+  if (written === undefined && plainText(current) === plainText(wanted)) return 'update';
   if (written === undefined) return 'kept';
   return sha256(current) === written || sha256(plain) === written ? 'update' : 'kept';
 }

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { freePath } from '../state/files/regular-file.ts';
 import { HOOKS_HOME, LAUNCHERS, type PlannedFile } from './files/planned-files.ts';
-import { BUNDLE_HOME } from './places.ts';
+import { BUNDLE_HOME, plainText } from './places.ts';
 import { type InstallManifest, readText, safePath } from './project-files.ts';
 import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import type { SettingsSource } from './settings/settings-sources.ts';
@@ -33,8 +33,8 @@ export function findOldInstallation(
 ): OldInstallation {
   const files = plan.flatMap(({ path, content }) => {
     if (!isProgram(path) || manifest?.files[path] !== undefined) return [];
-    const current = readText(safePath(projectDir, path))?.replaceAll('\r\n', '\n') ?? null;
-    return current === null || current === content.replaceAll('\r\n', '\n') ? [] : [path];
+    const current = readText(safePath(projectDir, path));
+    return current === null || plainText(current) === plainText(content) ? [] : [path];
   });
   const loops = otherStopHooks(projectDir, sources, env).filter(({ isOfLoop }) => isOfLoop);
   const names = files.filter((path) => path.startsWith(`${HOOKS_HOME}/`)).map((path) => basename(path));

@@ -7,6 +7,16 @@ import { advise, RalphError } from '../text/message.ts';
 /** Folder of the skill's copy in a project. */
 export const BUNDLE_HOME = '.claude/skills/ralph-loop';
 
+/** Program in the words of a skill: in a project's copy, and in the plugin. */
+const IN_PROJECT = `node ${BUNDLE_HOME}/scripts/main.cjs`;
+const IN_PLUGIN = 'node "${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"';
+
+/** Returns the text of a skill as the plugin has it. */
+export const textInPlugin = (text: string): string => text.replaceAll(IN_PROJECT, IN_PLUGIN);
+
+/** Returns the text of a project's file without what git and installers of skills change in ours. */
+export const plainText = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(IN_PLUGIN, IN_PROJECT);
+
 interface ProjectQuestion {
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;

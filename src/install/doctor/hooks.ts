@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { sha256 } from '../../state/hash-contract.ts';
+import { clientConfigDir } from '../../state/home-folder.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
@@ -60,6 +61,17 @@ const NOT_SET_UP = advise(
   'init',
 );
 
+const SKILL_ALONE = (folder: string): string =>
+  `${folder} is the skill without its hooks, so none is live in a session started by hand. "run" and "start --launch" pass their own.`;
+
+/** Returns a copy of the skill that came without the program, as from an installer of skills; null if there is none. */
+function skillAlone({ projectDir, env }: Examined): string | null {
+  const copies = [join(projectDir, BUNDLE_HOME), join(clientConfigDir(env), 'skills', basename(BUNDLE_HOME))];
+  const isAlone = (copy: string): boolean =>
+    existsSync(join(copy, 'SKILL.md')) && !existsSync(join(copy, 'scripts', 'main.cjs'));
+  return copies.find(isAlone) ?? null;
+}
+
 /** Checks that our hooks are registered once, with the same commands that the launcher passes. */
 export const registration: Check = (examined) => {
   const { found, wanted } = registered(examined);
@@ -75,7 +87,12 @@ export const registration: Check = (examined) => {
       ),
     ];
   }
-  if (!isSetUp(examined)) return [ok(show(NOT_SET_UP))];
+  if (!isSetUp(examined)) {
+    const skill = skillAlone(examined);
+    return [
+      skill === null ? ok(show(NOT_SET_UP)) : warning(SKILL_ALONE(skill), advise('set up the project.', 'Run', 'init')),
+    ];
+  }
   const project = examined.sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
   const missing = wanted.filter(
     ({ event, command }) => !found.some((hook) => hook.source === project && isSame(hook, event, command)),
