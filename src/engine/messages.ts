@@ -41,7 +41,7 @@ export function completeText(proof: Proof, facts: ProofFacts, iteration: number)
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */
 export function maxIterationsText(iteration: number, as: string, unknown = 0): Message {
   const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
-  const none = as === 'no-progress-exhaustion' ? ' and without progress' : '';
+  const none = as === 'no-progress-exhaustion' ? ' and without confirmed progress' : '';
   const text = `Stopped after ${iterations(iteration)}, the limit, without completion${none}${doubt}.`;
   return advise(text, 'Grant more', 'resume', { 'max-iterations': 'N' });
 }

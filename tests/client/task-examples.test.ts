@@ -87,7 +87,7 @@ longTest('the minimal loop has no promise and ends at its limit: max-iterations,
       const run = await loop.run();
       assert.equal(run.code, 2, run.said);
       assert.equal(loop.project.ended().as, 'max-iterations');
-      assert.match(run.said, /Stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
+      assert.match(run.said, /Stopped after 10 iterations, the limit, without completion\./);
       assert.deepEqual(
         loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
         turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
@@ -105,7 +105,7 @@ longTest('the minimal loop without any change ends as no-progress-exhaustion', a
     const run = await loop.run({ args: ['--max-iterations', '3'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
-    assert.match(run.said, /Stopped after 3 iterations, the limit \(no-progress-exhaustion\), without completion\./);
+    assert.match(run.said, /Stopped after 3 iterations, the limit, without completion and without confirmed progress\./);
     assert.deepEqual(
       loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
       [1, 2, 3].map((streak) => [false, streak]),

@@ -42,7 +42,7 @@ describe('max iterations', () => {
     assert.deepEqual([as(state), step(effects)?.type], ['max-iterations', 'allow']);
     assert.match(
       state.status === 'ended' ? state.ended.message : '',
-      /^Stopped after 1 iteration, the limit \(max-iterations\), without completion\. Grant more: ralph-loop resume/,
+      /^Stopped after 1 iteration, the limit, without completion\. Grant more: ralph-loop resume/,
     );
   });
 
@@ -93,14 +93,14 @@ describe('max iterations without confirmed progress', () => {
     assert.equal(as(state), 'no-progress-exhaustion');
     assert.match(
       message(state),
-      /^Stopped after 2 iterations, the limit \(no-progress-exhaustion\), without completion\. G/,
+      /^Stopped after 2 iterations, the limit, without completion and without confirmed progress\. G/,
     );
   });
 
   test('counts the iterations without known progress', () => {
     const state = ends(tracking, 'unknown', 'no', 'unknown');
     assert.equal(as(state), 'no-progress-exhaustion');
-    assert.match(message(state), /without completion \(progress unknown in 2\)\. Grant more/);
+    assert.match(message(state), /without completion and without confirmed progress \(progress unknown in 2\)\. Grant more/);
   });
 
   test('needs only one iteration with a change, anywhere', () => {
@@ -111,7 +111,7 @@ describe('max iterations without confirmed progress', () => {
     ] as const) {
       const state = ends(tracking, ...seen);
       assert.equal(as(state), 'max-iterations');
-      assert.match(message(state), /the limit \(max-iterations\), without completion\. Grant more/);
+      assert.match(message(state), /the limit, without completion\. Grant more/);
     }
   });
 
