@@ -105,7 +105,10 @@ longTest('the minimal loop without any change ends as no-progress-exhaustion', a
     const run = await loop.run({ args: ['--max-iterations', '3'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
-    assert.match(run.said, /Stopped after 3 iterations, the limit, without completion and without confirmed progress\./);
+    assert.match(
+      run.said,
+      /Stopped after 3 iterations, the limit, without completion and without confirmed progress\./,
+    );
     assert.deepEqual(
       loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
       [1, 2, 3].map((streak) => [false, streak]),

@@ -100,7 +100,10 @@ describe('max iterations without confirmed progress', () => {
   test('counts the iterations without known progress', () => {
     const state = ends(tracking, 'unknown', 'no', 'unknown');
     assert.equal(as(state), 'no-progress-exhaustion');
-    assert.match(message(state), /without completion and without confirmed progress \(progress unknown in 2\)\. Grant more/);
+    assert.match(
+      message(state),
+      /without completion and without confirmed progress \(progress unknown in 2\)\. Grant more/,
+    );
   });
 
   test('needs only one iteration with a change, anywhere', () => {
