@@ -1,27 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../src/state/process/find-program.ts';
+import LISTED from './packages.json' with { type: 'json' };
 
 /** Programs that tests use and that npm does not bring, with the Debian package of each. */
-const PACKAGES = {
-  tmux: 'tmux',
-  bwrap: 'bubblewrap',
-  socat: 'socat',
-  'redis-server': 'redis-server',
-  'chromium-headless-shell': 'chromium-headless-shell',
-  cargo: 'cargo',
-  'cargo-clippy': 'rust-clippy',
-  go: 'golang-go',
-  'pre-commit': 'pre-commit',
-} as const;
+const PACKAGES = { ...LISTED.needed, ...LISTED.toolchains };
 
 export type Program = keyof typeof PACKAGES;
 
 /** A program that serves as well where it is installed. The full browser takes five times the processor time for a page. */
-const OTHERS: Partial<Readonly<Record<Program, string>>> = { 'chromium-headless-shell': 'chromium' };
+const OTHERS: Partial<Readonly<Record<Program, string>>> = LISTED.others;
 /** What `npm test` needs. */
-const NEEDED: readonly Program[] = ['tmux', 'bwrap', 'socat', 'redis-server', 'chromium-headless-shell', 'pre-commit'];
+const NEEDED = Object.keys(LISTED.needed) as readonly Program[];
 /** What `npm run test:projects` needs as well, where every other run has stubs. */
-export const TOOLCHAINS: readonly Program[] = ['cargo', 'cargo-clippy', 'go'];
+export const TOOLCHAINS = Object.keys(LISTED.toolchains) as readonly Program[];
 
 /** Path of a program. Throws with the line that installs it where it is missing: its tests fail and are not skipped. */
 export const pathOfProgram = (program: Program): string => {
