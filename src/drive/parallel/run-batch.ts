@@ -11,10 +11,10 @@ import { worktreePlace } from '../worktree/worktree-place.ts';
 import { NEW_END } from './batch.ts';
 import type { Integrated } from './delivery/deliver.ts';
 import { integrate } from './delivery/integrate.ts';
-import { commentIssue } from './issues/comment-issue.ts';
-import { provedText } from './issues/proved-text.ts';
+import { commentIssue } from './issues.ts';
 import { type LoopEnd, LoopProcess } from './loop-process.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
+import { provedText } from './proved-text.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 
 /** Exit code of a complete loop whose work was not integrated and is left to the user. */

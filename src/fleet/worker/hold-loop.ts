@@ -12,12 +12,12 @@ import { leasePaths } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup, signalGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { runSetUp } from '../../task/commands/run-command.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/budget.ts';
 import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
-import { setUp } from './set-up.ts';
 
 type Ended = RunnerEventOf<'run.ended'>;
 
@@ -264,4 +264,34 @@ function agentOf(files: LoopFiles): ProcessIdentity | null {
   // If the file is torn, the watch ends the agent after the runner.
   const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(leasePaths(files).holder) ?? {};
   return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
+}
+
+/**
+ * Runs the set-up command of the agreed terms in a new work tree. Returns null, or why no iteration starts: it failed, its
+ * user cancelled the loop, or the worker is stopping, which ends the command. Throws `LostLoop` if the lock is lost
+ * meanwhile.
+ */
+async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holding): Promise<HeldEnd | null> {
+  const { setUp: command, sandbox } = terms;
+  if (command === null) return null;
+  events.tell({ type: 'notice', message: WORKER_TEXTS.settingUp(command) });
+  const unwanted = new AbortController();
+  const signal = AbortSignal.any([lost, leaving, unwanted.signal]);
+  const look = async (): Promise<void> => {
+    await commands.apply(false);
+    if (commands.wanted !== null) unwanted.abort();
+  };
+  // The server is unreachable: read again in a second.
+  const timer = setInterval(() => void look().catch(() => undefined), COMMANDS_MS);
+  try {
+    const failed = await runSetUp(command, ws.dir, { sandbox, env, signal });
+    return failed && endedAs('set-up-failed', WORKER_TEXTS.setUpFailed(command, failed.how, failed.output));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
+    if (commands.wanted !== null) return stopped(commands.wanted === 'cancel' ? 'cancelled' : 'paused');
+    return { kind: 'waits', until: 0, why: '' };
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { issueText } from '../../../src/drive/parallel/issues.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { draftTask } from '../../../src/task/draft/draft-task.ts';
-import { issueText } from '../../../src/task/draft/quote-issue.ts';
 import { taskTitle } from '../../../src/task/task-title.ts';
 import { readLists } from '../../../src/text/markdown/lists.ts';
 import fc, { runs } from '../../support/property.ts';

@@ -1,6 +1,5 @@
 import { ISSUE_TEXTS } from '../../../drive/parallel/messages.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
-import { issueText } from '../../../task/draft/quote-issue.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { CommandContext } from '../../command.ts';
 import { QUOTED_ISSUE } from '../../task/draft.ts';
@@ -15,7 +14,7 @@ interface Wanted {
 export async function wantedTasks({ values, positionals, projectDir, env, err }: CommandContext): Promise<Wanted[]> {
   const { issue, issues } = values;
   if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
-  const { issuesWith, readIssue } = await import('../../../drive/parallel/issues/read-issue.ts');
+  const { issuesWith, issueText, readIssue } = await import('../../../drive/parallel/issues.ts');
   if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
     throw new RalphError('usage', ISSUE_TEXTS.both);
   const from = { projectDir, env };

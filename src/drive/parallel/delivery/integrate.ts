@@ -17,9 +17,8 @@ import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from 
 import { lossOfRecord, readWorktreeRecord, type WorktreePlace, worktreePlace } from '../../worktree/worktree-place.ts';
 import type { Integrate } from '../batch.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
-import { type Integrated, moveBranch, takeBackMove } from './deliver.ts';
+import { type Integrated, moveBranch, openPullRequest, takeBackMove } from './deliver.ts';
 import { type CheckedLoop, IntegrationCheckout, type Refused, type Verified } from './integration-checkout.ts';
-import { openPullRequest } from './pull-request.ts';
 
 export interface Integration {
   readonly projectDir: string;
@@ -80,7 +79,7 @@ class OneIntegration {
 
   async run(): Promise<Integrated> {
     const { projectDir, name, how, env, delivery } = this.#request;
-    if (delivery !== null && this.#has('HEAD', delivery.commit)) return this.#clearAway(delivery);
+    if (delivery !== null && this.#has(delivery.commit)) return this.#clearAway(delivery);
     const lost = lossOfRecord(projectDir, name, env);
     if (lost !== null) return this.#failed(INTEGRATE_TEXTS.failed(name, lost.text));
     // Files that a killed removal deleted are no work of the agent.
@@ -97,7 +96,7 @@ class OneIntegration {
     if (led !== null) return led;
     const red = await this.#checkAt(tip, verified);
     if (red !== null) return red;
-    if (this.#has('HEAD', tip)) {
+    if (this.#has(tip)) {
       if (how === 'pr' || tip === base) return this.#done(INTEGRATE_TEXTS.nothing(name));
       return this.#clearAway(null);
     }
@@ -248,9 +247,9 @@ class OneIntegration {
     return this.#done(text);
   }
 
-  #has(where: string, commit: string): boolean {
+  #has(commit: string): boolean {
     const { projectDir, env } = this.#request;
-    return userGit(projectDir, ['merge-base', '--is-ancestor', commit, where], env).ok;
+    return userGit(projectDir, ['merge-base', '--is-ancestor', commit, 'HEAD'], env).ok;
   }
 
   #done(message: string): Integrated {

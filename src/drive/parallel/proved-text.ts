@@ -1,12 +1,12 @@
-import { totalCost } from '../../../engine/policy/budget.ts';
-import { findEndedContract, loopFiles } from '../../../state/loop-files.ts';
-import { dollarText } from '../../../text/figures.ts';
-import { redact } from '../../../text/redact/redact.ts';
-import { describeLoop } from '../../status/loop-report.ts';
-import { commandOf } from '../../status/proof-record.ts';
-import { tipOf, userGit } from '../../worktree/repository.ts';
-import { readWorktreeRecord, worktreePlace } from '../../worktree/worktree-place.ts';
-import type { Gh } from './gh.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
+import { findEndedContract, loopFiles } from '../../state/loop-files.ts';
+import { dollarText } from '../../text/figures.ts';
+import { redact } from '../../text/redact/redact.ts';
+import { describeLoop } from '../status/loop-report.ts';
+import { commandOf } from '../status/proof-record.ts';
+import { tipOf, userGit } from '../worktree/repository.ts';
+import { readWorktreeRecord, worktreePlace } from '../worktree/worktree-place.ts';
+import type { Where } from './run-of-batch.ts';
 
 /** Maximum number of changed files that are listed. */
 const MOST_FILES = 50;
@@ -54,7 +54,7 @@ const MOST = 2000;
  * Returns a text for the public as a code block, in which words of an agent mention nobody, close nothing and are no markup:
  * secrets masked, without the places of this machine, control and direction characters.
  */
-export function quotedForOthers({ projectDir, env }: Gh, text: string): string {
+export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 'env'>, text: string): string {
   const home = env['HOME'] ?? '';
   const named = redact(text).replaceAll(projectDir, '.');
   const plain = inCode(home.length > 1 ? named.replaceAll(home, '~') : named);

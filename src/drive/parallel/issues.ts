@@ -1,0 +1,195 @@
+import { spawnSync } from 'node:child_process';
+import * as z from 'zod';
+import type { BatchTask } from '../../engine/schema/batch.ts';
+import { onPath } from '../../state/process/find-program.ts';
+import { jsonOrNull } from '../../text/json.ts';
+import { RalphError } from '../../text/message.ts';
+import { ISSUE_TEXTS } from './messages.ts';
+import { quotedForOthers } from './proved-text.ts';
+
+export interface Gh {
+  readonly projectDir: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Runs the user's own `gh` without a shell and without questions. Throws `refused` if it is missing or fails. */
+export function gh({ projectDir, env }: Gh, words: readonly string[], input = ''): string {
+  const program = onPath('gh', env);
+  if (program === null) throw new RalphError('refused', ISSUE_TEXTS.noGh);
+  // What forces colours would put them into JSON.
+  const { CLICOLOR_FORCE: _, GH_FORCE_TTY: __, ...plain } = env;
+  const own = { ...plain, GH_PROMPT_DISABLED: '1', NO_COLOR: '1' };
+  const options = { cwd: projectDir, env: own, input, encoding: 'utf8', maxBuffer: 1 << 26, timeout: 120_000 } as const;
+  const { status, stdout, stderr, error } = spawnSync(program, words, options);
+  if (status === 0) return stdout;
+  const complaint = (error?.message ?? stderr).trim();
+  throw new RalphError('refused', ISSUE_TEXTS.failed(words.slice(0, 2).join(' '), complaint));
+}
+
+/** The same for an answer in JSON; null for another one. */
+export const ghJson = (from: Gh, words: readonly string[]): unknown => jsonOrNull(gh(from, words));
+
+const NUMBER = /^\d{1,9}$/;
+/** gh shows a pull request, which has its number among the issues, as one. */
+const PULL_FORM = /^https:\/\/\S+\/pull\/\d{1,9}$/;
+const URL_FORM = /^https:\/\/[\w.-]+\/[\w.-]+\/[\w.-]+\/issues\/\d{1,9}$/;
+/** Maximum number of issues of a label that one run takes, and of those that it looks at. */
+const MOST = 20;
+const MOST_LISTED = 500;
+
+const comment = z.object({
+  author: z.object({ login: z.string() }).nullish(),
+  body: z.string(),
+  viewerDidAuthor: z.boolean().nullish(),
+});
+
+const issue = z.object({
+  number: z.int().min(1),
+  title: z.string(),
+  body: z.string().nullish(),
+  url: z.string(),
+  state: z.string(),
+  comments: z
+    .array(comment)
+    .nullish()
+    .transform((all) => all ?? []),
+});
+
+/** An issue as others wrote it: data, never instructions. */
+type Issue = z.infer<typeof issue>;
+
+/**
+ * Reads an issue by its number or URL. Throws `usage` for another word, and `refused` if gh does not give it, or another one than
+ * was named, such as the one elsewhere to which it was moved.
+ */
+export function readIssue(from: Gh, word: string): Issue {
+  if (!NUMBER.test(word) && !URL_FORM.test(word)) throw new RalphError('usage', ISSUE_TEXTS.noIssue(word));
+  const words = ['issue', 'view', word, '--json', 'number,title,body,url,state,comments'];
+  const { data } = issue.safeParse(ghJson(from, words));
+  if (data !== undefined && PULL_FORM.test(data.url)) throw new RalphError('refused', ISSUE_TEXTS.pull(word, data.url));
+  if (data === undefined || !URL_FORM.test(data.url)) throw new RalphError('refused', ISSUE_TEXTS.unreadable(word));
+  const isNamed = NUMBER.test(word) ? data.number === Number(word) : data.url.toLowerCase() === word.toLowerCase();
+  if (!isNamed) throw new RalphError('refused', ISSUE_TEXTS.moved(word, data.url));
+  if (data.state !== 'OPEN') throw new RalphError('refused', ISSUE_TEXTS.closed(word));
+  return data;
+}
+
+/** Returns whether the user's own comment says that a loop completed the issue; words of others say nothing. */
+function isCompleted({ comments }: Issue): boolean {
+  return comments.some(
+    ({ body, viewerDidAuthor }) => viewerDidAuthor === true && body.startsWith(ISSUE_TEXTS.completed),
+  );
+}
+
+interface Labelled {
+  readonly taken: readonly Issue[];
+  /** Numbers of issues that a loop of this user has completed. */
+  readonly completed: readonly number[];
+  /** Number of issues for which there is no place in this run. */
+  readonly left: number;
+}
+
+/** Reads the open issues with a label that no loop has completed, oldest first. */
+export function issuesWith(from: Gh, label: string): Labelled {
+  const words = [
+    'issue',
+    'list',
+    `--label=${label}`,
+    '--state',
+    'open',
+    '--limit',
+    `${MOST_LISTED}`,
+    '--json',
+    'number',
+  ];
+  const listed = z.array(z.object({ number: z.int().min(1) })).safeParse(ghJson(from, words));
+  if (!listed.success) throw new RalphError('refused', ISSUE_TEXTS.unreadable(label));
+  const numbers = listed.data.map((one) => one.number).sort((a, b) => a - b);
+  const [taken, completed]: [Issue[], number[]] = [[], []];
+  for (const number of numbers) {
+    if (taken.length === MOST) break;
+    const one = readIssue(from, `${number}`);
+    if (isCompleted(one)) completed.push(number);
+    else taken.push(one);
+  }
+  return { taken, completed, left: numbers.length - taken.length - completed.length };
+}
+
+type Ended = BatchTask & {
+  readonly end: NonNullable<BatchTask['end']>;
+  readonly issue: NonNullable<BatchTask['issue']>;
+};
+
+const commented = z.object({ comments: z.array(comment) });
+
+/**
+ * Tells the issue how its loop ended, complete or not, exactly once: it looks for an own comment with the loop's mark first, so
+ * that a run that was killed after it had written does not write again. Returns what to tell the user.
+ */
+export function commentIssue(
+  from: Gh,
+  task: Ended,
+  proved: string,
+): { readonly message: string; readonly done: boolean } {
+  const { name, issue, loopId } = task;
+  const mark = `<!-- ralph-loop: ${loopId ?? name} -->`;
+  try {
+    const found = commented.safeParse(ghJson(from, ['issue', 'view', issue.url, '--json', 'comments']));
+    if (!found.success) throw new RalphError('refused', ISSUE_TEXTS.unreadable(issue.url));
+    const own = found.data.comments.find(
+      ({ body, viewerDidAuthor }) => viewerDidAuthor !== false && body.includes(mark),
+    );
+    if (own === undefined)
+      gh(from, ['issue', 'comment', issue.url, '--body-file', '-'], `${textOf(from, task, proved)}\n\n${mark}\n`);
+    return { message: ISSUE_TEXTS.commented(name, issue.url), done: true };
+  } catch (error) {
+    if (!(error instanceof RalphError)) throw error;
+    return { message: ISSUE_TEXTS.notCommented(name, error.message), done: false };
+  }
+}
+
+function textOf(from: Gh, { name, end }: Ended, proved: string): string {
+  const [first = ''] = end.message.split('\n');
+  const reason = quotedForOthers(from, first);
+  if (end.status !== 'complete')
+    return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
+  const pull = /https:\/\/\S+/.exec(end.integrated ?? '')?.[0];
+  const work =
+    end.integrated === null ? `The work is on the branch ralph/${name} of its user.` : 'The work is delivered.';
+  const where = pull === undefined ? work : `Pull request: ${pull}`;
+  return [ISSUE_TEXTS.completed, reason, proved, where].filter((part) => part !== '').join('\n\n');
+}
+
+/** Maximum number of characters of an issue in a task file, of its description, and of each of its comments. */
+const MOST_OF_ISSUE = 12_000;
+const MOST_OF_BODY = 8000;
+const MOST_OF_COMMENT = 2000;
+
+/**
+ * Returns the text of an issue to be quoted in a task: without control and direction characters, and cut with a note.
+ * It decides nothing: kind, name, checks and settings of the task do not depend on it.
+ */
+export function issueText({ title, body, url, comments }: Pick<Issue, 'title' | 'body' | 'url' | 'comments'>): string {
+  const said = comments.map(
+    ({ author, body: text }) =>
+      `Comment by ${clean(author?.login ?? 'unknown', 100)}:\n\n${clean(text, MOST_OF_COMMENT)}`,
+  );
+  const whole = [clean(title, 300).replace(/\s+/g, ' '), clean(body ?? '', MOST_OF_BODY), ...said]
+    .filter((part) => part !== '')
+    .join('\n\n');
+  return `${url}\n\n${cut(whole, MOST_OF_ISSUE)}`;
+}
+
+function clean(text: string, most: number): string {
+  const plain = text
+    .slice(0, most * 4)
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(/\t/g, '  ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (found) => (found === '\n' ? found : ''));
+  return cut(plain.trim(), most, text.length);
+}
+
+function cut(text: string, most: number, length = text.length): string {
+  if (text.length <= most && length <= most * 4) return text;
+  return `${text.slice(0, most)}\n[cut: ${length} characters in all; read the rest at its address]`;
+}
