@@ -1,3 +1,4 @@
+import { hasWord } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
 
@@ -50,7 +51,7 @@ class LogReader {
       return;
     }
     if (this.#readTable(line)) return;
-    if (/[\p{L}\p{N}]/u.test(line.text)) this.#hasText = true;
+    if (hasWord(line.text)) this.#hasText = true;
     if (saysNone(line.content)) this.#saysNone = true;
     const status = statusField(line.content);
     if (line.itemsBegun > 0) this.#readItem(line, status);

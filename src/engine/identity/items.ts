@@ -1,3 +1,4 @@
+import { hasWord } from '../../text/characters.ts';
 import type { ChecklistCount, ChecklistItem } from '../../text/markdown/lists.ts';
 import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
 
@@ -139,7 +140,7 @@ function hasWords(whole: string, words: string): boolean {
 }
 
 function isWordEnd(text: string, at: number): boolean {
-  return !/[\p{L}\p{N}]/u.test(text.charAt(at));
+  return !hasWord(text.charAt(at));
 }
 
 /** A checklist, compared with the items that it has had. */

@@ -1,4 +1,4 @@
-import { LINE_END } from '../../text/characters.ts';
+import { firstWordAt, hasWord, LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists, saysNone } from '../../text/markdown/lists.ts';
 import { compareItems, type Item, saysNoMore, textsOf } from './items.ts';
 
@@ -51,8 +51,8 @@ export interface QuestionsFile {
 /** `next`: index of the next item or heading among those that begin. */
 type FoundQuestion = Omit<Question, 'hasNote'> & { readonly next: number };
 
-const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
-const PRIORITY = /^[^\p{L}\p{N}]*P\d(?![\p{L}\p{N}])/iu;
+/** Patterns for the first words of a heading, which a letter or digit must not follow: `P0`, `P0 / P1`. */
+const PRIORITIES = [/^P(\d)\s*\/\s*P([01])/i, /^P(\d)/i];
 
 /** Reads the items of OPEN_QUESTIONS.md. Open are those without an x under P0 and P1; prose, code, comments and quotes are none. */
 export function readQuestions(text: string): QuestionsFile {
@@ -66,10 +66,9 @@ export function readQuestions(text: string): QuestionsFile {
       begins.push(line);
       // A heading ends the sections of its own level and below, and may open one.
       sections = sections.filter((section) => section.level < level);
-      const plain = title.replace(/[*_]/g, '');
-      hasPriority ||= PRIORITY.test(plain);
-      const [, first, second] = SECTION.exec(plain) ?? [];
-      if (first !== undefined) sections.push({ name: first === '0' || second === '0' ? 'P0' : 'P1', level });
+      const named = prioritiesIn(title.replace(/[*_]/g, ''));
+      hasPriority ||= named !== null;
+      if (named?.[0] === '0' || named?.[0] === '1') sections.push({ name: named.includes('0') ? 'P0' : 'P1', level });
     },
     item: ({ checked, inDone, nested, line, text: said, paragraph }) => {
       begins.push(line);
@@ -80,7 +79,7 @@ export function readQuestions(text: string): QuestionsFile {
     },
   });
   const lines = text.split(LINE_END);
-  const hasText = lines.some((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:#|<!--)/.test(line));
+  const hasText = lines.some((line) => hasWord(line) && !/^\s*(?:#|<!--)/.test(line));
   return {
     questions: found.map(({ next, ...question }, at) => {
       const end = begins[next] ?? lines.length + 1;
@@ -88,6 +87,17 @@ export function readQuestions(text: string): QuestionsFile {
     }),
     isUnread: !hasPriority && hasText && !lines.some(saysNone),
   };
+}
+
+/** Returns the priorities that a heading names, of which the first may be any digit; null for another heading. */
+function prioritiesIn(title: string): readonly (string | undefined)[] | null {
+  const words = title.slice(firstWordAt(title));
+  for (const form of PRIORITIES) {
+    const found = form.exec(words);
+    const next = words.codePointAt(found?.[0].length ?? 0);
+    if (found !== null && (next === undefined || !hasWord(String.fromCodePoint(next)))) return found.slice(1);
+  }
+  return null;
 }
 
 /** Compares the questions that were seen open with those of now. An answer stands behind a checked question or below it. */

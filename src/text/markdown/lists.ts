@@ -1,3 +1,4 @@
+import { firstWordAt } from '../characters.ts';
 import { type Line, lines } from './lines.ts';
 
 export interface ListItem {
@@ -103,16 +104,16 @@ const CLOSED = 'fixed|resolved|closed|answered|done';
 
 const NONE = new RegExp(
   [
-    String.raw`^[^\p{L}\p{N}]*(?:none\b|n/a\b|nothing\b`,
+    String.raw`^(?:none\b|n/a\b|nothing\b`,
     String.raw`(?:there (?:are|is|were) )?(?:no|zero|0)\b[^.]{0,60}\b(?:${NOUN})\b`,
     String.raw`all\b[^.]{0,60}\b(?:${CLOSED})\b)`,
   ].join('|'),
-  'iu',
+  'i',
 );
 
 /** Returns whether a line of a list of findings or questions says that none is open: `None.`, `No open findings`. */
 export function saysNone(line: string): boolean {
-  return NONE.test(line);
+  return NONE.test(line.slice(firstWordAt(line)));
 }
 
 export interface ChecklistItem {

@@ -16,8 +16,10 @@ function options(programs: string, names: string, value = ARGUMENT): RegExp {
   return new RegExp(upTo(programs, names) + value, 'g');
 }
 
-/** Where programs and their files hold a secret without a name and a separator. */
-const FORMS: readonly Form[] = [
+let forms: readonly Form[] | undefined;
+
+/** Returns where programs and their files hold a secret without a name and a separator. */
+const makeForms = (): readonly Form[] => [
   // no space: `-p NAME` is a database
   { mark: ' -p', pattern: options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p') },
   {
@@ -82,7 +84,9 @@ const COMMAND_LENGTH = 200;
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
 export function redactCommands(text: string, mask: string): string {
   let out = text;
-  for (const { mark, pattern } of FORMS) if (out.includes(mark)) out = out.replace(pattern, `$1${mask}`);
+  // Made with the first text that may hold a secret, which most tool calls have not.
+  forms ??= makeForms();
+  for (const { mark, pattern } of forms) if (out.includes(mark)) out = out.replace(pattern, `$1${mask}`);
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
     const command = before.slice(Math.max(...[...'\n;|&'].map((end) => before.lastIndexOf(end))) + 1);

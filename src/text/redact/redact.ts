@@ -1,6 +1,6 @@
 import { redactCommands } from './command-forms.ts';
 import { isNoSecret, isSecretName, LONGEST_NAME } from './secret-names.ts';
-import { TOKEN_FORMS } from './token-forms.ts';
+import { tokenForms } from './token-forms.ts';
 
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
 const MASK = '***';
@@ -60,7 +60,7 @@ export function redact(text: string): string {
 function redactPlain(text: string): string {
   if (PLAIN.test(text) || !MAY_HOLD.test(text)) return text;
   let out = redactKeyBlocks(text, MASK);
-  for (const { mark, pattern } of TOKEN_FORMS) {
+  for (const { mark, pattern } of tokenForms()) {
     if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);
   }
   if (out.includes('eyJ')) out = out.replace(JSON_WEB_TOKEN, MASK);

@@ -183,17 +183,22 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
 interface TokenForm {
   /** Text that each token of the form contains. */
   readonly mark: string;
-  /** A token begins where a word does: a longer word that holds the form is none. */
+  /** Source of a regular expression. A token begins where a word does: a longer word that holds the form is none. */
   readonly pattern: string;
 }
 
-const formOf = (entry: string): TokenForm => {
-  const space = entry.indexOf(' ');
-  const pattern = entry.slice(space + 1);
-  const mark =
-    space === -1 ? (/^(?:[\w-]|\\\.)+(?![{?*+])/.exec(pattern)?.[0] ?? '').replaceAll('\\', '') : entry.slice(0, space);
-  return { mark, pattern: `(?<![A-Za-z0-9_])${pattern}` };
-};
+let forms: readonly TokenForm[] | undefined;
 
-/** Forms of tokens; `pattern` is the source of a regular expression. */
-export const TOKEN_FORMS: readonly TokenForm[] = Object.values(FORMS).flat().map(formOf);
+/** Returns the forms of tokens, made when the first text is searched: most tool calls have none that may hold a secret. */
+export function tokenForms(): readonly TokenForm[] {
+  forms ??= Object.values(FORMS)
+    .flat()
+    .map((entry) => {
+      const space = entry.indexOf(' ');
+      const pattern = entry.slice(space + 1);
+      const begin = /^(?:[\w-]|\\\.)+(?![{?*+])/.exec(pattern)?.[0] ?? '';
+      const mark = space === -1 ? begin.replaceAll('\\', '') : entry.slice(0, space);
+      return { mark, pattern: `(?<![A-Za-z0-9_])${pattern}` };
+    });
+  return forms;
+}

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -33,7 +34,7 @@ export interface BenchLoop {
   readonly dir: string;
   readonly state: string;
   readonly hook: (event: string, payload: object, path?: string) => string;
-  /** Puts the loop back to the beginning of its second iteration, with one more file changed. */
+  /** Puts the loop back to the beginning of its third iteration, with one file changed. */
   readonly reset: (round: number) => void;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -53,7 +54,7 @@ const HOOK_FILES: Readonly<Record<string, string>> = {
   PostToolUse: 'ralph-post-tool-use.cjs',
 };
 
-/** Made by `init` and `start`, bound by the hooks of its session, and one iteration old. */
+/** Made by `init` and `start`, bound by the hooks of its session, and two iterations old: the first one stores more than later ones. */
 export function benchLoop(place: string, bundle: string, kind: Kind): BenchLoop {
   const dir = join(place, kind.name.replace(/\W+/g, '-'));
   const outside = join(dir, '..', 'state', kind.name.replace(/\W+/g, '-'));
@@ -96,7 +97,10 @@ export function benchLoop(place: string, bundle: string, kind: Kind): BenchLoop 
   transcript(dir, '1MB', 1 << 20);
   hook('SessionStart', { source: 'startup' });
   hook('UserPromptSubmit', { prompt: 'Begin.' });
-  hook('Stop', stopPayload(dir, `The first part is done.\n\n${kind.says ?? ''}`));
+  for (const part of ['first', 'second']) {
+    write('src/work.ts', `export const part = '${part}';\n`);
+    hook('Stop', stopPayload(dir, `The ${part} part is done.\n\n${kind.says ?? ''}`));
+  }
   const kept = [outside, join(dir, '.claude', 'context'), ...ownEntries(dir)];
   const saved = join(place, 'saved', kind.name.replace(/\W+/g, '-'));
   for (const [index, path] of kept.entries())
@@ -104,10 +108,7 @@ export function benchLoop(place: string, bundle: string, kind: Kind): BenchLoop 
   const reset = (round: number): void => {
     // What a Stop has added, such as the progress file of a plan, would be a change of the agent's.
     for (const path of ownEntries(dir)) if (!kept.includes(path)) rmSync(path, { recursive: true });
-    for (const [index, path] of kept.entries()) {
-      clear(path);
-      cpSync(join(saved, String(index)), path, { recursive: true, preserveTimestamps: true });
-    }
+    for (const [index, path] of kept.entries()) putBack(join(saved, String(index)), path);
     write('src/work.ts', `export const round = '${word(round)}';\n`);
     // What was just put back is examined once; a session finds its files as it left them.
     hook('PostToolUse', { tool_name: 'Edit', tool_input: { file_path: 'src/work.ts' }, tool_use_id: 'reset' });
@@ -199,11 +200,18 @@ function isKept(path: string): boolean {
   return !path.endsWith('code-cache') && !path.endsWith('worktrees');
 }
 
-/** Removes what `saved` holds a copy of; the code cache stays. */
-function clear(path: string): void {
-  const state = join(path, 'ralph-loop');
-  if (!existsSync(state)) rmSync(path, { recursive: true, force: true });
-  else for (const name of readdirSync(state)) if (name !== 'code-cache') rmSync(join(state, name), { recursive: true });
+/** Puts a file or folder back. What is as it was keeps its stamps, as a session finds its files as it left them. */
+function putBack(saved: string, path: string): void {
+  if (!statSync(saved).isDirectory()) {
+    if (existsSync(path) && readFileSync(saved).equals(readFileSync(path))) return;
+    cpSync(saved, path, { preserveTimestamps: true });
+    return;
+  }
+  mkdirSync(path, { recursive: true });
+  const names = readdirSync(saved);
+  for (const name of readdirSync(path))
+    if (!names.includes(name) && isKept(name)) rmSync(join(path, name), { recursive: true });
+  for (const name of names) putBack(join(saved, name), join(path, name));
 }
 
 /** Entries of the project that hooks do not change. */
