@@ -32,20 +32,19 @@ function problemIn(value: unknown, shape: Shape): string | null {
   for (let at = 1; at < shape.length; at += 2) {
     const name = shape[at] as string;
     const expected = shape[at + 1] as Shape;
-    const found = name === '*' ? inEach(value, expected) : inField(value as Fields, name, expected);
-    if (found !== null) return found;
+    const key = name.endsWith('?') ? name.slice(0, -1) : name;
+    if (name === '*') {
+      const problem = inEach(value, expected);
+      if (problem !== null) return problem;
+    } else if (Object.hasOwn(value, key)) {
+      const problem = problemIn((value as Fields)[key], expected);
+      if (problem !== null) return `/${key}${problem}`;
+    } else if (key === name) return `/${key} is missing`;
   }
   return null;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function inField(value: Fields, name: string, shape: Shape): string | null {
-  const key = bare(name);
-  if (!Object.hasOwn(value, key)) return key === name ? `/${key} is missing` : null;
-  const problem = problemIn(value[key], shape);
-  return problem === null ? null : `/${key}${problem}`;
-}
 
 function inEach(values: object, shape: Shape): string | null {
   const entries: Iterable<[number | string, unknown]> = Array.isArray(values)
@@ -58,13 +57,10 @@ function inEach(values: object, shape: Shape): string | null {
   return null;
 }
 
-function bare(name: string): string {
-  return name.endsWith('?') ? name.slice(0, -1) : name;
-}
-
 function fits(value: unknown, shape: string): boolean {
-  const name = bare(shape);
-  if (value === null) return name !== shape || name === 'null';
+  const mayBeNull = shape.endsWith('?');
+  const name = mayBeNull ? shape.slice(0, -1) : shape;
+  if (value === null) return mayBeNull || name === 'null';
   if (typeof value === name) return true;
   if (name.startsWith('='))
     return name

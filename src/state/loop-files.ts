@@ -39,83 +39,82 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   const runtimeDir = [root, '.claude', 'context', 'runtime'].join(sep);
   const outsideDir = projectOutsideDir(root, env);
   const own = name === null ? '' : `.${name}`;
-  const of = (stem: string, extension: string): string => `${runtimeDir}${sep}ralph-${stem}${own}${extension}`;
-  const outside = (stem: string): string => `${outsideDir}${sep}${stem}`;
-  const state = of('state', '.json');
+  const inside = `${runtimeDir}${sep}ralph-`;
+  const outside = `${outsideDir}${sep}`;
   return {
     projectDir: root,
     name,
     /** `.claude/context/runtime` of the project. */
     runtimeDir,
-    state,
-    lock: `${state}.lock`,
-    archiveDir: of('archive', ''),
+    state: `${inside}state${own}.json`,
+    lock: `${inside}state${own}.json.lock`,
+    archiveDir: `${inside}archive${own}`,
     /** Records of the project's runs over several tasks that are over. */
-    runsDir: `${runtimeDir}${sep}ralph-runs`,
+    runsDir: `${inside}runs`,
     /** Event stream: decisions of the loop, and the activity of its agents, their tools and the checks. */
-    events: of('events', '.jsonl'),
+    events: `${inside}events${own}.jsonl`,
     /** Last prompt of a task without a folder, for an agent that is pointed to it. */
-    prompt: of('prompt', '.md'),
+    prompt: `${inside}prompt${own}.md`,
     /** Proof of the last complete loop, for others, of a task without a loop directory. */
-    proof: of('proof', '.json'),
+    proof: `${inside}proof${own}.json`,
     /** Last cost figure that the client passed to the status line. */
-    cost: of('cost', '.json'),
+    cost: `${inside}cost${own}.json`,
     /** Marker of `cancel` for the next tool call and the next Stop. */
-    cancellation: outside(`cancelled${own}.json`),
+    cancellation: `${outside}cancelled${own}.json`,
     /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
-    contract: outside(`contract${own}.json`),
+    contract: `${outside}contract${own}.json`,
     /** Mark beside a contract without private files: the shell of a runner's hooks then starts no guard for READERS. */
-    freeReads: outside(`free-reads${own}`),
+    freeReads: `${outside}free-reads${own}`,
     /** Counts that only rise. */
-    counters: outside(`counters${own}.json`),
+    counters: `${outside}counters${own}.json`,
     /** Digests of the loop's evidence: of everything outside the project on which a verdict, a limit or a protection rests. */
-    evidence: outside(`evidence${own}.json`),
+    evidence: `${outside}evidence${own}.json`,
     /** Digests of the project's records of a parallel run and of worktrees. */
-    records: outside('records.json'),
+    records: `${outside}records.json`,
     /** Parallel run that has not ended. */
-    batch: outside('parallel.json'),
+    batch: `${outside}parallel.json`,
     /** Prefix of the files that hold the snapshot of protected files. */
-    snapshot: outside(`snapshot${own}`),
+    snapshot: `${outside}snapshot${own}`,
     /** Folder of the clean copies on which checks run: a sandbox hides the state folder. */
     copies: `${cacheRoot(env)}${sep}checks${sep}${basename(outsideDir)}${own}`,
     /** Paths where the client's sandbox may leave an empty file. */
-    placeholders: outside(`placeholders${own}.json`),
+    placeholders: `${outside}placeholders${own}.json`,
     /** State of the repository at the start. */
-    startPoint: outside(`contract${own}.json.start-point`),
+    startPoint: `${outside}contract${own}.json.start-point`,
     /** Files of the project after the baseline. */
-    startFiles: outside(`contract${own}.json.start-files`),
+    startFiles: `${outside}contract${own}.json.start-files`,
     /** Output of the task's commands at the start, for the first prompt. */
-    startEvidence: outside(`contract${own}.json.start-evidence`),
-    report: outside(`contract${own}.json.report`),
+    startEvidence: `${outside}contract${own}.json.start-evidence`,
+    report: `${outside}contract${own}.json.report`,
     /** Baseline of the iteration, for the process that decides how it ended. */
-    promptedTurn: outside(`turn${own}.json`),
-    spawn: outside(`router${own}.json`),
+    promptedTurn: `${outside}turn${own}.json`,
+    spawn: `${outside}router${own}.json`,
     /** Journal entries of a runner that the state may not count yet. */
-    outbox: outside(`runner${own}.due.json`),
+    outbox: `${outside}runner${own}.due.json`,
     /** Request of another terminal's user to allow a call that the runner's agent was denied. */
-    allowRequest: outside(`allow${own}.json`),
+    allowRequest: `${outside}allow${own}.json`,
     /** Text that a runner's agent is writing. */
-    openText: outside(`text${own}.json`),
+    openText: `${outside}text${own}.json`,
     /** Plan's commit in progress. */
-    commitIntent: outside(`settling${own}.json`),
+    commitIntent: `${outside}settling${own}.json`,
     /** Progress of the export of events. */
-    telemetry: outside(`telemetry${own}.json`),
+    telemetry: `${outside}telemetry${own}.json`,
     /** What the loop has seen in files that its agent writes. */
-    seen: outside(`seen${own}.json`),
+    seen: `${outside}seen${own}.json`,
     /** State of the `unchanged` files at the start. */
-    unchanged: outside(`unchanged${own}.json`),
+    unchanged: `${outside}unchanged${own}.json`,
     /** Open task of a plan. */
-    openTask: outside(`task${own}.json`),
+    openTask: `${outside}task${own}.json`,
     /** Scenarios of test-first work with their proofs; a loop may not have begun. */
-    scenarios: outside(`ralph-tdd${own}.json`),
+    scenarios: `${outside}ralph-tdd${own}.json`,
     /** The loop's view of its repository: settings of git at the start. */
-    gitView: outside(`git-view${own}.json`),
+    gitView: `${outside}git-view${own}.json`,
     /** Folder for the git folder of that view. */
-    gitViews: outside(`contract${own}.json.git`),
+    gitViews: `${outside}contract${own}.json.git`,
     /** Changes that reports of the loop name, one per line, oldest first. */
-    notices: outside(`notices${own}.jsonl`),
-    log: outside('hook.log'),
+    notices: `${outside}notices${own}.jsonl`,
+    log: `${outside}hook.log`,
   };
 }
 

@@ -1,14 +1,15 @@
-import type { StoredContract } from '../../engine/schema/contract.ts';
+import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
-import type { DriverContext } from '../control/ownership.ts';
-import { HOOK_TEXTS } from '../turn/messages.ts';
+import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
+import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
+import { announcement, HOOK_TEXTS } from '../turn/messages.ts';
 import { hasCancelFlag } from './guarded-loop.ts';
+import { changeOwnLoop } from './own-loop.ts';
 import { applyFlags } from './stop/abort-stop.ts';
 import { turnEnds } from './tool-answer.ts';
-
-export { deliverSteering } from './user-prompt-submit.ts';
 
 /** Ends a session's loop that a cancel flag names or that has used its budget; null if it continues. A runner watches by itself. */
 export function endIfDue(context: DriverContext, loop: LiveState, stored: StoredContract): HookAnswer | null {
@@ -18,4 +19,28 @@ export function endIfDue(context: DriverContext, loop: LiveState, stored: Stored
   if (loop.turn === 'user') return null;
   const spent = endOverBudget(files, loop, contract, { at: now(), transcriptPath: input.transcriptPath });
   return spent === null ? null : turnEnds(spent, HOOK_TEXTS.budgetUsed(spent));
+}
+
+/**
+ * Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none.
+ * Its `systemMessage` is null if the user wrote all of it.
+ */
+export function deliverSteering(context: DriverContext) {
+  const { env, host } = context;
+  const runners = (state: LiveState): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
+  const ours = (state: LiveState): boolean =>
+    ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
+  const deliver = (state: LiveState, policy: Policy) => {
+    const due = state.steering.filter(({ delivery }) => delivery === 'now');
+    const ids = due.map(({ id }) => id);
+    const at = context.now();
+    const next = transition(state, { type: 'steering-delivered', at, ids }, policy);
+    const written = (): void => recordEffects(context.files, at, next.effects);
+    return { state: next.state, result: { due, effects: next.effects }, written };
+  };
+  const taken = changeOwnLoop(context, deliver, ours);
+  if (taken === null || taken.due.length === 0) return null;
+  applyRecorded(context.files, context.now(), taken.effects);
+  const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
+  return { additionalContext, systemMessage: announcement(taken.due) };
 }

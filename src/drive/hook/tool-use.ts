@@ -4,7 +4,7 @@ import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
 import { classOf } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
-import type { GuardRules, Verdict } from '../../guard/guard.ts';
+import type { Verdict } from '../../guard/guard.ts';
 import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
@@ -42,9 +42,7 @@ async function answer(context: DriverContext, of: CallOfLoop): Promise<HookAnswe
     const due = (await import('./deliver.ts')).endIfDue(context, loop, stored);
     if (due !== null) return due;
   }
-  const typesUnasked = context.host?.typesUnasked === true;
-  const rules = () => ({ ...guardRules(context.files, context.env, stored), typesUnasked });
-  const verdict = await decide(of, rules, context);
+  const verdict = await decide(context, of);
   if (verdict.decision === 'deny') {
     await recordDenial(context, loop, call, verdict.rule, verdict.message);
     return denied(verdict.rule, verdict.message);
@@ -124,11 +122,7 @@ interface CallOfLoop {
 }
 
 /** Decides a call by the time of its iteration and the rules. Throws if it cannot decide. */
-async function decide(
-  { call, cwd, loop, stored }: CallOfLoop,
-  rulesOf: () => GuardRules,
-  context: DriverContext,
-): Promise<Verdict> {
+async function decide(context: DriverContext, { call, cwd, loop, stored }: CallOfLoop): Promise<Verdict> {
   // The turn ends if its calls are denied, and Stop or the router's host decides.
   const late =
     typeof loop === 'string' || stored === null ? null : await lateness(loop, stored.contract.policy, context);
@@ -136,9 +130,10 @@ async function decide(
   // A reader can only be denied by private files.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
-  const rules = rulesOf();
-  const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
-  return evaluateToolCall({ tool: call.name, input: call.input, cwd }, held);
+  const rules = guardRules(context.files, context.env, stored);
+  const guardrails = loop === 'others' ? null : (rules.guardrails ?? null);
+  const typesUnasked = context.host?.typesUnasked === true;
+  return evaluateToolCall({ tool: call.name, input: call.input, cwd }, { ...rules, guardrails, typesUnasked });
 }
 
 /** Returns the answer to a call whose iteration, or whose router's loop, has used its time; null while there is time left. */

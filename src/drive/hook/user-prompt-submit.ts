@@ -1,18 +1,16 @@
 import type { EngineEvent } from '../../engine/events.ts';
-import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lostBy } from '../../state/evidence/lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
-import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
+import type { DriverContext } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { applyEffects, applyRecorded, recordEffects } from '../records/apply-effects.ts';
-import { announcement, withPrefix } from '../turn/messages.ts';
-import { changeOwnLoop, dispatchOwn, ownLoop } from './own-loop.ts';
+import { applyEffects } from '../records/apply-effects.ts';
+import { withPrefix } from '../turn/messages.ts';
+import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
@@ -52,28 +50,4 @@ async function examineAfterBackground(context: DriverContext, state: LiveState):
     if (lostBy(error) === null) throw error;
     return null;
   }
-}
-
-/**
- * Takes due steering out of the state under the lock, so that only one of several hooks delivers it; null if there is none.
- * Its `systemMessage` is null if the user wrote all of it.
- */
-export function deliverSteering(context: DriverContext) {
-  const { env, host } = context;
-  const runners = (state: LiveState): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
-  const ours = (state: LiveState): boolean =>
-    ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
-  const deliver = (state: LiveState, policy: Policy) => {
-    const due = state.steering.filter(({ delivery }) => delivery === 'now');
-    const ids = due.map(({ id }) => id);
-    const at = context.now();
-    const next = transition(state, { type: 'steering-delivered', at, ids }, policy);
-    const written = (): void => recordEffects(context.files, at, next.effects);
-    return { state: next.state, result: { due, effects: next.effects }, written };
-  };
-  const taken = changeOwnLoop(context, deliver, ours);
-  if (taken === null || taken.due.length === 0) return null;
-  applyRecorded(context.files, context.now(), taken.effects);
-  const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
-  return { additionalContext, systemMessage: announcement(taken.due) };
 }

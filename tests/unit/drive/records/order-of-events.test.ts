@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { deliverSteering } from '../../../../src/drive/hook/deliver.ts';
 import { applyEffects } from '../../../../src/drive/records/apply-effects.ts';
 import { steering } from '../../../../src/engine/events.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
