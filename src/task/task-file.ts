@@ -4,7 +4,7 @@ import type { Contract } from '../engine/schema/contract.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
-import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
+import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/run-files.ts';
 
 export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
 

@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { FOLDS_CASE, realPath, realPaths } from '../../guard/comparable-path.ts';
 import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pattern.ts';
@@ -8,10 +9,12 @@ import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, configFolder, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
+import { baselineChanges, readBaseline } from '../../state/snapshot/baseline.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/left-out.ts';
 import { configFiles, DECISIONS, LEARNINGS, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
+import { changeList, PROTECTION_TEXTS } from './messages.ts';
 
 /** Returns the files that the contract protects, and the loop's own files that it does not write itself. */
 export function watchOf(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): Watch {
@@ -208,4 +211,24 @@ function outsideOf({ projectDir }: LoopFiles, gitDir: string, env: NodeJS.Proces
   const users = CLIENT_SETTINGS.flatMap((name) => both(join(clientConfigDir(env), name)));
   const ours = [projectDir, gitDir].flatMap(both);
   return (path) => users.includes(path) || !ours.some((folder) => path.startsWith(`${folder}/`));
+}
+
+const UNCHANGED = 'unchanged';
+
+/** Returns the files, relative to the project, that have to be as they were at the start. */
+export function unchangedFiles(files: LoopFiles, contract: Contract): readonly string[] {
+  const { unchanged } = contract;
+  return unchanged === undefined ? [] : Object.keys(readBaseline(files, contract, unchanged)?.files ?? {});
+}
+
+/** Checks that the files under `unchanged` have the same names, bytes and permissions as at the start. */
+export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): CheckResult[] {
+  if (contract.unchanged === undefined) return [];
+  const baseline = readBaseline(files, contract, contract.unchanged);
+  if (baseline === null) return [{ name: UNCHANGED, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
+  const changes = baselineChanges(files, baseline, unchangedSet(files, contract, env));
+  if (changes.length === 0)
+    return [{ name: UNCHANGED, outcome: 'ok', detail: 'all files are as they were at the start.' }];
+  const detail = PROTECTION_TEXTS.fixed(changeList(changes, files.projectDir));
+  return [{ name: UNCHANGED, outcome: 'failed', detail }];
 }

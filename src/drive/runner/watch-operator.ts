@@ -15,7 +15,7 @@ import { applyFlagFiles, operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
-import { noteSleep } from '../turn/note-sleep.ts';
+import { noteSleep } from '../turn/abort-if-superseded.ts';
 import { dispatch, lockOptions } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';

@@ -1,9 +1,11 @@
+import { sleptText } from '../../engine/messages.ts';
 import { timeReading } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readState } from '../../state/loop-files.ts';
+import { orLogged, readState } from '../../state/loop-files.ts';
 import { lookAtClock } from '../../state/process/sleep-watch.ts';
-import { instantOf } from '../../text/time.ts';
-import type { Turn } from './turn.ts';
+import { elapsed, instantOf } from '../../text/time.ts';
+import { applyEffects } from '../records/apply-effects.ts';
+import { dispatch, type Turn } from './turn.ts';
 
 const POLL_MS = 330;
 
@@ -48,4 +50,20 @@ function isSuperseded({
   } catch {
     return false; // a failing disk may work at the next poll
   }
+}
+
+/**
+ * Leaves the time since then, in which the machine slept or this process was stopped, out of the loop's time. Returns what the
+ * user has to know; null if the loop was paused, is over, or its state cannot be written now, which is logged.
+ */
+export function noteSleep(turn: Turn, since: string): string | null {
+  const { files, now } = turn.context;
+  const at = now();
+  const noted = orLogged(files, at, 'sleep', () => {
+    const { effects } = dispatch(turn, { type: 'slept', at, since });
+    const recorded = effects.filter(({ type }) => type === 'record-event');
+    applyEffects(files, at, recorded);
+    return recorded.length > 0;
+  });
+  return noted === true ? sleptText(elapsed(since, at)) : null;
 }

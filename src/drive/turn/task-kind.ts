@@ -92,7 +92,7 @@ export async function runChecks(
       : await (await import('../tdd/prove-again.ts')).proveAgain(files, contract, { env, signal, now: context.now });
   const { runGate } = await import('../../task/commands/gate.ts');
   const { writtenAt } = await import('../../task/pinned-scripts/contract-scripts.ts');
-  const { checkUnchanged, unchangedFiles } = await import('../control/check-unchanged.ts');
+  const { checkUnchanged, unchangedFiles } = await import('../control/protection.ts');
   const { viewOf } = await import('../../task/git/git-view.ts');
   const { isInDependency } = await import('../../task/commands/installed-dependencies.ts');
   // A clean copy links installed files, which changes their time.

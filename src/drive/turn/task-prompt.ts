@@ -2,11 +2,11 @@ import type { Told } from '../../engine/events.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
 import {
   assemblePromptWithTerms,
   assembleTaskPrompt,
   reflectionDue,
+  type TaskPromptParts,
 } from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -18,10 +18,9 @@ import { missingFiles } from '../../task/outputs/check-task-outputs.ts';
 import { snapshot } from '../../task/progress/snapshot.ts';
 import { hasFolder, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { extraSections, guardrailsPath, type realFindings } from '../prompt/extra-sections.ts';
-import { gatherEvidence } from '../prompt/gather-evidence.ts';
+import { gatherEvidence, takeStartEvidence } from '../prompt/gather-evidence.ts';
 import { comparedChecklist } from '../prompt/loop-checklist.ts';
 import { readMemory, readReflection, type TaskText } from '../prompt/read-task.ts';
-import { takeStartEvidence } from '../prompt/start-evidence.ts';
 import { keepPlainPrompt, keepPrompt, writePromptedTurn } from '../records/prompted-turn.ts';
 import type { TurnContext } from './turn.ts';
 

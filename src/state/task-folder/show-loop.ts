@@ -5,8 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';
 import { freePath, writeAtomically } from '../files/regular-file.ts';
-import type { LoopDirectory } from './loop-directory.ts';
-import { makeRealDir, pathKind, refuseLink } from './run-files.ts';
+import { type LoopDirectory, makeRealDir, pathKind, refuseLink } from './run-files.ts';
 
 /** Content of .gitignore: the projection does not belong to the project's history. */
 export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { type LoopIteration, loopIteration } from '../../../src/engine/schema/records.ts';
-import { loopDirectoryIn } from '../../../src/state/task-folder/loop-directory.ts';
+import { loopDirectoryIn } from '../../../src/state/task-folder/run-files.ts';
 import {
   keepOutOfGit,
   putRunAway,

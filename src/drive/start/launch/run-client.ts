@@ -14,8 +14,8 @@ import { endOverBudget } from '../../control/end-over-budget.ts';
 import { launcherVariable } from '../../control/ownership.ts';
 import { deliveryOf, makePrompt } from '../../effects/make-prompt.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
+import { noteSleep } from '../../turn/abort-if-superseded.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
-import { noteSleep } from '../../turn/note-sleep.ts';
 import type { Listener } from '../../turn/task-kind.ts';
 import { type Dispatched, isStep, type PromptStep, pauseForLoss, startFreshTurn, type Turn } from '../../turn/turn.ts';
 
