@@ -34,10 +34,11 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   const { files, contract } = place;
   const none = { changes: [], within: [], notes: [] };
   const directory = files.projectDir;
+  const options = gitOptions(place);
   const known = task.hidden ?? null;
   const [before, hides] = await Promise.all([
-    readRepository(directory, gitOptions(place)),
-    known === null ? [] : hiddenFiles(directory, gitOptions(place)),
+    readRepository(directory, options),
+    known === null ? [] : hiddenFiles(directory, options),
   ]);
   if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
   if (before.branch !== task.branch) {
@@ -47,12 +48,12 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   const notes = [...held.notes];
   let stands = before;
   if (before.head !== task.commit) {
-    const commits = await commitsSince(directory, task.commit, gitOptions(place));
+    const commits = await commitsSince(directory, task.commit, options);
     const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
     if (!folded.ok)
       return { ...none, notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
     notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
-    const after = await readRepository(directory, gitOptions(place));
+    const after = await readRepository(directory, options);
     if (typeof after === 'string') return { ...none, notes, results: [...held.results, fail('repository', after)] };
     stands = after;
   }
@@ -64,7 +65,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
-  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, gitOptions(place));
+  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, options);
   const linksTo = (where: LinkTarget): string[] =>
     within.filter((path) => {
       const target = linkText(join(directory, path));

@@ -45,7 +45,7 @@ export class OpenText {
     const whole = /^[\s\S]*\s/.exec(this.#text)?.[0] ?? '';
     const written: Written = { loopId: this.#loopId, text: redact(whole) };
     mkdirSync(dirname(this.#files.openText), { recursive: true, mode: 0o700 });
-    writeAtomically(this.#files.openText, JSON.stringify(written), 0o600, false);
+    writeAtomically(this.#files.openText, JSON.stringify(written), 0o600, 'nothing');
   }
 }
 

@@ -25,13 +25,13 @@ export function keepPrompt(folder: string, whole: string, { taskPath }: Contract
   makeRunDir(run);
   const path = join(run.dir, 'prompt.md');
   refuseLink(path);
-  writeAtomically(path, redact(whole), 0o600, false);
+  writeAtomically(path, redact(whole), 0o600, 'nothing');
   return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
 }
 
 export function keepPlainPrompt(files: LoopFiles, whole: string): string {
   makeRuntimeDir(files);
   refuseLink(files.prompt);
-  writeAtomically(files.prompt, redact(whole), 0o600, false);
+  writeAtomically(files.prompt, redact(whole), 0o600, 'nothing');
   return relative(files.projectDir, files.prompt).split(sep).join('/');
 }

@@ -48,7 +48,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     const owner = newOwner();
     // No process outlives a crash of the machine, so nothing waits for the disk.
     const note = (agent: ProcessIdentity | null): void =>
-      writeAtomically(holder, `${JSON.stringify({ ...owner, agent })}\n`, 0o600, false);
+      writeAtomically(holder, `${JSON.stringify({ ...owner, agent })}\n`, 0o600, 'nothing');
     const own = (): boolean => isOwnedBy(holder, owner);
     let lost = false;
     const lose = (): void => {

@@ -110,7 +110,8 @@ export function replaceEntry(
   write();
   const former = known.is === digest ? (known.was ?? []) : [known.is, ...(known.was ?? [])];
   const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
-  writeManifest(files, loopId, { ...entries, [name]: { was, is: digest } });
+  // After a crash of the machine the manifest may be the one above, which believes the new version as well.
+  writeManifest(files, loopId, { ...entries, [name]: { was, is: digest } }, 'content');
 }
 
 /** Returns an entry whose replacement was killed as what is on disk; null for a new one. */

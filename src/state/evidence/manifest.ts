@@ -54,7 +54,13 @@ export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId: string)
   return found?.loopId === loopId ? found : null;
 }
 
-export function writeManifest(files: LoopFiles, loopId: string, entries: Manifest['entries']): void {
+/** Writes the manifest. `waitsFor` the content alone if the one before says the same of what is on disk. */
+export function writeManifest(
+  files: LoopFiles,
+  loopId: string,
+  entries: Manifest['entries'],
+  waitsFor: 'name' | 'content' = 'name',
+): void {
   const manifest: Manifest = { version: VERSION, loopId, entries };
-  writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600);
+  writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600, waitsFor);
 }

@@ -108,23 +108,28 @@ export function removeIfThere(path: string): void {
 
 /**
  * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and a
- * machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. If not
- * `durably`, does not wait for the disk: after a crash of the machine the file may be old, empty or torn. Only the user can
- * read the file unless `mode` says otherwise, because output of commands and agents may hold secrets.
+ * machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. Where it waits
+ * for the content alone, the file may be old after a crash of the machine; where for nothing, also empty or torn. Only the user
+ * can read the file unless `mode` says otherwise, because output of commands and agents may hold secrets.
  */
-export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o600, durably = true): void {
+export function writeAtomically(
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o600,
+  waitsFor: 'name' | 'content' | 'nothing' = 'name',
+): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
   try {
     withDescriptor(draft, 'wx', mode, (descriptor) => {
       writeWhole(descriptor, content, draft);
-      if (durably) fsyncSync(descriptor);
+      if (waitsFor !== 'nothing') fsyncSync(descriptor);
     });
     renameOver(draft, path);
   } catch (error) {
     quietly(() => removeIfThere(draft));
     throw error;
   }
-  if (durably) syncDirectory(dirname(path));
+  if (waitsFor === 'name') syncDirectory(dirname(path));
 }
 
 /** Returns the permissions of a user's file that is about to be replaced; those of an ordinary new file if there is none. */

@@ -138,7 +138,7 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
   // A look that was torn or lost in a crash of the machine only makes the next one examine more.
-  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, false);
+  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, 'nothing');
 }
 
 /** Adds the current versions of these paths to the snapshot. `left` are changes that the user made to what is restored. */

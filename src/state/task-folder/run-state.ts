@@ -15,7 +15,7 @@ import { hasRunDir, makeRunDir, type RunFiles, refuseLink } from './run-files.ts
 
 export function mirrorStatus(files: RunFiles, status: RunStatus): void {
   makeRunDir(files);
-  writeAtomically(files.status, `${JSON.stringify(redactRecord(status), null, 2)}\n`, 0o600, false);
+  writeAtomically(files.status, `${JSON.stringify(redactRecord(status), null, 2)}\n`, 0o600, 'nothing');
 }
 
 export function mirrorIteration(files: RunFiles, record: TaskIterationRecord): void {
@@ -91,7 +91,7 @@ export interface TranscriptParts
 export function writeTranscript(files: RunFiles, number: number, parts: TranscriptParts): string {
   makeRunDir(files, files.transcriptsDir);
   const path = freePath(join(files.transcriptsDir, String(number).padStart(3, '0')), '.md', '-');
-  writeAtomically(path, redact(transcriptText(number, parts)), 0o600, false);
+  writeAtomically(path, redact(transcriptText(number, parts)), 0o600, 'nothing');
   return path;
 }
 

@@ -16,7 +16,7 @@ export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/'
  */
 export function showState({ state: path }: LoopDirectory, state: LoopState): void {
   refuseLink(path);
-  writeAtomically(path, `${JSON.stringify(redactRecord(state), null, 2)}\n`, 0o600, false);
+  writeAtomically(path, `${JSON.stringify(redactRecord(state), null, 2)}\n`, 0o600, 'nothing');
 }
 
 export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
@@ -36,7 +36,7 @@ export function summaryOf(message: string): string {
 export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopIteration): void {
   makeRealDir(iterationsDir);
   const path = freePath(join(iterationsDir, String(entry.iteration).padStart(3, '0')), '.json', '-');
-  writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`, 0o600, false);
+  writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`, 0o600, 'nothing');
 }
 
 /** Keeps the projection and this .gitignore out of git, in a directory without one. */

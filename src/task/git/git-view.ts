@@ -193,12 +193,15 @@ async function openView(
   const index = indexIn(folder);
   const ask = (words: readonly string[]) =>
     runGit(projectDir, words, { ...options, inView: { gitDir: folder, workTree: pins.top } });
+  const known = view.index();
+  let kept = known;
   const keep = (): void => {
     const now: ViewIndex = { commit: head, sha256: digestOf(index) };
-    const known = view.index();
-    if (known?.commit !== now.commit || known.sha256 !== now.sha256) view.keepIndex(now);
+    const isKept = (one: ViewIndex | null): boolean => one?.commit === now.commit && one.sha256 === now.sha256;
+    // Another question, asked at the same time, may have kept it.
+    if (!isKept(kept) && !isKept(view.index())) view.keepIndex(now);
+    kept = now;
   };
-  const known = view.index();
   const isKnown = known !== null && isIndexOf(folder, known);
   if (readRegularFile(join(folder, HEAD), 100) !== `${head}\n`) writeFileSync(join(folder, HEAD), `${head}\n`);
   if (!isKnown || known.commit !== head) {
