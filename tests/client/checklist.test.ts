@@ -87,7 +87,7 @@ const inLoop = (
   standIn = true,
 ): Promise<void> => inLoopProject({ standIn, frontmatter: '', init: !standIn, loop: 'site', files }, model, body);
 
-test('in a session the Stop hook works through a checklist as well', async () => {
+longTest('in a session the Stop hook works through a checklist as well', async () => {
   const model = steps([
     ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
     ...[check('three'), text('Three is done.')],

@@ -116,7 +116,7 @@ longTest('a runner that is terminated leaves its loop ready to resume', async ()
   });
 });
 
-test('a killed runner leaves no agent and none of its shells, and run --resume keeps the counters', async () => {
+longTest('a killed runner leaves no agent and none of its shells, and run --resume keeps the counters', async () => {
   const model = steps([text('one'), bash('sleep 300', { run_in_background: true }), hang('start'), done]);
   await inLoopProject(options, model, async (project) => {
     const running = startRunner(project);

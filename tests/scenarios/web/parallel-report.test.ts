@@ -35,7 +35,7 @@ test('one file reports on all loops of a parallel run, with a link to each of th
   const words = [...jobs(['a', 'b']), '--parallel', '2', '--integrate', 'merge', '--report', '../all.html'];
   const { stderr } = run(p, words);
   assert.match(stderr, /the report is in \.\.\/all\.html/);
-  for (const view of someOf(VIEWS, 3)) {
+  for (const view of someOf(VIEWS, 4, 1)) {
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(join(p.dir, '..', 'all.html')).href);
     await shows(page, 'h1', /^a, b\s+incomplete$/i);
@@ -48,7 +48,7 @@ test('one file reports on all loops of a parallel run, with a link to each of th
       /^a [\s\S]*complete[\s\S]*[0-9a-f]{7}/i,
       'its worktree is gone, and its commit is named',
     );
-    assert.match(rows[1] ?? '', /^b [\s\S]*Stopped after 3 iterations[\s\S]*no-progress-exhaustion[\s\S]*ralph\/b/i);
+    assert.match(rows[1] ?? '', /^b [\s\S]*Stopped after 3 iterations[\s\S]*stopped: no progress[\s\S]*ralph\/b/i);
     await screenshot(page, 'parallel-report', view);
     await assertAccessible(page);
     await assertFits(page);
@@ -89,7 +89,7 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
 /** The dashboard has one row for the run, which leads to its tasks and from there to their loops. */
 async function assertOneRow(t: TestContext, p: PlanProject): Promise<void> {
   const { url } = await dashboard(t, p);
-  for (const view of someOf(VIEWS, 3)) {
+  for (const view of someOf(VIEWS, 4, 2)) {
     const { page, problems } = await watchedPage(browser, view, new URL(url).origin);
     await page.goto(url);
     await shows(page, '.loops', /^Plan\s+complete, verified\s+project · PLAN\.md\s+2\/2/i);
