@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { descendantRunning, isRunning, lives } from '../support/client/process-tree.ts';
+import { fileURLToPath } from 'node:url';
+import { descendantRunning, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { CLIENTS, type Move } from '../support/hosts/either-host.ts';
 import { until } from '../support/until.ts';
 
 const CLAIM: Move = { says: 'All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
+const IDLE: Move = { says: 'Nothing to do.\n\n<!-- ralph:state idle -->' };
 const MADE = 'validation: [{name: made, run: "test -f made.txt"}]';
+
+/** Command line of the client, not of npm's wrapper, which leaves it behind. */
+const AGENT = /bin\/codex exec|claude(?!.*\.cjs)/;
+
+/** Codex lets an agent write in temporary folders. */
+const OUTSIDE = join(dirname(fileURLToPath(import.meta.url)), '../../.build/outside.txt');
+const STOP_HOOK = /ralph-stop-hook\.cjs/;
 
 /** Claude Code refuses a long `sleep`. */
 const IDLING = 'tail -s 31342 -f /dev/null';
@@ -46,6 +57,79 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
     });
   }
 
+  test(`${client}, run: a limit and a failing API are waited for, and a refused run is resumed`, async () => {
+    const moves: Move[] = [{ refuses: 429 }, { runs: 'touch made.txt' }, { refuses: 500 }, { refuses: 400 }, CLAIM];
+    await inProject({ frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
+      const run = await project.begin([], { env: { RALPH_RATE_LIMIT_WAIT: '1s', RALPH_RETRY_WAIT: '100ms' } }).done;
+      assert.notEqual(run.code, 0, run.stdout + run.stderr);
+      assert.match(run.stdout, /the request is refused/);
+      const resumed = await project.begin(['--resume']).done;
+      assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+      assert.match(JSON.stringify(project.archive().at(-1)?.state['ended']), /"verified":true/);
+    });
+  });
+
+  test(`${client}, session: it sleeps while idle, is woken, takes a message, and a cancel ends its command`, async () => {
+    const moves = [IDLE, { runs: 'until test -f go.txt; do sleep 0.2; done' }, { runs: IDLING }];
+    await inProject({ frontmatter: 'max_iterations: 5\nidle: {delay: 10m}' }, moves, async (project) => {
+      const running = project.session();
+      await until('it waits', () => project.state()?.['status'] === 'waiting');
+      const second = await project.session().done;
+      assert.notEqual(second.code, 0, 'a second session of the loop is refused');
+      assert.equal(project.requests().length, 1);
+      assert.equal(project.main(['wake']).code, 0);
+      await until('the first command runs', () => project.calls().length === 1);
+      assert.equal(project.main(['steer', 'Mind the gap.']).code, 0);
+      project.workspace.write('go.txt', '');
+      await until('the second command runs', () => isRunning(IDLING));
+      assert.match(project.requests()[2] ?? '', /The user says, to be followed from now on:.*Mind the gap/);
+      assert.equal(project.main(['cancel']).code, 0);
+      const run = await running.done;
+      assert.equal(project.ended().as, 'cancelled', run.stdout + run.stderr);
+      assert.equal(isRunning(IDLING), false);
+    });
+  });
+
+  test(`${client}, session: after a kill of its sleeping hook, then of the client, it is resumed`, async () => {
+    const moves = [IDLE, { runs: IDLING }, { runs: 'touch made.txt' }, CLAIM];
+    const frontmatter = `max_iterations: 5\n${MADE}\nidle: {delay: 10m}`;
+    await inProject({ frontmatter }, moves, async (project) => {
+      const sleeping = project.session();
+      await until('it waits', () => project.state()?.['status'] === 'waiting');
+      signalQuietly(await until('its hook', () => descendantRunning(sleeping.pid, STOP_HOOK)), 'SIGKILL');
+      const slept = await sleeping.done;
+      assert.notEqual(slept.code, 0, slept.stdout + slept.stderr);
+      assert.equal(project.requests().length, 1, 'the turn has ended without an answer of the hook');
+
+      const running = project.session(['--resume']);
+      await until('its command runs', () => isRunning(IDLING));
+      const command = await until('the process of it', () => descendantRunning(running.pid, /^tail -s/));
+      signalQuietly(await until('the client', () => descendantRunning(running.pid, AGENT)), 'SIGKILL');
+      const killed = await running.done;
+      assert.notEqual(killed.code, 0, killed.stdout + killed.stderr);
+      // Claude Code starts it in a group of its own.
+      signalQuietly(command, 'SIGKILL');
+
+      const run = await project.session(['--resume']).done;
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.equal(project.ended().verified, true);
+    });
+  });
+
+  test(`${client}, run: a permission mode that asks lets nothing be written, acceptEdits the project alone`, async () => {
+    const moves = [{ runs: 'touch made.txt' }, { says: 'Denied?' }, { runs: `touch made.txt '${OUTSIDE}'` }, CLAIM];
+    await inProject({ frontmatter: 'max_iterations: 1' }, moves, async (project) => {
+      const asks = await project.begin([], { permissionMode: 'default' }).done;
+      assert.equal(asks.code, 2, asks.stdout + asks.stderr);
+      assert.equal(existsSync(project.workspace.path('made.txt')), false);
+      const edits = await project.begin([], { permissionMode: 'acceptEdits' }).done;
+      assert.ok(existsSync(dirname(OUTSIDE)), 'control: only the sandbox is in the way');
+      assert.equal(existsSync(OUTSIDE), false, edits.stdout + edits.stderr);
+      const stated = [asks, edits].map(({ stderr }) => /with its sandbox ([\w-]+)/.exec(stderr)?.[1]);
+      assert.deepEqual(stated, client === 'Codex' ? ['read-only', 'workspace-write'] : [undefined, undefined]);
+    });
+  });
+
   test(`${client}, run: the same reply three times opens the breaker, and a limit ends the resumed loop`, async () => {
     const moves = Array.from({ length: 5 }, () => ({ says: 'I am stuck here.' }));
     await inProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' }, moves, async (project) => {
@@ -76,7 +160,7 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
       assert.equal(project.main(['resume']).code, 0);
 
       await until('the second command runs', () => isRunning(IDLING));
-      const agent = descendantRunning(running.pid, /codex exec|claude/) ?? 0;
+      const agent = descendantRunning(running.pid, AGENT) ?? 0;
       assert.ok(lives(agent), 'control: the agent works');
       running.kill();
       await running.done;

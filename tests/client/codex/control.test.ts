@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
 import { ofType } from '../../support/client/runner.ts';
 import { inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
-import { say, shell, status } from '../../support/codex/responses-model.ts';
+import { say, shell } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { until } from '../../support/until.ts';
 
@@ -62,17 +62,6 @@ test('Codex: a token limit ends a run while it works', async () => {
     assert.match(project.ended().as, /budget/);
     assert.equal(project.iterations().length, 1);
     assert.ok(project.model.requests.length < 12, `${project.model.requests.length} requests`);
-  });
-});
-
-longTest('Codex: a request that the API refuses is not retried, and the loop can be resumed', async () => {
-  const script = [status(400, { error: { message: 'no such model' } }), DONE];
-  await inCodexProject({ frontmatter: 'max_iterations: 3' }, script, async (project) => {
-    const run = await project.begin().done;
-    assert.notEqual(run.code, 0);
-    assert.match(run.stdout, /no such model/);
-    const resumed = await project.begin(['--resume']).done;
-    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
   });
 });
 

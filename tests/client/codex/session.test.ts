@@ -110,7 +110,12 @@ longTest('Codex: a session whose wrapper alone is killed ends with it, and the l
 });
 
 test('Codex: beside a loop, sessions that are not its own end after one turn, with hooks that say nothing', async () => {
-  const script = [shell('until test -f go.txt; do sleep 0.2; done'), say('First.'), say('Second.'), DONE];
+  const script = [
+    shell('until test -f go.txt; do sleep 0.2; done', { yield_time_ms: 30_000 }),
+    say('First.'),
+    say('Second.'),
+    DONE,
+  ];
   await inCodexProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const { workspace, environment, codexHome } = project;
     const running = project.session();

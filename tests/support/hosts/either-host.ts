@@ -1,11 +1,11 @@
 import { inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
 import { type RunnerOptions, type RunningRunner, startRunner } from '../client/runner.ts';
 import { inCodexProject } from '../codex/codex-project.ts';
-import { say, shell } from '../codex/responses-model.ts';
-import { bash, steps, text } from '../model/scripted-model.ts';
+import { type ResponsesReply, status as refusal, say, shell } from '../codex/responses-model.ts';
+import { bash, type Reply, type Script, status, steps, text } from '../model/scripted-model.ts';
 
-/** What the model does at a request: it ends its turn with a text, or runs a command. */
-export type Move = { readonly says: string } | { readonly runs: string };
+/** What the model does at a request: it ends its turn with a text, runs a command, or refuses with a status. */
+export type Move = { readonly says: string } | { readonly runs: string } | { readonly refuses: 400 | 429 | 500 };
 
 export interface EitherProject extends Omit<LoopProject, 'model' | 'start' | 'run'> {
   /** The conversation of each request, as JSON text. */
@@ -22,23 +22,54 @@ type InProject = (
   body: (project: EitherProject) => Promise<void>,
 ) => Promise<void>;
 
+const claudeReply = (move: Move): Reply => {
+  if ('says' in move) return text(move.says);
+  if ('runs' in move) return bash(move.runs);
+  return status(move.refuses, { headers: { 'x-should-retry': 'false' }, message: 'the request is refused' });
+};
+
+const codexReplies = (move: Move): readonly ResponsesReply[] => {
+  if ('says' in move) return [say(move.says)];
+  // It goes on beside a command that takes longer.
+  if ('runs' in move) return [shell(move.runs, { yield_time_ms: 30_000 })];
+  const error =
+    move.refuses === 429
+      ? { type: 'usage_limit_reached', message: 'used up', resets_at: 1 }
+      : { message: 'the request is refused' };
+  const reply = refusal(move.refuses, { error });
+  // It asks a failing API once more.
+  return move.refuses === 500 ? [reply, reply] : [reply];
+};
+
 /** The real clients for which a scenario is written once. */
 export const CLIENTS: Readonly<Record<'Claude Code' | 'Codex', InProject>> = {
   'Claude Code': (options, moves, body) => {
-    const script = steps(moves.map((move) => ('says' in move ? text(move.says) : bash(move.runs))));
+    // It asks again in other ways what is refused, so that is refused until it is started again.
+    let refused: Reply | null = null;
+    const { main } = steps(
+      moves.map((move) => () => {
+        const reply = claudeReply(move);
+        if ('refuses' in move && move.refuses === 400) refused = reply;
+        return reply;
+      }),
+    );
+    const script: Script = { main: (request) => refused ?? main(request) };
+    const start: typeof startRunner = (...terms) => {
+      refused = null;
+      return startRunner(...terms);
+    };
     return inLoopProject({ init: false, ...options }, script, (project) => {
       const command = ['start', '--launch', '--headless'];
       return body({
         ...project,
         requests: () => project.model.mainRequests().map(({ body: { messages } }) => JSON.stringify(messages)),
-        begin: (args = [], own) => startRunner(project, { ...own, args }),
-        session: (args = [], own) => startRunner(project, { ...own, args, command, json: false }),
+        begin: (args = [], own) => start(project, { ...own, args }),
+        session: (args = [], own) => start(project, { ...own, args, command, json: false }),
       });
     });
   },
   Codex: (options, moves, body) => {
-    const script = moves.map((move) => ('says' in move ? say(move.says) : shell(move.runs)));
-    return inCodexProject(options, script, (project) =>
+    return inCodexProject(options, moves.flatMap(codexReplies), (project) =>
       body({ ...project, requests: () => project.model.requests.map(({ input }) => input) }),
     );
   },
