@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { confinedTest } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
@@ -32,7 +33,7 @@ const FILES = {
 };
 const SUM = 'exports.sum = (a, b) => a + b;\n';
 
-test('every command of the guide does what the page says, in its order', async () => {
+confinedTest('every command of the guide does what the page says, in its order', async () => {
   const model = ({ path }: Workspace) => {
     const writes = (folder: string) => tool('Write', { file_path: path(join(folder, 'sum.js')), content: SUM });
     const claims = (promise: string) => text(`It is there.\n\n<promise>${promise}</promise>`);

@@ -127,57 +127,59 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   }
 
-  test('a denied call is allowed from attach, exactly and for this loop, and a forged request allows nothing', async () => {
-    const call = bash('node make.mjs');
-    let goesOn = false;
-    const script = steps([
-      call,
-      slowly(60, together(text(words), call), () => goesOn),
-      bash('node of-user.mjs'),
-      text('First over.'),
-      call,
-      bash('node other.mjs'),
-      done,
-    ]);
-    const make = "import { appendFileSync } from 'node:fs';\nappendFileSync('made.txt', 'made\\n');\n";
-    const names = ['make.mjs', 'other.mjs', 'of-user.mjs'];
-    const options = {
-      mode: 'acceptEdits',
-      files: Object.fromEntries(names.map((name) => [name, make])),
-      prepare: ({ workspace }: TerminalLoop) =>
-        writeFileSync(
-          join(workspace.configDir, 'settings.json'),
-          JSON.stringify({ permissions: { deny: ['Bash(node of-user.mjs)'] } }),
-        ),
-    };
-    await live(
-      script,
-      async (terminal, loop) => {
-        const offered = 'a, Enter: allow Bash(node make.mjs) in this loop';
-        await terminal.waitFor(offered);
-        const { files } = loop.project;
-        const attached = await loop.open(process.execPath, [mainPath, 'attach'], {}, [120, 30]);
-        await attached.waitFor(offered);
-        const denied = /"type":"tool\.ended","id":"([^"]+)".*"outcome":"denied"/.exec(
-          readFileSync(files.events, 'utf8'),
-        )?.[1];
-        const pid = await attached.pid();
-        writeRecord(files.allowRequest, { ...identityOf(pid), call: denied });
-        await terminal.waitFor((screen) => flat(screen).includes(`and was refused: process ${pid} did not ask.`));
-        await attached.submit('a');
-        for (const view of [terminal, attached])
-          await view.waitFor((screen) => flat(screen).includes('allowed by you until this runner ends'));
-        goesOn = true;
-        assert.equal(await terminal.waitForExit(), 0);
-        assert.equal(loop.workspace.read('made.txt'), 'made\nmade\n', 'not the two other calls');
-        const told = loop.project.events().filter(({ type }) => type === 'notice.allow');
-        assert.equal(told.length, 1);
-        assert.match(String(told[0]?.['from']), /^attach at \/dev\/pts\//);
-        assert.match(loop.main('explain'), /Allowed at .*: Calls that match Bash\(node make\.mjs\)/);
-      },
-      options,
-    );
-  });
+  // An older client says nothing of a denial, so there is none to allow.
+  if (CLIENT.printsDenials)
+    test('a denied call is allowed from attach, exactly and for this loop, and a forged request allows nothing', async () => {
+      const call = bash('node make.mjs');
+      let goesOn = false;
+      const script = steps([
+        call,
+        slowly(60, together(text(words), call), () => goesOn),
+        bash('node of-user.mjs'),
+        text('First over.'),
+        call,
+        bash('node other.mjs'),
+        done,
+      ]);
+      const make = "import { appendFileSync } from 'node:fs';\nappendFileSync('made.txt', 'made\\n');\n";
+      const names = ['make.mjs', 'other.mjs', 'of-user.mjs'];
+      const options = {
+        mode: 'acceptEdits',
+        files: Object.fromEntries(names.map((name) => [name, make])),
+        prepare: ({ workspace }: TerminalLoop) =>
+          writeFileSync(
+            join(workspace.configDir, 'settings.json'),
+            JSON.stringify({ permissions: { deny: ['Bash(node of-user.mjs)'] } }),
+          ),
+      };
+      await live(
+        script,
+        async (terminal, loop) => {
+          const offered = 'a, Enter: allow Bash(node make.mjs) in this loop';
+          await terminal.waitFor(offered);
+          const { files } = loop.project;
+          const attached = await loop.open(process.execPath, [mainPath, 'attach'], {}, [120, 30]);
+          await attached.waitFor(offered);
+          const denied = /"type":"tool\.ended","id":"([^"]+)".*"outcome":"denied"/.exec(
+            readFileSync(files.events, 'utf8'),
+          )?.[1];
+          const pid = await attached.pid();
+          writeRecord(files.allowRequest, { ...identityOf(pid), call: denied });
+          await terminal.waitFor((screen) => flat(screen).includes(`and was refused: process ${pid} did not ask.`));
+          await attached.submit('a');
+          for (const view of [terminal, attached])
+            await view.waitFor((screen) => flat(screen).includes('allowed by you until this runner ends'));
+          goesOn = true;
+          assert.equal(await terminal.waitForExit(), 0);
+          assert.equal(loop.workspace.read('made.txt'), 'made\nmade\n', 'not the two other calls');
+          const told = loop.project.events().filter(({ type }) => type === 'notice.allow');
+          assert.equal(told.length, 1);
+          assert.match(String(told[0]?.['from']), /^attach at \/dev\/pts\//);
+          assert.match(loop.main('explain'), /Allowed at .*: Calls that match Bash\(node make\.mjs\)/);
+        },
+        options,
+      );
+    });
 
   test('a sent message arrives at the next tool boundary, a queued one with the next prompt, each once', async () => {
     const script = steps([untilGo('echo one'), text('First over.'), done]);
