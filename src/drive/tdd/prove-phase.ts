@@ -12,6 +12,8 @@ import {
   addedTests,
   changedTests,
   dataFor,
+  headsOf,
+  isGrown,
   isKept,
   outputIn,
   type TestFiles,
@@ -20,7 +22,6 @@ import {
   testsOf,
   unreadableIn,
 } from '../../task/tdd/test-files.ts';
-import { headsOf, isGrown } from '../../task/tdd/test-growth.ts';
 import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../control/evidence-guard.ts';
 import { listOf } from './scenario-list.ts';

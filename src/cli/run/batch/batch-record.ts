@@ -1,10 +1,11 @@
 import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { NEW_TASK, notDrivenSince, type PlanBatch } from '../../../drive/parallel/batch.ts';
-import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { ISSUE_TEXTS, PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { readPlanText, resumedPlanBatch, tasksAtStart } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
+import { withPrefix } from '../../../drive/turn/messages.ts';
 import { userGit } from '../../../drive/worktree/repository.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
@@ -15,10 +16,9 @@ import { advise, RalphError } from '../../../text/message.ts';
 import { type CommandContext, wholeOf } from '../../command.ts';
 import { planToStart } from '../../start/start-plan.ts';
 import { existingLoopPolicy, startTarget } from '../../start/start-request.ts';
-import type { DraftedTask } from '../../task/draft.ts';
+import { type DraftedTask, QUOTED_ISSUE } from '../../task/draft.ts';
 import { runTask } from '../run-task.ts';
 import { atOnceOf, integrateOf, limitsOf, refuseForeign, withoutMode, wordsOf } from './batch-options.ts';
-import { wantedTasks } from './wanted-tasks.ts';
 
 /** Finds the tasks and collects problems of their names, and the drafts that were written for them. Returns null for a plan that is not to be started. */
 export async function begunBatch(
@@ -153,4 +153,34 @@ function takeUp(context: CommandContext, batch: Batch): Batch {
   if (plan === undefined) return batch;
   const maxTasks = wholeOf(context, 'max-tasks', plan.maxTasks, 100);
   return resumedPlanBatch(projectDir, { ...batch, plan: { ...plan, maxTasks } });
+}
+
+interface Wanted {
+  readonly word: string;
+  readonly url: string | null;
+  readonly values: CommandContext['values'];
+}
+
+/** Returns the tasks that the command line names: as words, or as issues, whose text is only quoted. */
+async function wantedTasks({ values, positionals, projectDir, env, err }: CommandContext): Promise<Wanted[]> {
+  const { issue, issues } = values;
+  if (issue === undefined && issues === undefined) return positionals.map((word) => ({ word, url: null, values: {} }));
+  const { issuesWith, issueText, readIssue } = await import('../../../drive/parallel/issues.ts');
+  if ((issue !== undefined && issues !== undefined) || positionals.length > 0)
+    throw new RalphError('usage', ISSUE_TEXTS.both);
+  const from = { projectDir, env };
+  const label = String(issues);
+  const { taken, completed, left } =
+    issues === undefined
+      ? { taken: [readIssue(from, String(issue))], completed: [], left: 0 }
+      : issuesWith(from, label);
+  // Its pull request may wait for days, and the same command run again is no wish for a second one.
+  for (const number of completed) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
+  if (left > 0) err(withPrefix(ISSUE_TEXTS.later(left, label)));
+  if (taken.length === 0) throw new RalphError('refused', ISSUE_TEXTS.none(label));
+  return taken.map((one) => ({
+    word: `Fix issue #${one.number}.`,
+    url: one.url,
+    values: { [QUOTED_ISSUE]: issueText(one) },
+  }));
 }

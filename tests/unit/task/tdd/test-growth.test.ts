@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testFiles } from '../../../../src/task/tdd/test-files.ts';
-import { headsOf, isGrown } from '../../../../src/task/tdd/test-growth.ts';
+import { headsOf, isGrown, testFiles } from '../../../../src/task/tdd/test-files.ts';
 import { folderWith } from '../../../support/folder.ts';
 
 const HEAD = "const { test } = require('node:test');\nconst { add } = require('../src/add.js');\n\n";
