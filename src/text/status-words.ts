@@ -22,7 +22,8 @@ export function statusWords(status: string): string {
   return STOPS[status] ?? OTHERS[status] ?? status.replaceAll('-', ' ');
 }
 
-/** Returns the status in words that stand by themselves. */
-export function statusSentence(status: string): string {
+/** Returns the status of a loop in words that stand by themselves. */
+export function statusSentence(status: string, verified: boolean): string {
+  if (status === 'complete') return verified ? 'complete, verified' : 'complete, not verified';
   return status in STOPS ? `stopped: ${STOPS[status]}` : (OTHERS[status] ?? status);
 }

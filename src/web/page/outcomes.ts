@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { Proof } from '../../engine/schema/proof.ts';
+import { statusSentence } from '../../text/status-words.ts';
 import type { Outcome } from '../model/report-data.ts';
-import { statusText } from '../model/status-text.ts';
 
 /** Label and sign of each outcome: the sign distinguishes them without colour. */
 export const OUTCOMES: Readonly<Record<Outcome, { readonly sign: string; readonly label: string }>> = {
@@ -33,5 +33,5 @@ export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'cal
 
 /** Shows a loop's status in a word. */
 export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
-  return html`<span class=${`badge ${toneOf(status, verified)}`}>${statusText(status, verified)}</span>`;
+  return html`<span class=${`badge ${toneOf(status, verified)}`}>${statusSentence(status, verified)}</span>`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import page from '../../../.build/page.json' with { type: 'json' };
+import { statusSentence } from '../../text/status-words.ts';
 import type { ReportData, RunData } from '../model/report-data.ts';
-import { statusText } from '../model/status-text.ts';
 
 const { script, style } = page;
 
@@ -40,7 +40,7 @@ export function reportPage(data: ReportData | RunData): string {
 
 function titleOf(data: ReportData | RunData): string {
   if ('keys' in data) return `${data.run.title}: ${data.run.done} of ${data.run.total} tasks done`;
-  return `${data.row.title}: ${statusText(data.row.status, data.row.verified)}`;
+  return `${data.row.title}: ${statusSentence(data.row.status, data.row.verified)}`;
 }
 
 function document(title: string, meta: string, data: string): string {
