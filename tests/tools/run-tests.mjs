@@ -1,5 +1,6 @@
 // Runs the test folders or files that are named, or all folders, in one run of node's own runner.
 import { spawnSync } from 'node:child_process';
+import { setMaxListeners } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
@@ -14,7 +15,7 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
 const LONG =
-  'plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page worktree terminal-interrupt dashboard-page fleet-dashboard screens task-terminal plan-kills screens-fleet fleet-control fleet-limits'.split(
+  'plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page hosts worktree terminal-interrupt dashboard-page fleet-dashboard screens task-terminal plan-kills screens-fleet fleet-control fleet-limits'.split(
     ' ',
   );
 /** Files about fleets that only the long form plays: each of their tests starts dozens of programs. */
@@ -126,6 +127,8 @@ function testFiles(folder) {
  */
 function watchFiles() {
   const controller = new AbortController();
+  // Each file listens to it.
+  setMaxListeners(0, controller.signal);
   const began = new Map();
   const took = new Map();
   const name = (file) => relative(BUNDLES, file).replace(/\.mjs$/, '');
