@@ -13,11 +13,10 @@ const SIZE = 2 * 1024 ** 3;
  */
 export function inMemory(command) {
   const mount = `mount -t tmpfs -o size=${SIZE},mode=1777 tmpfs "${tmpdir()}"`;
-  const used = [
-    process.cwd(),
-    process.execPath,
-    ...Object.values(process.env).filter((value) => value.startsWith('/')),
-  ];
+  const named = Object.entries(process.env).flatMap(([name, path]) =>
+    /^(?:RALPH|npm_config)_/i.test(name) ? path : [],
+  );
+  const used = [process.cwd(), process.execPath, ...named];
   const isHidden = used.some((path) => `${path}${sep}`.startsWith(`${tmpdir()}${sep}`));
   if (process.platform !== 'linux' || process.getuid() !== 0 || isHidden || freemem() < NEEDED) return command;
   const words = (then) => ['unshare', '--mount', 'sh', '-c', `${mount} && ${then}`, ...command];
