@@ -36,7 +36,7 @@ test('without a repository only the task folder is measured: the end says how ma
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
-    assert.match(run.said, /without completion \(progress unknown in 2\)/);
+    assert.match(run.said, /without completion and without confirmed progress \(progress unknown in 2\)/);
     assert.deepEqual(progress(loop), ['unknown', 'unknown']);
   });
 });
