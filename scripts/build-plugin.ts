@@ -8,21 +8,34 @@ import { pluginRegistration } from '../src/install/settings/registration.ts';
 const PLUGIN = 'ralph-loop';
 const MARKETPLACE = 'ralph';
 const AUTHOR = { name: 'the ralph-loop maintainers' };
+/** What lies beside each skill: installers copy its folder and nothing else. */
+const SKILLS: Readonly<Record<string, readonly string[]>> = {
+  'ralph-loop': [
+    'references/plans.md',
+    'references/router-mode.md',
+    'references/task-files.md',
+    'references/test-first.md',
+    'rules/ralph-loop.md',
+    'templates/implementation-template.md',
+  ],
+  'ralph-draft': ['references/configuration-cookbook.md', 'references/prompt-patterns.md'],
+};
 /** Script for the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
 const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
 
-/** Templates that the build reads, and the program does not. */
-const NOT_FOR_PROGRAM = ['templates/plugin-readme.md'];
+/** Templates that people or the build read, and the program does not. */
+const NOT_FOR_PROGRAM = ['templates/implementation-template.md', 'templates/plugin-readme.md'];
 
 /** Writes the texts that the program has to hold, by path. */
 export function writeTemplates(root: string, folder: string): void {
-  const texts = ['skills', 'templates']
+  const texts = ['SKILL.md', 'skills', 'references', 'templates']
     .flatMap((name) => textsBelow(root, name))
     .filter(([path]) => !NOT_FOR_PROGRAM.includes(path));
   writeFileSync(join(folder, 'templates.json'), JSON.stringify(Object.fromEntries(texts)));
 }
 
 function textsBelow(root: string, name: string): [path: string, text: string][] {
+  if (name.includes('.')) return [[name, readFileSync(join(root, name), 'utf8')]];
   return readdirSync(join(root, name), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) =>
@@ -67,8 +80,15 @@ export function writePlugin(root: string, dist: string): void {
     metadata: { description },
     plugins: [{ name: PLUGIN, source: './plugin', description }],
   });
-  // Installers of skills copy the folder of a skill and nothing else.
-  for (const [path, text] of textsBelow(root, 'skills')) write(`plugin/${path}`, textInPlugin(text));
+  for (const [skill, beside] of Object.entries(SKILLS)) {
+    const sources = [
+      ['SKILL.md', skill === PLUGIN ? 'SKILL.md' : `skills/${skill}/SKILL.md`],
+      ...beside.map((path) => [path, path]),
+    ];
+    for (const [path = '', source = ''] of sources) {
+      write(`plugin/skills/${skill}/${path}`, textInPlugin(readFileSync(join(root, source), 'utf8')));
+    }
+  }
 }
 
 interface Package {

@@ -24,7 +24,7 @@ async function build(): Promise<void> {
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(plugin, 'scripts'), { recursive: true });
   await bundle();
-  for (const name of ['schemas', 'templates', 'LICENSE']) {
+  for (const name of ['schemas', 'templates', 'rules', 'LICENSE']) {
     cpSync(join(root, name), join(plugin, name), { recursive: true });
   }
   writePlugin(root, draft);

@@ -131,7 +131,7 @@ test('every command line and task file of README, guide and patterns is one that
     }
     project.workspace.write('package.json', FILES['package.json']);
     project.workspace.write('.ralph/example/coverage.sh', 'exit 0\n');
-    const patterns = blocks('skills/ralph-draft/references/prompt-patterns.md', 'markdown');
+    const patterns = blocks('references/prompt-patterns.md', 'markdown');
     for (const file of [...PAGES.flatMap((path) => blocks(path, 'yaml')), ...patterns]) {
       project.workspace.write('.ralph/example/RALPH.md', file);
       const checked = project.main(['check', '.ralph/example']);

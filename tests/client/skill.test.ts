@@ -5,7 +5,7 @@ import { runClient } from '../support/client/client.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
-const skill = readFileSync(new URL('../../skills/ralph-loop/SKILL.md', import.meta.url), 'utf8');
+const skill = readFileSync(new URL('../../SKILL.md', import.meta.url), 'utf8');
 const description = /^description: (.*)$/m.exec(skill)?.[1] ?? '';
 const body = skill.slice(skill.indexOf('\n---\n') + 5).trim();
 

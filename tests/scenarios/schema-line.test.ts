@@ -101,7 +101,7 @@ test('a draft that is not started leaves no schema, unless another file names it
 });
 
 test('the published schemas accept every task file that a page shows, and refuse an unknown key', () => {
-  const pages = ['README.md', 'docs', 'skills', 'templates', 'examples'].flatMap((path) =>
+  const pages = ['README.md', 'SKILL.md', 'docs', 'references', 'templates', 'examples'].flatMap((path) =>
     path.endsWith('.md')
       ? [path]
       : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' })

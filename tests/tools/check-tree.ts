@@ -26,7 +26,7 @@ const FILE_LIMIT = 400;
 const ODD_WORDS =
   /\b(?:mend(?:s|ed|ing)?|nobody|somebody|anew|heed(?:s|ed|ing)?|is\s+told|whoever|goes\s+on\s+with|lies\s+here)\b/gi;
 const ODD_WORDS_LIMIT = 30;
-const TEXTS = 'hooks scripts src docs templates skills README.md'.split(' ');
+const TEXTS = 'hooks scripts src docs templates skills references rules README.md SKILL.md'.split(' ');
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
 /** Packages that no hook may load at once. */
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;

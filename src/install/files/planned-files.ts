@@ -13,6 +13,7 @@ export interface PlannedFile {
   readonly mode: number;
 }
 
+const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
 /** Schema of the frontmatter of a task folder's file. */
 export const TASK_SCHEMA = 'schemas/ralph-md-frontmatter.schema.json';
@@ -23,6 +24,14 @@ const PROGRAM = 0o755;
 
 /** Files with a fixed text: path in the project by name in the bundle. */
 const TEXTS: Readonly<Record<string, string>> = {
+  'SKILL.md': `${BUNDLE_HOME}/SKILL.md`,
+  'references/plans.md': `${BUNDLE_HOME}/references/plans.md`,
+  'references/router-mode.md': `${BUNDLE_HOME}/references/router-mode.md`,
+  'references/task-files.md': `${BUNDLE_HOME}/references/task-files.md`,
+  'references/test-first.md': `${BUNDLE_HOME}/references/test-first.md`,
+  [`${DRAFT_SKILL}/SKILL.md`]: `.claude/${DRAFT_SKILL}/SKILL.md`,
+  'references/configuration-cookbook.md': `.claude/${DRAFT_SKILL}/references/configuration-cookbook.md`,
+  'references/prompt-patterns.md': `.claude/${DRAFT_SKILL}/references/prompt-patterns.md`,
   'templates/PROMPT.md': '.claude/ralph/PROMPT.md',
   'templates/guardrails.md': '.claude/ralph/guardrails.md',
   'templates/agents/ralph-qa.md': '.claude/agents/ralph-qa.md',
@@ -47,6 +56,8 @@ const COPIED = [
   'schemas/output.schema.json',
   // Named by task files, for editors.
   TASK_SCHEMA,
+  'templates/implementation-template.md',
+  'rules/ralph-loop.md',
 ];
 
 /** Lists the files that `init` installs, except the settings file. Throws `refused` for an incomplete bundle. */
@@ -63,17 +74,11 @@ export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] 
       content: contentOf(bundle, hookPath(bundle, name)),
       mode: PLAIN,
     })),
-    ...Object.entries({ ...skillTexts(), ...TEXTS }).map(([name, path]) => {
+    ...Object.entries(TEXTS).map(([name, path]) => {
       return { path, content: bundledText(name), mode: path.endsWith('.sh') ? PROGRAM : PLAIN };
     }),
     { path: RUNTIME_IGNORE, content: '*\n', mode: PLAIN },
   ];
-}
-
-/** Returns the files of the skills: path in the project by name in the bundle. */
-function skillTexts(): Readonly<Record<string, string>> {
-  const names = Object.keys(texts).filter((name) => name.startsWith('skills/'));
-  return Object.fromEntries(names.map((name) => [name, `.claude/${name}`]));
 }
 
 /** Returns whether this program runs from the bundle inside the project: then nothing has to be copied. */

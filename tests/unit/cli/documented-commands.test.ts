@@ -11,9 +11,9 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** What users and agents read. */
 const TEXTS = [
-  ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md'],
+  ...['README.md', 'SKILL.md', 'CHANGELOG.md', 'CONTRIBUTING.md'],
   ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [join('docs', name)] : [])),
-  ...['skills', 'templates'].flatMap((folder) =>
+  ...['references', 'rules', 'skills', 'templates'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => join(folder, name))
       .filter((path) => /\.(?:md|sh|bat)$/.test(path)),

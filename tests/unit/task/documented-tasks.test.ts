@@ -18,16 +18,12 @@ function examples(path: string): string[] {
   return [...blocks.map(([block]) => block.replace(/^ {4}/gm, '')), ...fenced];
 }
 
-const TASKS = [
-  'README.md',
-  'skills/ralph-loop/references/task-files.md',
-  'skills/ralph-loop/templates/implementation-template.md',
-].flatMap((path) =>
+const TASKS = ['README.md', 'references/task-files.md', 'templates/implementation-template.md'].flatMap((path) =>
   examples(path)
     .filter((text) => text.startsWith('---\n'))
     .map((text) => ({ path, text })),
 );
-const PLANS = ['skills/ralph-loop/references/plans.md', 'docs/tasks.md'].flatMap((path) =>
+const PLANS = ['references/plans.md', 'docs/tasks.md'].flatMap((path) =>
   examples(path)
     .filter((text) => /^- \[ \] (?:\([\w-]+\) )?\*\*/.test(text))
     .map((text) => ({ path, text })),
@@ -51,11 +47,9 @@ for (const { path, text } of PLANS) {
 
 test('finds the examples and reads a sign and a finding as shown', () => {
   assert.deepEqual([TASKS.length, PLANS.length], [6, 2]);
-  const text = readFileSync(join(root, 'skills/ralph-loop/references/task-files.md'), 'utf8').replace(/^ {6}/gm, '');
+  const text = readFileSync(join(root, 'references/task-files.md'), 'utf8').replace(/^ {6}/gm, '');
   assert.equal(parseSigns(text)[0]?.name, 'Name');
-  const [finding] = examples('skills/ralph-loop/references/task-files.md').filter((each) =>
-    each.startsWith('### FINDING'),
-  );
+  const [finding] = examples('references/task-files.md').filter((each) => each.startsWith('### FINDING'));
   assert.deepEqual(
     openFindings(finding ?? '').map(({ id }) => id),
     ['FINDING-001'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
@@ -20,10 +20,8 @@ function blocks(text: string, language: string): { heading: string; line: number
   });
 }
 
-const LOOP = 'skills/ralph-loop';
-const DRAFT = 'skills/ralph-draft';
-const PATTERNS = `${DRAFT}/references/prompt-patterns.md`;
-const COOKBOOK = `${DRAFT}/references/configuration-cookbook.md`;
+const PATTERNS = 'references/prompt-patterns.md';
+const COOKBOOK = 'references/configuration-cookbook.md';
 
 for (const { heading, line, code } of blocks(read(PATTERNS), 'markdown')) {
   test(`the task file of prompt-patterns.md, line ${line} (${heading.slice(3)}), has no problems`, () => {
@@ -67,13 +65,7 @@ test('examples write a check under validation, except a script of the task folde
   const drafted = [...blocks(read(PATTERNS), 'markdown'), ...blocks(read(COOKBOOK), 'yaml')].map(({ code }) => code);
   const asked = drafted.flatMap((code) => code.match(/^ +run: .*(?:\n .*)*?\n +acceptance: true$/gm) ?? []);
   assert.ok(asked.length > 0 && asked.every((command) => command.trim().startsWith('run: ./')), asked.join('\n'));
-  const pages = [
-    `${LOOP}/SKILL.md`,
-    'README.md',
-    `${DRAFT}/SKILL.md`,
-    `${LOOP}/references/task-files.md`,
-    'docs/guide.md',
-  ];
+  const pages = ['SKILL.md', 'README.md', 'skills/ralph-draft/SKILL.md', 'references/task-files.md', 'docs/guide.md'];
   for (const page of pages) assert.doesNotMatch(read(page), /acceptance: true/, page);
 });
 
@@ -81,19 +73,20 @@ test('control: detects a recipe with a misspelt key', () => {
   assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nmax_iteration: 3\n---\n\nDo it.\n').problems, []);
 });
 
-for (const folder of [DRAFT, LOOP]) {
-  const skill = `${folder}/SKILL.md`;
+for (const skill of ['skills/ralph-draft/SKILL.md', 'SKILL.md']) {
   test(`${skill} has the name and description that Agent Skills require, and its references exist`, () => {
     const { frontmatter, body } = splitFrontmatter(read(skill));
     const { name, description, ...others } = parse(frontmatter) as Record<string, string>;
-    assert.equal(name, basename(folder));
+    assert.equal(name, skill === 'SKILL.md' ? 'ralph-loop' : 'ralph-draft');
     assert.match(name ?? '', /^[a-z0-9]+(-[a-z0-9]+)*$/);
     assert.ok((description ?? '').length > 50 && (description ?? '').length <= 1024);
     assert.doesNotMatch(description ?? '', /[<>]/);
     for (const key of Object.keys(others)) assert.ok(['license', 'compatibility', 'metadata'].includes(key), key);
     assert.ok(body.split('\n').length < 500);
-    const named = [...body.matchAll(/`references\/([\w-]+\.md)`/g)].map(([, path = '']) => path);
-    assert.deepEqual([...new Set(named)].sort(), readdirSync(join(root, folder, 'references')).sort());
-    if (folder === LOOP) assert.ok(read(skill).length <= 8_000, `${read(skill).length} characters`);
+    const named = [...body.matchAll(/`(references\/[\w-]+\.md)`/g)].map(([, path = '']) => path);
+    const own = ['plans', 'router-mode', 'task-files', 'test-first'].map((name) => `references/${name}.md`);
+    assert.deepEqual([...new Set(named)].sort(), skill === 'SKILL.md' ? own : [COOKBOOK, PATTERNS]);
+    if (skill === 'SKILL.md') assert.ok(read(skill).length <= 8_000, `${read(skill).length} characters`);
+    for (const path of named) assert.ok(existsSync(join(root, path)), path);
   });
 }
