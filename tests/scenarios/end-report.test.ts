@@ -78,7 +78,7 @@ test('an agent that never claims has its checks run at the limit, and the end sa
   assert.match(stdout, /ralph-loop: The agent stops without a claim; running the checks\./);
   assert.match(
     stdout,
-    /Stopped after 2 iterations, the limit .* The checks pass now, but the agent did not say that it was done\./,
+    /Stopped after 2 iterations, the limit.* The checks pass now, but the agent did not say that it was done\./,
   );
   assert.match(stdout, /\n {2}Passed: test -f done\n {2}Before the start: test -f done failed\n/);
   assert.doesNotMatch(stdout, /Complete|claims completion/);
