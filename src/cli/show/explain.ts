@@ -142,6 +142,14 @@ export function standingOf(
   return { status: state.status, ...explainLive(state, driverAlive) };
 }
 
+/** Returns an event that is named in words: "completion rejected". */
+function inWords(event: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { type } = event;
+  // An iteration has a line of its own kind.
+  if (typeof type !== 'string' || type === 'iteration.ended') return event;
+  return { ...event, type: type.replaceAll(/[.-]/g, ' ') };
+}
+
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
   const loop = { name, mode: 'runner', program: programName() } as const;
@@ -160,7 +168,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
       : [
           '',
           'What led to it:',
-          ...events.flatMap((event) => journalLine(event, paint, cut).split('\n')).map((line) => `  ${line}`),
+          ...events.flatMap((event) => journalLine(inWords(event), paint, cut).split('\n')).map((line) => `  ${line}`),
         ]),
     ...(notices.length === 0 ? [] : ['', ...noticeLines(notices).map(printable)]),
     '',

@@ -78,9 +78,9 @@ export function afterEnd({ ended: { as, verified, next }, plan }: StateOf<'ended
     if (next?.command !== 'start' || typeof message === 'string') return message;
     return { text: message.text, advice: [{ verb: 'Continue', ...next }] };
   }
-  if (plan !== undefined) return 'Nothing; review the commits.';
+  if (plan !== undefined) return 'Review the commits.';
   return verified
-    ? 'Nothing; review the result and commit it.'
+    ? 'Review the result and commit it.'
     : 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';
 }
 
