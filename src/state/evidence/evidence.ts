@@ -6,7 +6,7 @@ import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LI
 import { heldAgainst, hold, proveNotices } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import type { Digests, Manifest } from './manifest.ts';
-import { findManifest, readManifest, withManifestLock, writeManifest } from './manifest.ts';
+import { findManifest, readManifest, waitOfNew, withManifestLock, writeManifest } from './manifest.ts';
 
 /**
  * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
@@ -57,7 +57,8 @@ export function beginEvidence(files: LoopFiles, loopId: string): void {
     const live = manifestOf(files, loopId);
     if (live !== null) return;
     const ended = manifestOf({ evidence: `${files.evidence}.ended` }, loopId);
-    writeManifest(files, loopId, ended?.entries ?? {});
+    const entries = ended?.entries ?? {};
+    writeManifest(files, loopId, entries, waitOfNew(entries, ''));
   });
 }
 
@@ -79,7 +80,7 @@ export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceNa
     const manifest = findManifest(files, loopId);
     if (manifest === null) return write();
     const digest = sha256(content);
-    replaceEntry(files, manifest, { name, path, digest, write });
+    replaceEntry(files, manifest, { name, path, digest, write, waitsFor: waitOfNew(manifest.entries, name) });
     hold(files, loopId, name, digest);
   });
 }
@@ -91,18 +92,20 @@ interface Replacement {
   readonly path: string;
   readonly digest: string;
   readonly write: () => void;
+  /** What the listing of a new entry waits for. */
+  readonly waitsFor?: 'name' | 'nothing';
 }
 
 /** Replaces an entry of this manifest. Called under its lock. */
 export function replaceEntry(
   files: LoopFiles,
   { loopId, entries }: Pick<Manifest, 'loopId' | 'entries'>,
-  { name, path, digest, write }: Replacement,
+  { name, path, digest, write, waitsFor }: Replacement,
 ): void {
   const known = settled(path, entries[name]);
   if (known === null) {
     // A new entry has no old version to believe: once listed, it is missing until it is there.
-    writeManifest(files, loopId, { ...entries, [name]: { is: digest } });
+    writeManifest(files, loopId, { ...entries, [name]: { is: digest } }, waitsFor);
     write();
     return;
   }
@@ -127,7 +130,7 @@ export function listLiveEvidence(files: LoopFiles, loopId: string, name: Evidenc
   withManifestLock(files, () => {
     const entries = findManifest(files, loopId)?.entries;
     if (entries !== undefined && entries[name] === undefined)
-      writeManifest(files, loopId, { ...entries, [name]: { is: '' } });
+      writeManifest(files, loopId, { ...entries, [name]: { is: '' } }, waitOfNew(entries, name));
   });
 }
 

@@ -157,7 +157,6 @@ export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (inde
 export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
   return withIndexCopy(around, async (index) => {
     await lookAgain(around, index);
-    await showHidden(around, index);
     // Files that cannot be read stay as the index has them.
     await git(around, [...WHOLE, 'add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
@@ -235,8 +234,11 @@ export async function recordHead(around: Around, ref: string): Promise<RecordedT
 
 /** Records the project's files and the index under a reference. Leaves them, stash and branches as they are. Throws if git refuses. */
 export async function recordTree(around: Around, ref: string, message: string): Promise<RecordedTree> {
-  const index = await commitIndex(around);
-  const commit = await withFilesIndexed(around, (files) => keepTree(around, { files, index, ref, message }));
+  const [index, tree] = await Promise.all([
+    commitIndex(around),
+    withFilesIndexed(around, async (files) => must(await git(around, ['write-tree'], { index: files }))),
+  ]);
+  const commit = await keepTree(around, { tree, index, ref, message });
   return { commit, index, head: around.head, branch: around.branch };
 }
 
@@ -256,21 +258,19 @@ export async function recordPaths(
       files,
       paths.filter((path) => !isBelowFile(around.top, path)),
     );
-    await keepTree(around, { files, ...as });
+    await keepTree(around, { tree: must(await git(around, ['write-tree'], { index: files })), ...as });
   });
 }
 
 interface Kept {
-  /** Index whose tree is kept. */
-  readonly files: string;
+  readonly tree: string;
   /** Commit of the repository's own index. */
   readonly index: string | null;
   readonly ref: string;
   readonly message: string;
 }
 
-async function keepTree(around: Around, { files, index, ref, message }: Kept): Promise<string> {
-  const tree = must(await git(around, ['write-tree'], { index: files }));
+async function keepTree(around: Around, { tree, index, ref, message }: Kept): Promise<string> {
   const parents = [...new Set([around.head, index ?? around.head])].flatMap((parent) => ['-p', parent]);
   const commit = must(await git(around, ['commit-tree', tree, ...parents, '-F', '-'], { input: message }));
   must(await git(around, ['update-ref', ref, commit]));

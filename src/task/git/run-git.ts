@@ -236,11 +236,17 @@ const PROGRAMS_OF_FILTERS = [
 ];
 
 /** Queries git with the filter programs of the repository's configuration disabled, which it runs to compare contents. */
-export async function askWithoutFilters(ask: Ask, words: readonly string[]): Promise<GitAnswer> {
+export async function askWithoutFilters(
+  ask: Ask,
+  words: readonly string[] | (() => Promise<readonly string[]>),
+): Promise<GitAnswer> {
   const filters = await ask(PROGRAMS_OF_FILTERS);
   const hasNone = filters.kind === 'failed' && filters.code === 1;
   if (filters.kind !== 'answer' && !hasNone) return filters;
-  return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
+  return ask(
+    typeof words === 'function' ? await words() : words,
+    filters.kind === 'answer' ? withoutPrograms(filters.text) : [],
+  );
 }
 
 function withoutPrograms(answer: string): Settings {

@@ -103,20 +103,24 @@ async function gitNow(root: string, options: GitOptions) {
   const ask = asking(root, options);
   const ignored = prefix === '' ? null : await ask(['check-ignore', '--quiet', '.']);
   if (ignored?.kind === 'answer') return null;
-  const commit = await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  const tree = commit.kind === 'answer' ? commit : await ask(['hash-object', '-t', 'tree', NO_FILE]);
-  if (tree.kind !== 'answer') return null;
-  const head = tree.text.trim();
-  const files = await filesBesides(root, head, options);
-  return files && { head, files };
+  const commit = ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).then((found) =>
+    found.kind === 'answer' ? found : ask(['hash-object', '-t', 'tree', NO_FILE]),
+  );
+  const head = commit.then((found) => (found.kind === 'answer' ? found.text.trim() : null));
+  const [name, files] = await Promise.all([head, filesBesides(root, head, options)]);
+  return files === null || name === null ? null : { head: name, files };
 }
 
 /** Returns the files that differ from a commit, and those that are untracked; null if git does not answer. */
-async function filesBesides(root: string, head: string, options: GitOptions): Promise<string[] | null> {
+async function filesBesides(
+  root: string,
+  head: string | Promise<string | null>,
+  options: GitOptions,
+): Promise<string[] | null> {
   const ask = asking(root, options);
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv', '--relative'];
   const [tracked, others] = await Promise.all([
-    askWithoutFilters(ask, [...diff, '--ignore-submodules=dirty', head, '--', '.']),
+    askWithoutFilters(ask, async () => [...diff, '--ignore-submodules=dirty', (await head) ?? '', '--', '.']),
     ask(OTHERS),
   ]);
   if (tracked.kind !== 'answer' || others.kind !== 'answer') return null;
