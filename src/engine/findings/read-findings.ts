@@ -43,7 +43,9 @@ class LogReader {
   #table: Columns | null = null;
   #cells: readonly string[] | null = null;
   #hasText = false;
-  #saysNone = false;
+  #hasTable = false;
+  /** Lines that may say that there is no finding, which matters if there is none. */
+  #said: string[] = [];
 
   read(line: Line): void {
     if (line.heading !== null) {
@@ -52,7 +54,7 @@ class LogReader {
     }
     if (this.#readTable(line)) return;
     if (hasWord(line.text)) this.#hasText = true;
-    if (saysNone(line.content)) this.#saysNone = true;
+    this.#said.push(line.content);
     const status = statusField(line.content);
     if (line.itemsBegun > 0) this.#readItem(line, status);
     else if (line.listDepth === 0) this.#items = [];
@@ -62,7 +64,8 @@ class LogReader {
   log(): FindingsLog {
     const others = [...this.#byLine].filter(([key]) => !this.#byHeading.has(key));
     const findings = [...this.#byHeading, ...others].map(([, finding]) => finding).sort((a, b) => a.line - b.line);
-    return { findings, isUnread: findings.length === 0 && this.#hasText && !this.#saysNone };
+    const isUnread = findings.length === 0 && this.#hasText && !this.#hasTable && !this.#said.some(saysNone);
+    return { findings, isUnread };
   }
 
   #readHeading(title: string, level: number, line: number): void {
@@ -82,7 +85,7 @@ class LogReader {
     if (PLACEHOLDER.test(title)) this.#heading = null;
     else if (status !== null && id !== '') this.#makeEntry(id, status);
     else if (level > 1 && !OTHER_HEADING.test(id)) this.#hasText = true;
-    if (saysNone(id)) this.#saysNone = true;
+    this.#said.push(id);
   }
 
   #makeEntry(key: string, status: string | null): void {
@@ -132,7 +135,7 @@ class LogReader {
     }
     if (header !== null && cells.every((cell) => /^:?-+:?$/.test(cell))) {
       this.#table = columnsOf(header);
-      if (this.#table !== null) this.#saysNone = true;
+      if (this.#table !== null) this.#hasTable = true;
       return this.#table !== null;
     }
     if (this.#table === null) return false;

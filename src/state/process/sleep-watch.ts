@@ -11,16 +11,20 @@ const watches = new Set<() => void>();
  * and within `lookAtClock`. Returns a function that ends the watch.
  */
 export function watchSleep(onSleep: (since: string) => void): () => void {
+  const usedMs = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  };
   let looked = Date.now();
-  let used = process.cpuUsage();
+  let used = usedMs();
   const look = (): void => {
     const due = looked + LOOK_MS;
-    const { user, system } = process.cpuUsage(used);
+    const before = used;
     looked = Date.now();
-    used = process.cpuUsage();
+    used = usedMs();
     const late = looked - due;
     // A process that computes for long is no sleep: agents must not get more time for a text that is slow to read.
-    if (late > SLEPT_MS && (user + system) / 1_000 < late / 2) onSleep(instantOf(due));
+    if (late > SLEPT_MS && used - before < late / 2) onSleep(instantOf(due));
   };
   const timer = setInterval(look, LOOK_MS).unref();
   watches.add(look);

@@ -9,7 +9,8 @@ function sleepsNoted(cpuMs: number): number {
   const end = watchSleep(() => sleeps++);
   try {
     Date.now = () => real.now() + 24 * SLEPT_MS;
-    process.cpuUsage = () => ({ user: cpuMs * 1_000, system: 0 });
+    const { user, system } = real.cpuUsage();
+    process.cpuUsage = () => ({ user: user + cpuMs * 1_000, system });
     lookAtClock();
   } finally {
     Object.assign(Date, { now: real.now });
