@@ -32,8 +32,10 @@ export function commitTools(): string {
     '--fetch-timeout=60000',
     ...PACKAGES,
   ];
+  const certificates = process.env['RALPH_TEST_CA_CERTS'];
   const { status, stderr } = spawnSync('npm', words, {
     cwd: folder,
+    env: { ...process.env, ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }) },
     encoding: 'utf8',
     shell: process.platform === 'win32',
   });
