@@ -68,6 +68,14 @@ export function refusing(call: string): string {
   return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
 }
 
+/** Why a client would not run our hooks. */
+export interface HookProblem {
+  /** Words without a full stop. */
+  readonly text: string;
+  /** What the user does, as a sentence that begins small; null if the text says it. */
+  readonly repair: string | null;
+}
+
 /** Hooks of sessions that a client keeps in a file of the user, and runs only if the user trusts them. */
 export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
@@ -84,9 +92,7 @@ export interface UserHooks {
   /** A launched client gets them from its options, so that only sessions begun by hand need the file. */
   readonly passedAtLaunch: boolean;
   /** Finds out why the client would not run them; null if it would. Throws RalphError if it cannot be asked. */
-  readonly problem: (program: () => string, place: HookPlace) => Promise<string | null>;
-  /** What the user does to trust them. */
-  readonly repair: string;
+  readonly problem: (program: () => string, place: HookPlace) => Promise<HookProblem | null>;
 }
 
 /** What a loop asks of its host. */

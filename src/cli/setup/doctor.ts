@@ -68,11 +68,11 @@ async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNul
     const place = orError(() => userHooksPlace(userHooks, env));
     if (place === null) return [];
     if (place instanceof RalphError) {
-      const problem = place.message.replace(/\.$/, '');
-      return [{ place: userHooks.file(env), problem, repair: 'fix the file.' }];
+      const text = place.message.replace(/\.$/, '');
+      return [{ place: userHooks.file(env), problem: { text, repair: 'fix the file.' } }];
     }
     const problem = await userHooksProblem(host, projectDir, env);
-    return [{ place, problem, repair: userHooks.repair }];
+    return [{ place, problem }];
   });
   return (await Promise.all(asked)).flat();
 }

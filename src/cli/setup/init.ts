@@ -201,12 +201,14 @@ async function initHost(context: CommandContext, host: HostWithUserHooks): Promi
   if (isChanged) await agreeToWrite(context, change, change.hooks, name);
   const copy = isChanged ? writeUserHooks(change) : null;
   const problem = await userHooksProblem(host, projectDir, env);
-  const next = problem === null ? null : userHooks.repair;
-  answer({ success: true, path: change.path, changed: isChanged, copy, problem, next }, () =>
+  const { text = null, repair: next = null } = problem ?? {};
+  answer({ success: true, path: change.path, changed: isChanged, copy, problem: text, next }, () =>
     [
       `${change.path}: ${isChanged ? 'hooks added' : 'nothing to change'}.`,
       ...(copy === null ? [] : [`The file as it was: ${copy}.`]),
-      problem === null ? `${title} runs them.` : `${problem[0]?.toUpperCase()}${problem.slice(1)}. Next: ${next}`,
+      text === null
+        ? `${title} runs them.`
+        : `${text[0]?.toUpperCase()}${text.slice(1)}.${next === null ? '' : ` Next: ${next}`}`,
     ].join('\n'),
   );
   return 0;

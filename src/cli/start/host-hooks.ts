@@ -41,6 +41,10 @@ export async function requireUserHooks(
     throw new RalphError('refused', advise(`${text}${passing}`, write, `init --${name}`));
   }
   const problem = await userHooksProblem(host, projectDir, env);
-  if (problem !== null)
-    throw new RalphError('refused', `the hooks in ${place}: ${problem}. To repair it, ${userHooks.repair}`);
+  if (problem === null) return;
+  const { text, repair } = problem;
+  throw new RalphError(
+    'refused',
+    `the hooks in ${place}: ${text}.${repair === null ? '' : ` To repair it, ${repair}`}`,
+  );
 }

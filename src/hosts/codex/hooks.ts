@@ -84,19 +84,31 @@ export const USER_HOOKS: UserHooks = {
     const ours = listed.filter(isOurs);
     const wanted = Object.keys(SESSION_HOOKS).length;
     if (ours.length === 0 && isPlugged)
-      return 'Codex reads none of them, because its plugins or this one are switched off';
-    if (ours.length > wanted) return 'they stand in the plugin and in hooks.json, so each runs twice';
-    if (ours.length < wanted) return `Codex reads ${ours.length} of them`;
+      return {
+        text: 'Codex reads none of them, because its plugins, this one or all hooks are switched off',
+        repair: ON,
+      };
+    if (ours.length > wanted)
+      return {
+        text: 'they stand in the plugin and in hooks.json, so each runs twice',
+        repair: 'uninit --codex takes those in hooks.json out.',
+      };
+    if (ours.length < wanted) return { text: `Codex reads ${ours.length} of them`, repair: ON };
     const gone = ours
       .map(({ command }) => programIn(textOf(command)))
       .find((path) => path !== null && !existsSync(path));
-    if (gone !== undefined) return `their program ${gone} is gone, so write them again with init --codex`;
-    if (ours.some(({ enabled }) => enabled !== true)) return 'they are switched off in Codex';
+    if (gone !== undefined)
+      return { text: `their program ${gone} is gone, so write them again with init --codex`, repair: null };
+    if (ours.some(({ enabled }) => enabled !== true))
+      return { text: 'they are switched off in Codex', repair: 'start codex in the project and type /hooks.' };
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
-    return lost.length === 0 ? null : `Codex does not trust ${lost.length} of them and skips those without a word`;
+    const text = `Codex does not trust ${lost.length} of them and skips those without a word`;
+    return lost.length === 0 ? null : { text, repair: 'start codex in the project, type /hooks and press t.' };
   },
-  repair: 'start codex in the project, type /hooks and press t.',
 };
+
+const ON =
+  'set plugins and hooks to true under [features], and enabled under [plugins."ralph-loop@…"], in config.toml of Codex.';
 
 function isOurs(entry: unknown): boolean {
   return textOf(fieldsOf(entry)['command']).startsWith(REGISTERED);

@@ -32,30 +32,34 @@ export const USER_HOOKS: UserHooks = {
   passedAtLaunch: false,
   groups,
   isOurs,
-  problem: async (_, { cwd, env, node, hookPath }) => {
-    const user = settingsIn(settingsFile(env));
-    const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || SYSTEM_SETTINGS);
-    const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
-    const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
-    if (configs.some(({ enabled }) => enabled === false)) return 'hooksConfig.enabled switches all hooks off';
-    const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
-    if (off.some((each) => textOf(each).includes(HOST))) return 'hooksConfig.disabled names some of them';
-    for (const [event, [wanted]] of Object.entries(groups({ node, hookPath }))) {
-      const problem = problemOf(event, listOf(fieldsOf(user['hooks'])[event]), wanted?.hooks[0]);
-      if (problem !== null) return problem;
-    }
-    const redactions = all.map(({ security }) => fieldsOf(fieldsOf(security)['environmentVariableRedaction']));
-    const blocked = redactions.flatMap((each) => (Array.isArray(each['blocked']) ? each['blocked'] : []));
-    if (redactions.some(({ enabled }) => enabled === true) && blocked.some((each) => /^RALPH_/i.test(textOf(each))))
-      return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
-    if (!isTrusted(cwd, env, [system, user])) return 'this folder is not one that Gemini CLI trusts';
-    const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
-    return isStrict
-      ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'
-      : null;
+  problem: async (_, place) => {
+    const text = problemIn(place);
+    return text === null ? null : { text, repair: 'correct what it names, then run init --gemini again.' };
   },
-  repair: 'correct what it names, then run init --gemini again.',
 };
+
+function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
+  const user = settingsIn(settingsFile(env));
+  const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || SYSTEM_SETTINGS);
+  const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
+  const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
+  if (configs.some(({ enabled }) => enabled === false)) return 'hooksConfig.enabled switches all hooks off';
+  const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
+  if (off.some((each) => textOf(each).includes(HOST))) return 'hooksConfig.disabled names some of them';
+  for (const [event, [wanted]] of Object.entries(groups({ node, hookPath }))) {
+    const problem = problemOf(event, listOf(fieldsOf(user['hooks'])[event]), wanted?.hooks[0]);
+    if (problem !== null) return problem;
+  }
+  const redactions = all.map(({ security }) => fieldsOf(fieldsOf(security)['environmentVariableRedaction']));
+  const blocked = redactions.flatMap((each) => (Array.isArray(each['blocked']) ? each['blocked'] : []));
+  if (redactions.some(({ enabled }) => enabled === true) && blocked.some((each) => /^RALPH_/i.test(textOf(each))))
+    return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
+  if (!isTrusted(cwd, env, [system, user])) return 'this folder is not one that Gemini CLI trusts';
+  const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
+  return isStrict
+    ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'
+    : null;
+}
 
 const SYSTEM_SETTINGS =
   process.platform === 'darwin'

@@ -1,5 +1,5 @@
 import type { Policy } from '../../engine/schema/contract.ts';
-import type { FoundClient } from '../../hosts/host.ts';
+import type { FoundClient, HookProblem } from '../../hosts/host.ts';
 import { show } from '../../state/process/program.ts';
 import type { Message } from '../../text/message.ts';
 import { readManifest } from '../project-files.ts';
@@ -18,7 +18,7 @@ export interface Examined {
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
   /** Where another client has hooks of ours, and why that client would not run them; null if it would. */
-  readonly hostHooks?: readonly { readonly place: string; readonly problem: string | null; readonly repair: string }[];
+  readonly hostHooks?: readonly { readonly place: string; readonly problem: HookProblem | null }[];
   /** Policy of a loop on PROMPT.md; null if its settings have errors. */
   readonly policy: Policy | null;
   /** Total timeout of the gate's commands, in seconds. */
@@ -50,8 +50,8 @@ export const warning = (message: string, fix: Message | string | null, repair?: 
   return { level: 'warning', message, fix: fix === null ? null : show(fix), repair };
 };
 
-export const error = (message: string, fix: Message | string, repair?: Outcome['repair']): Outcome => {
-  return { level: 'error', message, fix: show(fix), repair };
+export const error = (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
+  return { level: 'error', message, fix: fix === null ? null : show(fix), repair };
 };
 
 export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] => {

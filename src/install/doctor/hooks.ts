@@ -28,10 +28,10 @@ export const settingsReadable: Check = ({ sources }) => {
 
 /** Checks that another client runs the hooks that `init` wrote for it. */
 export const hostHooks: Check = ({ hostHooks = [] }) =>
-  hostHooks.map(({ place, problem, repair }) =>
+  hostHooks.map(({ place, problem }) =>
     problem === null
       ? ok(`the client runs the hooks in ${place}.`)
-      : error(`the hooks in ${place}: ${problem}.`, repair),
+      : error(`the hooks in ${place}: ${problem.text}.`, problem.repair),
   );
 
 export const hooksEnabled: Check = ({ sources }) => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Host, UserHooks } from '../../hosts/host.ts';
+import type { HookProblem, Host, UserHooks } from '../../hosts/host.ts';
 import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { addRegistration } from '../init-project.ts';
@@ -61,12 +61,12 @@ export async function userHooksProblem(
   { userHooks, requireClient }: Host,
   cwd: string,
   env: NodeJS.ProcessEnv,
-): Promise<string | null> {
+): Promise<HookProblem | null> {
   const place = { cwd, env, node: process.execPath, hookPath: (file: string) => hookPath(bundleDir(), file) };
   try {
     return (await userHooks?.problem(() => requireClient(env).path, place)) ?? null;
   } catch (error) {
-    if (error instanceof RalphError) return error.message.replace(/\.$/, '');
+    if (error instanceof RalphError) return { text: error.message.replace(/\.$/, ''), repair: null };
     throw error;
   }
 }

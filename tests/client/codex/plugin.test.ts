@@ -33,20 +33,31 @@ test('Codex: the plugin drives a session once its hooks are trusted, and each wa
       const config = join(codexHome, 'config.toml');
       const set = (from: string, to: string): void =>
         writeFileSync(config, readFileSync(config, 'utf8').replace(from, to));
-      const state = (): string | undefined => {
-        const { findings } = JSON.parse(main(['doctor', '--json'], env).stdout) as {
-          readonly findings: readonly { readonly check: string; readonly level: string; readonly message: string }[];
+      const state = (changes = {}): string | undefined => {
+        const { findings } = JSON.parse(main(['doctor', '--json'], { ...env, ...changes }).stdout) as {
+          readonly findings: readonly Readonly<Record<'check' | 'level' | 'message' | 'fix', string>>[];
         };
         const found = findings.find(({ check }) => check === 'host-hooks');
-        return found && `${found.level}: ${found.message}`;
+        return found && `${found.level}: ${found.message} ${found.fix}`;
       };
       set('plugins = false', 'plugins = true');
       codex('plugin', 'marketplace', 'add', market);
       codex('plugin', 'add', 'ralph-loop@ralph');
-      assert.match(state() ?? '', /^error: the hooks in the plugin ralph-loop: Codex does not trust 5 of them/);
-      set('plugins = true', 'plugins = false');
-      assert.match(state() ?? '', /^error: .*its plugins or this one are switched off/);
-      set('plugins = false', 'plugins = true');
+      const untrusted = /^error: the hooks in the plugin ralph-loop: Codex does not trust 5 of them.*press t\.$/;
+      assert.match(state() ?? '', untrusted);
+      const off = /^error: .*its plugins, this one or all hooks are switched off\. set plugins and hooks to true/;
+      for (const [on, other] of [
+        ['plugins = true', 'plugins = false'],
+        ['plugins = true', 'plugins = true\nhooks = false'],
+        ['enabled = true', 'enabled = false'],
+      ] as const) {
+        set(on, other);
+        assert.match(state() ?? '', off, other);
+        set(other, on);
+      }
+      assert.match(state() ?? '', untrusted, 'control: switched on again');
+      const old = workspace.write('../bin/old-codex', '#!/bin/sh\necho codex-cli 0.150.0\n', 0o755);
+      assert.match(state({ RALPH_CODEX: old }) ?? '', /^error: .*Codex 0\.150\.0 .* Update it: npm .* null$/);
       await trustAll(env as NodeJS.ProcessEnv, workspace.project);
       assert.match(state() ?? '', /^ok: /);
 

@@ -163,9 +163,9 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
   const cwd = join(root, 'project');
   write('project/.gemini/settings.json', {});
   const trusted = { [root]: 'TRUST_FOLDER' };
-  const problem = (settings: object, more: object = {}): Promise<string | null> => {
+  const problem = async (settings: object, more: object = {}): Promise<string | null> => {
     write('.gemini/settings.json', settings);
-    return USER_HOOKS.problem(() => '', { ...place, cwd, env: { ...env, ...more } });
+    return (await USER_HOOKS.problem(() => '', { ...place, cwd, env: { ...env, ...more } }))?.text ?? null;
   };
   write('.gemini/trustedFolders.json', trusted);
   assert.equal(await problem({ hooks: groups }), null);
