@@ -48,7 +48,7 @@ export const GEMINI: Host = {
     'loop inside one session':
       '`start --task TASK --launch --agent gemini`, also headless, and by hand; both after `init --gemini`',
     guard:
-      'shell commands, file tools, MCP tools and others; a crashed hook refuses the call, one that exceeds its 600 seconds lets it run; `GITHUB_SHA` in a `.env` file of the project or of a folder above it switches the hooks off',
+      'shell commands, file tools, MCP tools and others; a crashed hook refuses the call, one that exceeds its 600 seconds lets it run; `GITHUB_SHA` or `SURFACE=Github` in a `.env` file of the project, of a folder above it or of your home switches the hooks off',
     'input to running commands': 'the client has no tool for it',
     steering: 'a message reaches the agent with the result of its next tool call',
     interruption: 'the next call ends the turn',

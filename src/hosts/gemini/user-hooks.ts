@@ -41,7 +41,10 @@ export const USER_HOOKS: UserHooks = {
 function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const user = settingsIn(settingsFile(env));
   const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || SYSTEM_SETTINGS);
-  const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
+  const defaults = settingsIn(
+    env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(dirname(SYSTEM_SETTINGS), 'system-defaults.json'),
+  );
+  const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system, defaults];
   const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
   if (configs.some(({ enabled }) => enabled === false)) return 'hooksConfig.enabled switches all hooks off';
   const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
@@ -54,7 +57,7 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const blocked = redactions.flatMap((each) => (Array.isArray(each['blocked']) ? each['blocked'] : []));
   if (redactions.some(({ enabled }) => enabled === true) && blocked.some((each) => /^RALPH_/i.test(textOf(each))))
     return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
-  if (!isTrusted(cwd, env, [system, user])) return 'this folder is not one that Gemini CLI trusts';
+  if (!isTrusted(cwd, env, [system, user, defaults])) return 'this folder is not one that Gemini CLI trusts';
   const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
   return isStrict
     ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'

@@ -159,7 +159,11 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
     for (const { command } of hooks) write(/[\w-]+\.cjs/.exec(command)?.[0] ?? '', '');
   const place = { node: process.execPath, hookPath: (file: string) => join(root, file) };
   const groups = USER_HOOKS.groups(place);
-  const env = { HOME: root, GEMINI_CLI_SYSTEM_SETTINGS_PATH: write('system.json', {}) };
+  const env = {
+    HOME: root,
+    GEMINI_CLI_SYSTEM_SETTINGS_PATH: write('system.json', {}),
+    GEMINI_CLI_SYSTEM_DEFAULTS_PATH: write('defaults.json', {}),
+  };
   const cwd = join(root, 'project');
   write('project/.gemini/settings.json', {});
   const trusted = { [root]: 'TRUST_FOLDER' };
@@ -197,7 +201,7 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
   const redaction = (enabled: boolean) => ({
     security: { environmentVariableRedaction: { enabled, blocked: ['ralph_active'] } },
   });
-  for (const file of ['project/.gemini/settings.json', 'system.json']) {
+  for (const file of ['project/.gemini/settings.json', 'system.json', 'defaults.json']) {
     write(file, redaction(true));
     assert.match(String(await problem({ hooks: groups })), /blocked names variables/, file);
     write(file, redaction(false));
