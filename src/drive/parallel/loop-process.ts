@@ -15,7 +15,7 @@ import { PARALLEL_TEXTS } from './messages.ts';
 import type { SharedBudget } from './shared-budget.ts';
 import { type Supervised, type SupervisedEnd, type SupervisedRun, supervise } from './supervise.ts';
 
-interface LoopProcessOptions {
+export interface LoopProcessOptions {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly name: string;

@@ -7,7 +7,7 @@ import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { headOf, userGit } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
-import { type LoopEnd, LoopProcess } from './loop-process.ts';
+import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, keptTasks, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
@@ -186,18 +186,14 @@ export class PlanRunner extends SideBySideRunner {
   }
 
   #start(entry: BatchTask): void {
-    const { projectDir, env, program, tell } = this.options;
+    const { projectDir, env, tell } = this.options;
     const { name, planTask: id = '' } = entry;
     const { branch, done, baseline } = this.#record.plan;
     const words = wordsFor(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
-    const process = new LoopProcess({
-      projectDir,
-      env,
+    const process = this.start({
       name,
-      program,
       words,
-      budget: this.budget,
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {

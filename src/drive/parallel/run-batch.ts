@@ -12,7 +12,7 @@ import { NEW_END } from './batch.ts';
 import type { Integrated } from './delivery/deliver.ts';
 import { integrate } from './delivery/integrate.ts';
 import { commentIssue } from './issues.ts';
-import { type LoopEnd, LoopProcess } from './loop-process.ts';
+import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 import { provedText } from './proved-text.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
@@ -99,14 +99,10 @@ export class BatchRunner extends SideBySideRunner {
     const words = this.#wordsFor(task);
     if (words === null) return;
     this.#save({ ...task, step: 'started' });
-    const { projectDir, env, program, tell } = this.options;
-    const process = new LoopProcess({
-      projectDir,
-      env,
+    const { tell } = this.options;
+    const process = this.start({
       name,
-      program,
       words,
-      budget: this.budget,
       tell: (event) => tell(name, event),
       onPermit: () => this.permit(),
     });

@@ -12,7 +12,7 @@ import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
 import { worktreePlace } from '../worktree/worktree-place.ts';
 import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
-import { type LoopProcess, operateLoop } from './loop-process.ts';
+import { LoopProcess, type LoopProcessOptions, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { runOfBatch } from './run-of-batch.ts';
 import { SharedBudget } from './shared-budget.ts';
@@ -76,6 +76,12 @@ export abstract class SideBySideRunner {
   /** Sends a command to one of the loops. Throws RalphError if that is not possible. */
   operate(name: string, command: (state: LoopState) => OperatorCommand): void {
     operateLoop({ ...this.options, name }, command);
+  }
+
+  /** Starts a loop in a process of its own. */
+  protected start(loop: Omit<LoopProcessOptions, 'projectDir' | 'env' | 'program' | 'budget'>): LoopProcess {
+    const { projectDir, env, program } = this.options;
+    return new LoopProcess({ ...loop, projectDir, env, program, budget: this.budget });
   }
 
   protected leave(): void {

@@ -42,12 +42,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
   return {
     disableAllHooks: false,
     env: {
-      RALPH_ACTIVE: '1',
-      RALPH_HOOKS: PASSED_HOOKS,
-      RALPH_LOOP_ID: loop.loopId,
-      RALPH_LOOP: loop.name ?? '',
-      RALPH_NODE: loop.node,
-      RALPH_STATE_HOME: dirname(loop.outsideRoot),
+      ...variablesOf(loop),
       // Empty, so that no settings file can name another driver.
       RALPH_DRIVER: '',
       // An idle iteration makes no tool call: the client would override the ninth consecutive one.
@@ -74,16 +69,20 @@ export function agentSettings(
 ): AgentSettings {
   return {
     disableAllHooks: false,
-    env: {
-      RALPH_ACTIVE: '1',
-      RALPH_HOOKS: PASSED_HOOKS,
-      RALPH_DRIVER: 'runner',
-      RALPH_LOOP_ID: loop.loopId,
-      RALPH_LOOP: loop.name ?? '',
-      RALPH_NODE: loop.node,
-      RALPH_STATE_HOME: dirname(loop.outsideRoot),
-    },
+    env: { ...variablesOf(loop), RALPH_DRIVER: 'runner' },
     hooks: agentRegistration(loop.bundleDir, loop.marks),
+  };
+}
+
+/** Returns the variables by which the hooks of a client know their loop. */
+function variablesOf({ loopId, name, node, outsideRoot }: StartedLoop) {
+  return {
+    RALPH_ACTIVE: '1',
+    RALPH_HOOKS: PASSED_HOOKS,
+    RALPH_LOOP_ID: loopId,
+    RALPH_LOOP: name ?? '',
+    RALPH_NODE: node,
+    RALPH_STATE_HOME: dirname(outsideRoot),
   };
 }
 
