@@ -160,7 +160,7 @@ test('pr opens a pull request with gh, with the end of the loop as its body', (t
   p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');
   p.write(
     '../bin/gh',
-    '#!/bin/sh\n[ "$2" = list ] && exec echo "[]"\nprintf "%s\\n" "$@" > "$NOTES/gh"\necho https://example.invalid/pull/1\n',
+    '#!/bin/sh\n[ "$2" = list ] && exec echo "[]"\nprintf "%s\\n" "$@" > "$NOTES/gh"\ncat >> "$NOTES/gh"\necho https://example.invalid/pull/1\n',
     0o755,
   );
   const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'pr'], {
@@ -169,7 +169,10 @@ test('pr opens a pull request with gh, with the end of the loop as its body', (t
   assert.equal(code, 0, stdout);
   assert.match(stdout, /a: opened https:\/\/example\.invalid\/pull\/1/);
   const words = readFileSync(join(notes(p), 'gh'), 'utf8');
-  assert.match(words, /^pr\ncreate\n--head\nralph\/a\n--title\nralph-loop: a\n--body\nComplete after 1 iteration/);
+  assert.match(
+    words,
+    /^pr\ncreate\n--head\nralph\/a\n--title\nralph-loop: a\n--body-file\n-\n(?:```\n)?Complete after 1 iteration/,
+  );
 });
 
 test('a budget is for all loops together', (t) => {
