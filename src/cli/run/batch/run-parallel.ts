@@ -1,61 +1,27 @@
 import { continueNow } from '../../../drive/control/operate.ts';
-import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
 import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
 import { runOfBatch } from '../../../drive/parallel/run-of-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
-import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Run } from '../../../engine/schema/run.ts';
 import { show } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
-import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
 import { taskTable } from '../../show/run-text.ts';
-import { LEFT } from '../../start/first-checks.ts';
-import { AGREED_BY_START } from '../../start/start-request.ts';
-import type { DraftedTask } from '../../task/draft.ts';
-import { reportAtEnd } from '../../web/report.ts';
-import { removeDrafts } from '../remove-drafts.ts';
-import type { Review } from '../review-start.ts';
-import { agreedBatch } from './batch-consent.ts';
-import { begunBatch, resumedBatch } from './batch-record.ts';
+import { startBatch } from './start-batch.ts';
 
 /** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
 export async function runParallel(context: CommandContext, command: Command): Promise<number> {
   const { projectDir, env, values, err } = context;
-  const resumes = values['resume'] === true;
-  const isFresh = !resumes && values['fresh'] === true;
-  const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
-  const known = former instanceof RalphError ? null : former;
-  if (known !== null) refuseRunning(known);
-  const drafted: DraftedTask[] = [];
-  const review: Review = { drafted, isKept: false };
-  let batch: Batch | null;
-  let report: Awaited<ReturnType<typeof reportAtEnd>>;
-  try {
-    const found: string[] = [];
-    const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, found, drafted);
-    if (wanted === null) return 0;
-    report = await reportAtEnd(context);
-    const agreed = drafted.flatMap((one) => one.agreed);
-    const asked = { ...context, values: { ...values, [AGREED_BY_START]: agreed } };
-    batch = await agreedBatch(asked, command, { batch: wanted, found, review });
-    if (batch === null) return LEFT;
-    claimBatch(projectDir, env, batch, former);
-    review.isKept = true;
-    rememberAgreed(
-      env,
-      agreed.map((digest) => ({ digest })),
-    );
-  } finally {
-    if (!review.isKept) removeDrafts(context, drafted);
-  }
-  err(withPrefix(firstText(batch, resumes)));
+  const started = await startBatch(context, command);
+  if (typeof started === 'number') return started;
+  const { batch, report } = started;
+  err(withPrefix(firstText(batch, values['resume'] === true)));
   const view = await loopView(context);
   const notice = (message: string): void => view.tell({ type: 'agent.notice', message });
   const script = process.argv[1] ?? '';

@@ -1,0 +1,50 @@
+import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
+import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
+import type { Batch } from '../../../engine/schema/batch.ts';
+import { RalphError } from '../../../text/message.ts';
+import type { Command, CommandContext } from '../../command.ts';
+import { LEFT } from '../../start/first-checks.ts';
+import { AGREED_BY_START } from '../../start/start-request.ts';
+import type { DraftedTask } from '../../task/draft.ts';
+import { reportAtEnd } from '../../web/report.ts';
+import { removeDrafts } from '../remove-drafts.ts';
+import type { Review } from '../review-start.ts';
+import { agreedBatch } from './batch-consent.ts';
+import { begunBatch, resumedBatch } from './batch-record.ts';
+
+interface StartedBatch {
+  readonly batch: Batch;
+  /** Writes the report of the run; null if none is asked for. */
+  readonly report: Awaited<ReturnType<typeof reportAtEnd>>;
+}
+
+/** Records the run that the user agrees to. Returns an exit code if they do not; drafts are removed then, as after an error. */
+export async function startBatch(context: CommandContext, command: Command): Promise<StartedBatch | number> {
+  const { projectDir, env, values } = context;
+  const resumes = values['resume'] === true;
+  const isFresh = !resumes && values['fresh'] === true;
+  const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
+  const known = former instanceof RalphError ? null : former;
+  if (known !== null) refuseRunning(known);
+  const drafted: DraftedTask[] = [];
+  const review: Review = { drafted, isKept: false };
+  try {
+    const found: string[] = [];
+    const wanted = resumes ? resumedBatch(context, known) : await begunBatch(context, known, found, drafted);
+    if (wanted === null) return 0;
+    const report = await reportAtEnd(context);
+    const agreed = drafted.flatMap((one) => one.agreed);
+    const asked = { ...context, values: { ...values, [AGREED_BY_START]: agreed } };
+    const batch = await agreedBatch(asked, command, { batch: wanted, found, review });
+    if (batch === null) return LEFT;
+    claimBatch(projectDir, env, batch, former);
+    review.isKept = true;
+    rememberAgreed(
+      env,
+      agreed.map((digest) => ({ digest })),
+    );
+    return { batch, report };
+  } finally {
+    if (!review.isKept) removeDrafts(context, drafted);
+  }
+}
