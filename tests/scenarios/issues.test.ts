@@ -62,7 +62,7 @@ test('the issues of a label become one run, each with its own task', (t) => {
 });
 
 const KILLS = ['pr list', 'pr create', 'issue comment'].flatMap((what) => [`${what} before`, `${what} after`]);
-for (const at of someOf(KILLS, 3)) {
+for (const at of someOf(KILLS, 6, 3)) {
   test(`killed at "${at}" and resumed, there is one pull request and one comment`, (t) => {
     const { gh, run } = broken(t, [ISSUE]);
     const killed = run(['--issue', '7', '--integrate', 'pr'], { GH_KILL: at });
