@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { broken, FIX, ISSUE } from './support/broken-project.ts';
 import type { GhIssue } from './support/gh-stand-in.ts';
 
@@ -34,7 +34,7 @@ test('what an agent and a project say in a pull request or comment mentions and 
   assert.match(texts[0] ?? '', /^```\n[^`]*@team/m, 'the control: the name of the file is there');
 });
 
-test('a check that names a package mentions nobody of that name', (t) => {
+longTest('a check that names a package mentions nobody of that name', (t) => {
   const { p, gh, run } = broken(t, [ISSUE]);
   p.write('package.json', { scripts: { test: 'node --test' }, workspaces: ['.'] });
   p.write('.claude/ralph/config.yml', 'validation:\n  - npm test # @acme/web | fixes #3\n');

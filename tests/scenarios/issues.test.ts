@@ -96,7 +96,7 @@ if mkdir "$HOME/killed" 2>/dev/null; then
 fi
 `;
 
-test('killed with its runners while it works on an issue, and resumed, the agent leaves one of everything', (t) => {
+longTest('killed with its runners while it works on an issue, and resumed, the agent leaves one of everything', (t) => {
   const { p, gh, run } = broken(t, [ISSUE], KILLS_ALL + FIX);
   const label = ['--issues', 'ralph', '--integrate', 'pr'];
   const counts = (): object => {

@@ -6,6 +6,7 @@ import { outsideRoot } from '../../src/state/loop-files.ts';
 import { commitFolder } from '../support/git.ts';
 import { planText } from '../support/plan-beside.ts';
 import { type Project, project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { until } from '../support/until.ts';
@@ -192,7 +193,7 @@ test('a cancelled start keeps a worktree in which a person has made files meanwh
   assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\).*1 file that git ignores \(\.env\)/);
 });
 
-test('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {
+longTest('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {
   const p = projectWithTests(t);
   const terminal = await shown(t, p, `${RUN} --worktree`);
   await terminal.waitFor(KEYS, /a name is kept/);
@@ -297,27 +298,30 @@ test('several drafts that are not started leave nothing, and kept ones are named
   assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
 });
 
-test('the tasks of a plan side by side start from the same screen, whose answers hold for all of them', async (t) => {
-  const p = projectWithTests(t);
-  p.write('test/names.test.js', `${TESTS.slice(0, 2).join('\n')}\n`);
-  p.write('PLAN.md', planText([{ id: 1 }, { id: 2 }], 'npm test'));
-  p.sh('git switch -qc work');
-  commitFolder(p.dir, 'work');
-  const terminal = await shown(t, p, '$RALPH run PLAN.md --plan --parallel 2 --max-iterations 1 --plain');
-  const screen = await terminal.waitFor(/npm test: passed/, KEYS);
-  assert.match(screen, /^Task {6}\S.* {2}PLAN\.md$/m);
-  assert.match(screen, /^Limits {4}5 tasks, 1 iteration, .*\n {10}2 at once$/m);
-  await terminal.key('c');
-  await terminal.waitFor('Cost in all, in dollars:');
-  await terminal.submit('3');
-  await terminal.waitFor(KEYS, /\$3\.00/);
-  await terminal.key('m');
-  await terminal.waitFor(/^2 {2}auto: /m);
-  await terminal.key('2');
-  await terminal.waitFor(KEYS, /Claude Code judges to be safe/);
-  await terminal.key('Enter');
-  await terminal.waitForExit();
-  const args = p.sh("cat args.txt .ralph/worktrees/*/args.txt | grep -- '-p '").stdout;
-  assert.match(args, /--permission-mode auto/, await terminal.history());
-  assert.doesNotMatch(args, /--permission-mode acceptEdits/);
-});
+longTest(
+  'the tasks of a plan side by side start from the same screen, whose answers hold for all of them',
+  async (t) => {
+    const p = projectWithTests(t);
+    p.write('test/names.test.js', `${TESTS.slice(0, 2).join('\n')}\n`);
+    p.write('PLAN.md', planText([{ id: 1 }, { id: 2 }], 'npm test'));
+    p.sh('git switch -qc work');
+    commitFolder(p.dir, 'work');
+    const terminal = await shown(t, p, '$RALPH run PLAN.md --plan --parallel 2 --max-iterations 1 --plain');
+    const screen = await terminal.waitFor(/npm test: passed/, KEYS);
+    assert.match(screen, /^Task {6}\S.* {2}PLAN\.md$/m);
+    assert.match(screen, /^Limits {4}5 tasks, 1 iteration, .*\n {10}2 at once$/m);
+    await terminal.key('c');
+    await terminal.waitFor('Cost in all, in dollars:');
+    await terminal.submit('3');
+    await terminal.waitFor(KEYS, /\$3\.00/);
+    await terminal.key('m');
+    await terminal.waitFor(/^2 {2}auto: /m);
+    await terminal.key('2');
+    await terminal.waitFor(KEYS, /Claude Code judges to be safe/);
+    await terminal.key('Enter');
+    await terminal.waitForExit();
+    const args = p.sh("cat args.txt .ralph/worktrees/*/args.txt | grep -- '-p '").stdout;
+    assert.match(args, /--permission-mode auto/, await terminal.history());
+    assert.doesNotMatch(args, /--permission-mode acceptEdits/);
+  },
+);
