@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isKilledAt } from '../support/faults/kill-command.ts';
 import { type Project, project } from '../support/project.ts';
+import { IS_LONG } from '../support/short-form.ts';
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? 11);
+const STEP = Number(process.env['KILL_STEP'] ?? (IS_LONG ? 11 : 19));
 
 const SETTINGS = '.claude/settings.json';
 
