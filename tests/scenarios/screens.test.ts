@@ -155,7 +155,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'loops that have ended': {
     prepare: endedLoops,
     script: `mkdir -p ${RUNTIME}/ralph-archive; for e in ${ENDS}; do cp ends/$e.json ${RUNTIME}/ralph-archive/2026-01-01T00-00-00Z-$e.json; $RALPH status; $RALPH explain; rm ${RUNTIME}/ralph-archive/*; done`,
-    shows: /ended as paused-for-review/,
+    shows: /ended \(needs a review, /,
   },
   'changes that the user is asked about': {
     prepare: (p) => {

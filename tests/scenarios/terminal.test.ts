@@ -27,7 +27,7 @@ test('in a terminal the commands print text, not JSON', async (t) => {
     /There are no signs/,
     /PROMPT\.md is fine/,
     /cancelled\.json/,
-    /The last loop ended as cancelled \(/,
+    /The last loop ended \(cancelled, /,
     /loop\.ended +cancelled/,
   ]) {
     assert.match(text, expected);
@@ -123,10 +123,10 @@ test('in a narrow terminal list shows one loop below the other and breaks no lin
   const at = lines.indexOf('a-folder-with-a-long-name');
   assert.deepEqual(
     [lines.indexOf('(default)') >= 0, lines[at - 1], lines[at + 1]],
-    [true, '', '  task           a-folder-with-a-long-name/RALPH.md'],
+    [true, '', '  task      a-folder-with-a-long-name/RALPH.md'],
     lines.join('\n'),
   );
-  assert.match(lines[at + 2] ?? '', /^ {2}last ended as {2}[a-z-]+, .* ago$/);
+  assert.match(lines[at + 2] ?? '', /^ {2}last end {2}[a-z ]+, .* ago$/);
 });
 
 test('a run shows which command of the task folder is running', async (t) => {

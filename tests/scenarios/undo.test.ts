@@ -56,9 +56,25 @@ test('an undo can be taken back, with its commits', (t) => {
 test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', (t) => {
   const { p, report } = ranLoop(t, 'echo new > new.txt');
   assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
-  assert.match(p.ralph(['undo', '--dry-run']).stdout, /^New since the start:\n {2}new\.txt\n$/);
+  assert.match(
+    p.ralph(['undo', '--dry-run']).stdout,
+    /^New since the start:\n {2}new\.txt\nTo undo: ralph-loop undo\n$/,
+  );
   assert.equal(p.ralph(['undo', '--yes']).code, 0);
   assert.equal(p.read('new.txt'), 'new\n');
+});
+
+test('an undo names its loop in the command that comes next', (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  commitFolder(p.dir);
+  p.ralph(['run', 'job', '--plain', '--agent', 'cat > /dev/null; echo new > new.txt']);
+  assert.match(p.ralph(['undo', '--dry-run']).stdout, /\nTo undo: ralph-loop undo job\n$/);
+  assert.match(
+    p.ralph(['undo', '--yes', '--new-files']).stdout,
+    /\nUndone\. To take it back: ralph-loop undo job --back\n$/,
+  );
+  assert.equal(p.ralph(['undo', '--dry-run']).stdout, 'Nothing changed since the start.\n');
 });
 
 test('a file that git ignored at the start is no new one, although the agent took the rule away', (t) => {

@@ -3,10 +3,11 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { readStream } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { printable } from '../../term/format.ts';
-import { advise, RalphError } from '../../text/message.ts';
+import { advise, commandLine, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { endedLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -61,8 +62,12 @@ async function undo(context: CommandContext): Promise<number> {
     behindNewFiles: texts(plan, plan.behind),
     left: leftTexts(plan.around.prefix, plan.left),
   };
-  if (values['dry-run'] === true || plan.bring.length + plan.added.length + plan.commits.length === 0) {
-    answer({ undone: false, ...shown }, () => planText(plan));
+  const lineFor = (options = {}): string =>
+    commandLine({ command: 'undo', options }, { name: files.name, mode: state.mode, program: programName() });
+  const isNothing = plan.bring.length + plan.added.length + plan.commits.length === 0;
+  if (values['dry-run'] === true || isNothing) {
+    const next = isNothing ? '' : `\n${context.paint('dim', `To undo: ${lineFor()}`)}`;
+    answer({ undone: false, ...shown }, () => planText(plan) + next);
     return 0;
   }
   if (values['yes'] !== true && !mayAsk) {
@@ -77,7 +82,7 @@ async function undo(context: CommandContext): Promise<number> {
   await applyUndo(plan, loopId, removesNew);
   answer(
     { undone: true, removedNewFiles: removesNew, ...shown },
-    () => `Undone. ${context.paint('dim', 'To take it back: ralph-loop undo --back')}`,
+    () => `Undone. ${context.paint('dim', `To take it back: ${lineFor({ back: true })}`)}`,
   );
   return 0;
 }

@@ -10,6 +10,7 @@ import { noticesOf } from '../../state/notices.ts';
 import { programName, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { localTime } from '../../text/time.ts';
 import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -160,7 +161,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
   const head =
     status === null
       ? printable(why)
-      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${when}${at === null ? '' : ` (${localTime(at)})`}: ${printable(why)}`;
+      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', statusWords(status))}${when}${at === null ? '' : ` (${localTime(at)})`}: ${printable(why)}`;
   return [
     head,
     ...(events.length === 0

@@ -8,6 +8,7 @@ import { loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-fil
 import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
 import { advise } from '../../text/message.ts';
+import { statusWords } from '../../text/status-words.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { listTable, runTable } from './run-text.ts';
 import { checklistText } from './status-text.ts';
@@ -103,7 +104,7 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
   ];
 }
 
-const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST ENDED AS'.split(',');
+const HEAD = 'LOOP,TASK,NOW,ITERATIONS,CHECKLIST,COST,HELD BY,SINCE,LAST SEEN,LAST END'.split(',');
 
 /** Lists the runs, and the loops that belong to none of them. */
 function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], context: CommandContext): string {
@@ -149,7 +150,7 @@ function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string
       live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),
       lastLoop === null
         ? provedElsewhere(loop, projectDir)
-        : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
+        : `${statusWords(lastLoop.status)}, ${instantText(lastLoop.endedAt, at)}`,
     ];
   });
   return listTable(HEAD, rows, paint);

@@ -14,6 +14,7 @@ import { LOOP_DIRECTORIES, relativeTaskFolder, taskFileIn } from '../../task/tas
 import { jsonOrNull } from '../../text/json.ts';
 import { advise, nullIfRefused, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { examineFile } from '../task/try-checks.ts';
@@ -68,7 +69,7 @@ function ownSubject(context: CommandContext): Subject {
   if (state.ended.as !== 'complete') {
     throw new RalphError(
       'refused',
-      advise(`The loop ended as ${state.ended.as}: it proves nothing.`, 'Go on', 'resume'),
+      advise(`The loop did not complete (${statusWords(state.ended.as)}): it proves nothing.`, 'Go on', 'resume'),
     );
   }
   const stored = findEndedContract(files, state.loopId);

@@ -14,6 +14,7 @@ import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { advise, commandLine } from '../../text/message.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
@@ -145,7 +146,8 @@ function endedText(loop: EndedLoop, name: string | null, at: string, paint: Pain
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
   const whose = name === null ? 'The last loop' : `Loop ${name}`;
-  return `${whose} ended as ${paint(style, loop.status)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+  const how = `${paint(style, statusWords(loop.status))}${list}, ${instantText(loop.endedAt, at)}`;
+  return `${whose} ended (${how}): ${printable(loop.message)}`;
 }
 
 /** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */
@@ -159,7 +161,7 @@ function runLines(
   if (status !== null && status.endedAt !== null && !shown) {
     const { iteration, endedAt, message } = status;
     lines.push(
-      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
+      `The run in this folder ended after iteration ${iteration} (${statusWords(status.status)}, ${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
     );
   }
   if (lastIteration !== null && !shown) {
