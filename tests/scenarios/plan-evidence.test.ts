@@ -40,6 +40,8 @@ for (const [what, shell] of someOf(LAZY, 8)) {
     assert.equal(subjects(p).length, before);
     assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) (?:\(no-change\) )?\*\*Task 1/m);
     assert.match(read(p, 'PLAN.progress.md'), NO_CHANGE);
+    assert.match(stdout, /Task 1 is blocked: [^\n]*If the task needs no change, mark it \(no-change\) in the plan\./);
+    assert.doesNotMatch(read(p, 'PLAN.progress.md'), /end as blocked/, 'that is said to the agent');
   });
 }
 

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
+import { isForUser } from '../../engine/plan/attempt.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
@@ -14,7 +15,7 @@ import { isSameMark, markFile } from '../../task/progress/marks.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
-import { changing, gitOptions, linkText, ownPaths, type PlanPlace } from './plan-place.ts';
+import { changing, gitOptions, linkText, ownPaths, type PlanPlace, planIn } from './plan-place.ts';
 
 interface LookedAt {
   readonly results: readonly CheckResult[];
@@ -74,9 +75,10 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   const [absolute, leading] = [linksTo('path'), linksTo('outside')];
   if (leading.length > 0) notes.push(PLAN_TEXTS.leadingOut(leading));
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
+  const outsideText = isForUser(planIn(place)) ? PLAN_TEXTS.outOfScopeForUser : PLAN_TEXTS.outOfScope;
   const results = [
     ...held.results,
-    ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
+    ...(outside.length === 0 ? [] : [fail('scope', outsideText(outside, task.id))]),
     ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
     ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
     ...(absolute.length === 0 ? [] : [fail('links', PLAN_TEXTS.absoluteLinks(absolute))]),

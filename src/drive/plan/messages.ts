@@ -6,6 +6,8 @@ const some = (paths: readonly string[]): string => listed(paths, 20);
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
     `outside the scope of ${id}: ${some(paths)}. Restore these files. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
+  outOfScopeForUser: (paths: readonly string[], id: string): string =>
+    `outside the scope of ${id}: ${some(paths)}. Restore these files, or widen the scope in the plan.`,
   nested: (paths: readonly string[]): string =>
     `separate git repositories: ${some(paths)}. A commit would contain only a link to them and none of their files. Remove their .git (for a worktree: git worktree remove), or add them to .gitignore.`,
   unsaved: (paths: readonly string[]): string =>
@@ -43,6 +45,8 @@ export const PLAN_TEXTS = {
     `these files may contain credentials and are not committed: ${some(paths)}. Remove them, or add them to .gitignore.`,
   nothingChanged: (id: string): string =>
     `no file in the scope of ${id} changed, and no check that failed when it began passes now. Do the task. If it needs no change, end as blocked and say so: the user marks such a task (no-change) in the plan.`,
+  nothingChangedForUser: (id: string): string =>
+    `no file in the scope of ${id} changed, and no check that failed when it began passes now. If the task needs no change, mark it (no-change) in the plan.`,
   progressChanged: (path: string): string =>
     `${path} was changed while the agent worked on the task. Only the loop writes it; the committed version was restored.`,
   scopeChanged: (id: string, path: string): string =>

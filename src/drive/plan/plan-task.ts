@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { attemptVerdict, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
@@ -105,7 +105,7 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
     // What fails already is not committed: the checks run for the agent.
     else if (mayBeProved(evidence)) proved = { results: await checks.inProject(), commit: null };
     results.push(...proved.results);
-    if (!hasEvidence(evidence, results)) results.push(noEvidence(task));
+    if (!hasEvidence(evidence, results)) results.push(noEvidence(task, isForUser(plan)));
   }
   const passed = results.every(({ outcome }) => outcome === 'ok');
   const verdict = attemptVerdict(plan, passed);
@@ -137,8 +137,9 @@ function doneWith(
   };
 }
 
-function noEvidence({ id }: OpenTask): CheckResult {
-  return { name: 'work', outcome: 'failed', detail: PLAN_TEXTS.nothingChanged(id) };
+function noEvidence({ id }: OpenTask, forUser: boolean): CheckResult {
+  const text = forUser ? PLAN_TEXTS.nothingChangedForUser : PLAN_TEXTS.nothingChanged;
+  return { name: 'work', outcome: 'failed', detail: text(id) };
 }
 
 interface Ended {

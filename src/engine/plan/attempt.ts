@@ -55,6 +55,11 @@ export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['a
   return isLastAttempt(plan) ? 'blocked' : 'failed';
 }
 
+/** Returns whether a failure of this attempt is told to the user, because it blocks the task, and not to the agent. */
+export function isForUser(plan: PlanState): boolean {
+  return attemptVerdict(plan, false) === 'blocked';
+}
+
 /** Returns whether a further failure blocks the task: returned work has one more attempt. */
 export function isLastAttempt({ attempts, returned }: PlanState): boolean {
   return returned === true || attempts + 1 >= MOST_ATTEMPTS;
