@@ -66,8 +66,9 @@ export function writePlugin(root: string, dist: string): void {
     types: './types/index.d.ts',
   });
   write('plugin/hooks/hooks.json', { modules: ['./register.tsx'], hooks: pluginRegistration() });
-  // Codex prefers these two, refuses a hooks file with other keys, and takes no arguments of a command. The skills are for Claude Code.
-  write('plugin/.codex-plugin/plugin.json', { name: PLUGIN, version, ...about, hooks: './hooks/codex.json' });
+  // Codex prefers these two, refuses a hooks file with other keys, and takes no arguments of a command.
+  const codex = { hooks: './hooks/codex.json', skills: './skills/' };
+  write('plugin/.codex-plugin/plugin.json', { name: PLUGIN, version, ...about, ...codex });
   write('plugin/hooks/codex.json', { hooks: codexPluginHooks() });
   for (const file of ['hooks/register.tsx', 'types/index.d.ts']) {
     write(`plugin/${file}`, readFileSync(join(root, 'plugin', file), 'utf8'));

@@ -11,11 +11,19 @@ export const BUNDLE_HOME = '.claude/skills/ralph-loop';
 const IN_PROJECT = `node ${BUNDLE_HOME}/scripts/main.cjs`;
 const IN_PLUGIN = 'node "${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"';
 
+/** Where a skill says how its program is called. */
+const CALLED = '` in its place.';
+/** Only Claude Code replaces the variable in a skill, and puts the program on the PATH. */
+const IN_CODEX =
+  ' In Codex, CLAUDE_PLUGIN_ROOT has no value: write the path of the folder two above that of SKILL.md for it, also in commands for the user, and add `--agent codex` to `run`, and to `start` with `--launch`.';
+
 /** Returns the text of a skill as the plugin has it. */
-export const textInPlugin = (text: string): string => text.replaceAll(IN_PROJECT, IN_PLUGIN);
+export const textInPlugin = (text: string): string =>
+  text.replaceAll(`${IN_PROJECT}${CALLED}`, `${IN_PROJECT}${CALLED}${IN_CODEX}`).replaceAll(IN_PROJECT, IN_PLUGIN);
 
 /** Returns the text of a project's file without what git and installers of skills change in ours. */
-export const plainText = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(IN_PLUGIN, IN_PROJECT);
+export const plainText = (text: string): string =>
+  text.replaceAll('\r\n', '\n').replaceAll(IN_CODEX, '').replaceAll(IN_PLUGIN, IN_PROJECT);
 
 interface ProjectQuestion {
   readonly given: string | null;
