@@ -107,7 +107,9 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
       signalQuietly(await until('the client', () => descendantRunning(running.pid, AGENT)), 'SIGKILL');
       const killed = await running.done;
       assert.notEqual(killed.code, 0, killed.stdout + killed.stderr);
-      // Claude Code starts it in a group of its own.
+      // Claude Code starts it in a group of its own, which outlives it.
+      const named = new RegExp(`Still running, started by the agent: .*End with: kill .*\\b${command}\\b`);
+      if (lives(command)) assert.match(killed.stdout + killed.stderr, named);
       signalQuietly(command, 'SIGKILL');
 
       const run = await project.session(['--resume']).done;

@@ -7,7 +7,7 @@ import { applyEffects } from '../../records/apply-effects.ts';
 import { exportTelemetry } from '../../records/export-telemetry.ts';
 import { reportText } from '../../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
-import { endLeftRunning } from '../../status/left-running.ts';
+import { endLeftRunning, leftRunningText } from '../../status/left-running.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
 import { hasUnverifiedCompletion, restoreState } from '../../turn/tampering.ts';
 import { dispatch, type Turn } from '../../turn/turn.ts';
@@ -31,14 +31,22 @@ export async function endLaunch(
     status === 'paused' && message !== null
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
-  // A client at a terminal may have other work; its hook has named what the loop left.
-  const ends = headless && state?.status === 'ended';
-  const running = ends ? await endLeftRunning(loopId) : null;
+  const running = await leftText(loopId, { ended: state?.status === 'ended', headless });
   const report = await reportText(files, state, context.env);
   if (state !== null) await exportTelemetry(files, state, context.env);
   const code = exitCode(status, requiresProof && !isVerified(state));
   const told = [text, left, running].filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
+}
+
+/** Names what the agent left running, such as the command of a client that was killed; ends it if nobody can go on with it. */
+async function leftText(
+  loopId: string,
+  { ended, headless }: { readonly ended: boolean; readonly headless: boolean },
+): Promise<string | null> {
+  if (!ended) return leftRunningText(loopId);
+  // A client at a terminal may have other work; its hook has named what the loop left.
+  return headless ? await endLeftRunning(loopId) : null;
 }
 
 /** Revokes a completion that was never verified, before it is archived. */
