@@ -146,7 +146,7 @@ test('files are named that settings in .git hide, and a repository within the pr
   p.write('.git/info/attributes', 'one.txt filter=old\n');
   p.write('one.txt', 'changed\n');
   assert.deepEqual(differences(p), {
-    files: 'unknown: settings of git on this machine change what it reads of one.txt',
+    files: 'unknown: settings of git on this machine change what it reads of one.txt (ralph-loop verify --tree HEAD)',
   });
   p.sh('rm .git/info/attributes; git checkout -q one.txt; echo 2 > inner/a.txt');
   assert.deepEqual(differences(p), { files: 'the repository inner has changes that its commit does not hold' });

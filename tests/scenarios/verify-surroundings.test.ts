@@ -9,7 +9,11 @@ import { cloned, complete, differences, PROOF, TASK } from './support/proved-loo
 
 /** What `verify` says about the files. */
 const filesLine = (p: Project): string => /^ *files +(.*)$/m.exec(p.ralph(['verify']).stdout)?.[1] ?? '';
-const OTHERWISE = 'unknown: settings of git on this machine change what it reads of ';
+const BY_COMMIT = '(ralph-loop verify --tree HEAD)';
+const otherwise = (...names: string[]): string =>
+  `unknown: settings of git on this machine change what it reads of ${names.join(', ')} ${BY_COMMIT}`;
+const gone = (name: string): string =>
+  `not there, although git takes them as unchanged: ${name} (git sparse-checkout disable, or ralph-loop verify --tree HEAD)`;
 
 /** Sets git's own settings of the user. */
 const forUser = (p: Project, key: string, value: string): void =>
@@ -25,7 +29,7 @@ test('a program of the user for a filter of .gitattributes does not hide a chang
   assert.deepEqual(differences(p), {}, 'control: its program changes nothing');
   forUser(p, 'filter.pin.clean', 'echo good');
   p.write('a.dat', 'bad\n');
-  assert.deepEqual(differences(p), { files: `${OTHERWISE}a.dat` });
+  assert.deepEqual(differences(p), { files: otherwise('a.dat') });
   assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'a commit is read without programs');
   p.write('.gitattributes', '*.dat filter=other\n');
   assert.match(differences(p)['files'] ?? '', /^differ since the verdict: \.gitattributes, a\.dat$/);
@@ -36,7 +40,7 @@ test('attributes and ignored files of the user hide nothing', (t) => {
   p.write('../attributes', 'one.txt ident\n');
   forUser(p, 'core.attributesFile', join(p.dir, '../attributes'));
   p.write('one.txt', '$Id: changed $\n');
-  assert.deepEqual(differences(p), { files: `${OTHERWISE}one.txt` });
+  assert.deepEqual(differences(p), { files: otherwise('one.txt') });
   p.write('one.txt', '$Id$\n');
   p.write('../ignored', '*.local\n');
   forUser(p, 'core.excludesFile', join(p.dir, '../ignored'));
@@ -44,6 +48,37 @@ test('attributes and ignored files of the user hide nothing', (t) => {
   p.write('cheat/.gitignore', '*\n');
   p.write('cheat/index.js', '\n');
   assert.match(filesLine(p), /^as they were at the verdict; not compared, as git ignores them: .*a\.local.*cheat\//);
+});
+
+test('attributes at the default place of the user, and ones that no commit holds, hide nothing', (t) => {
+  const { p } = complete(t, (own) => {
+    own.write('src/one.txt', '$Id$\n');
+    own.write('.gitattributes', '*.md text\n');
+  });
+  const changed = '$Id: changed $\n';
+  p.write('src/one.txt', changed);
+  assert.match(differences(p)['files'] ?? '', /^differ since the verdict: src\/one\.txt$/, 'control');
+  p.write('../config/git/attributes', 'one.txt ident\n');
+  assert.deepEqual(differences(p), { files: otherwise('src/one.txt') });
+  p.sh('rm ../config/git/attributes');
+  p.write('.git/info/exclude', 'src/.gitattributes\n');
+  for (const attribute of ['ident', 'working-tree-encoding=UTF-7']) {
+    p.write('src/.gitattributes', `one.txt ${attribute}\n`);
+    p.write('src/one.txt', attribute === 'ident' ? changed : '+ACQ-Id+ACQ-\n');
+    const files = `unknown: no commit holds what git reads the files by: src/.gitattributes ${BY_COMMIT}`;
+    assert.deepEqual(differences(p), { files });
+  }
+  p.sh('rm src/.gitattributes; git checkout -q src');
+  p.write('.gitattributes', '*.md text\r\n');
+  p.sh('git config core.autocrlf true');
+  assert.deepEqual(differences(p), {}, 'control: line ends');
+});
+
+test('a project whose path has a colon verifies', (t) => {
+  const { p } = complete(t);
+  p.sh('cp -r . ../a:b');
+  const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF, '--project', '.'], {}, join(p.dir, '../a:b'));
+  assert.equal(code, 0, stdout + stderr);
 });
 
 test('a large file is what its pointer names, whatever program git has for it', (t) => {
@@ -62,7 +97,11 @@ test('a large file is what its pointer names, whatever program git has for it', 
   assert.equal(p.sh('git ls-files a.bin').stdout.trim(), 'a.bin');
   assert.deepEqual(differences(p), {}, 'control');
   p.write('a.bin', 'another file\n');
-  assert.deepEqual(differences(p), { files: `${OTHERWISE}a.bin` });
+  assert.deepEqual(differences(p), { files: otherwise('a.bin') });
+  p.sh('git config core.fileMode false; chmod +x a.bin');
+  p.write('a.bin', content);
+  assert.deepEqual(differences(p), { files: otherwise('a.bin') }, 'another mode');
+  p.sh('chmod -x a.bin');
   p.write('a.bin', pointer);
   assert.deepEqual(differences(p), {}, 'a pointer whose file was not fetched');
 });
@@ -79,7 +118,7 @@ test('a repository without a commit, a file that git cannot read and one that is
   p.sh('rm one.txt; git checkout -q one.txt');
   git('update-index', '--skip-worktree', 'two.txt');
   p.sh('rm two.txt');
-  assert.deepEqual(differences(p), { files: 'not there, although git takes them as unchanged: two.txt' });
+  assert.deepEqual(differences(p), { files: gone('two.txt') });
   p.sh('git update-index --no-skip-worktree two.txt; git checkout -q two.txt');
   git('config', 'core.ignoreCase', 'true');
   p.sh('mv three.txt THREE.txt');
@@ -95,7 +134,7 @@ test('a sparse checkout is told from a whole one, which verifies in a worktree a
   });
   assert.equal(there.has('clone/docs/one.txt'), false, 'control');
   assert.deepEqual(differences(there, '--proof', at), {
-    files: 'not there, although git takes them as unchanged: docs/one.txt',
+    files: gone('docs/one.txt'),
   });
   git('worktree', 'add', '-q', '--detach', '../other');
   p.write('../other/.ralph/fix/proof.json', p.read(PROOF));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { createReadStream, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { WORKTREES } from '../task-file.ts';
@@ -57,32 +57,102 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
   const objects = must(await git(around, ['rev-parse', '--path-format=absolute', '--git-path', 'objects']));
   const plain = mkdtempSync(join(gitDir, 'ralph-plain-'));
   try {
-    const alone = { ...around, alone: { gitDir: plain, objects: onScreen(objects) } };
+    const alone = { ...around, alone: plain };
     const ask = async (...words: string[]): Promise<string> => must(await git(alone, words, { at: top }));
     const format = tree.length === 40 ? 'sha1' : 'sha256';
     await ask('init', '--quiet', '--template=', `--object-format=${format}`);
+    // The variable of git for this takes no path with a colon.
+    writeFileSync(join(plain, 'objects/info/alternates'), `${objects}\n`, 'latin1');
     await ask('read-tree', tree);
+    const strange = await strangeAttributes(around, await ask('ls-files', '--stage', '-z'), format);
     const words = ['diff', '--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=all'];
     const found = namesIn(await ask('-c', 'core.autocrlf=input', ...words, '--', `:(top)${prefix}`));
     const [gone, other]: [string[], string[]] = [[], []];
+    const present: Present[] = [];
     for (let entry = 0; entry + 1 < found.length; entry += 2) {
       const name = found[entry + 1] ?? '';
-      const [, , blob = ''] = found[entry]?.split(' ') ?? [];
+      const [before = '', now, blob = ''] = found[entry]?.split(' ') ?? [];
       if (isOwn(name)) continue;
       if (lstatSync(onDisk(top, name), { throwIfNoEntry: false }) === undefined) gone.push(onScreen(name));
-      else if (Number(await ask('cat-file', '-s', blob)) > LONGEST_POINTER) other.push(onScreen(name));
-      else if (!(await isFileOfPointer(onDisk(top, name), await ask('cat-file', 'blob', blob))))
-        other.push(onScreen(name));
+      else present.push({ name, blob, isSameKind: before === `:${now}` });
     }
+    const pointers = await pointersIn(
+      alone,
+      present.map(({ blob }) => blob),
+    );
+    for (const { name, blob, isSameKind } of present)
+      if (!isSameKind || !(await isFileOfPointer(onDisk(top, name), pointers.get(blob)))) other.push(onScreen(name));
     return [
-      ...(gone.length === 0 ? [] : [`not there, although git takes them as unchanged: ${listOf(gone)}`]),
+      ...(strange.length === 0
+        ? []
+        : [`unknown: no commit holds what git reads the files by: ${listOf(strange)} (${BY_COMMIT})`]),
+      ...(gone.length === 0
+        ? []
+        : [
+            `not there, although git takes them as unchanged: ${listOf(gone)} (git sparse-checkout disable, or ${BY_COMMIT})`,
+          ]),
       ...(other.length === 0
         ? []
-        : [`unknown: settings of git on this machine change what it reads of ${listOf(other)}`]),
+        : [`unknown: settings of git on this machine change what it reads of ${listOf(other)} (${BY_COMMIT})`]),
     ];
   } finally {
     rmSync(plain, { recursive: true, force: true });
   }
+}
+
+/** Command for a project whose files this machine has otherwise than its commits. */
+const BY_COMMIT = 'ralph-loop verify --tree HEAD';
+
+interface Present {
+  readonly name: string;
+  readonly blob: string;
+  /** Whether it has the mode of the index. */
+  readonly isSameKind: boolean;
+}
+
+const ATTRIBUTES = '.gitattributes';
+
+/**
+ * Names the files of attributes that git finds above the files of the project and that differ from what commits hold: in the
+ * project from the tree that is compared, above it from the head. git reads them from the disk even if it ignores them.
+ */
+async function strangeAttributes(around: Around, staged: string, format: string): Promise<string[]> {
+  const { top, prefix, headTree } = around;
+  const [folders, known] = [new Set<string>(), new Map<string, string>()];
+  const note = (entry: string): void => {
+    const [, blob = ''] = /([0-9a-f]{40,})/.exec(entry) ?? [];
+    known.set(entry.slice(entry.indexOf('\t') + 1), blob);
+  };
+  for (const entry of namesIn(staged)) {
+    const name = entry.slice(entry.indexOf('\t') + 1);
+    if (!name.startsWith(prefix)) continue;
+    for (let end = name.lastIndexOf('/'); end !== -1 && !folders.has(name.slice(0, end + 1)); ) {
+      folders.add(name.slice(0, end + 1));
+      end = name.lastIndexOf('/', end - 1);
+    }
+    if (name.endsWith(ATTRIBUTES)) note(entry);
+  }
+  folders.add('');
+  const above = [...folders].filter((folder) => folder !== prefix && prefix.startsWith(folder));
+  if (above.length > 0) {
+    const words = ['ls-tree', '-z', '--full-tree', headTree, ...above.map((folder) => onScreen(folder) + ATTRIBUTES)];
+    for (const entry of namesIn(must(await git(around, words)))) note(entry);
+  }
+  return [...folders]
+    .map((folder) => folder + ATTRIBUTES)
+    .filter((name) => {
+      const path = onDisk(top, name);
+      const stat = lstatSync(path, { throwIfNoEntry: false });
+      if (stat === undefined || stat.isDirectory()) return false;
+      return !stat.isFile() || !hashesOf(readFileSync(path), format).includes(known.get(name) ?? '');
+    })
+    .map(onScreen);
+}
+
+/** Returns the name of a file's blob, as it is and with the line ends of a commit. */
+function hashesOf(content: Buffer, format: string): string[] {
+  const lines = Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+  return [content, lines].map((each) => createHash(format).update(`blob ${each.length}\0`).update(each).digest('hex'));
 }
 
 /** Pattern for what git-lfs commits in the place of a file. */
@@ -91,8 +161,33 @@ const POINTER =
 
 const LONGEST_POINTER = 1024;
 
+/** Returns the texts of those blobs that are short enough for a pointer of git-lfs. */
+async function pointersIn(place: Parameters<typeof git>[0], blobs: readonly string[]): Promise<Map<string, string>> {
+  const ask = async (option: string, names: readonly string[]): Promise<string> => {
+    const { ok, text, complaint } = await git(place, ['cat-file', option], { input: names.map(line).join('') });
+    return ok ? text : must({ ok, text, complaint });
+  };
+  const texts = new Map<string, string>();
+  if (blobs.length === 0) return texts;
+  const sizes = (await ask('--batch-check', blobs)).split('\n').map((each) => each.split(' '));
+  const short = sizes.filter(([, kind, size]) => kind === 'blob' && Number(size) <= LONGEST_POINTER);
+  const answer = await ask(
+    '--batch',
+    short.map(([blob = '']) => blob),
+  );
+  let at = 0;
+  for (const [blob = '', , size] of short) {
+    at = answer.indexOf('\n', at) + 1;
+    texts.set(blob, answer.slice(at, at + Number(size)).trim());
+    at += Number(size) + 1;
+  }
+  return texts;
+}
+
+const line = (text: string): string => `${text}\n`;
+
 /** Returns whether a blob is a pointer of git-lfs to exactly this file. */
-async function isFileOfPointer(path: Buffer, blob: string): Promise<boolean> {
+async function isFileOfPointer(path: Buffer, blob = ''): Promise<boolean> {
   const [, oid] = POINTER.exec(blob) ?? [];
   if (oid === undefined || !lstatSync(path).isFile()) return false;
   const hash = createHash('sha256');

@@ -35,8 +35,8 @@ interface Place {
   readonly sandbox: Sandbox | undefined;
   readonly top?: string;
   readonly gitDir?: string;
-  /** git reads these objects under a folder of its own, without settings and attributes of the repository, user and system. */
-  readonly alone?: { readonly gitDir: string; readonly objects: string };
+  /** git works in this folder of its own, without settings and attributes of the repository, user and system. */
+  readonly alone?: string;
 }
 
 /** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
@@ -61,6 +61,8 @@ const QUIET = [
 const SETTINGS = QUIET.flatMap((setting) => ['-c', setting]);
 /** Part of a command that is about files outside a sparse checkout, too. */
 const WHOLE = ['-c', 'core.sparseCheckout=false'];
+/** Without it git reads the user's attributes at their default place, even if the user's settings are left out. */
+const NO_ATTRIBUTES = ['-c', `core.attributesFile=${NO_FILE}`];
 const TIME_MS = 120_000;
 const MOST_OUTPUT = 256 * 1024 * 1024;
 
@@ -86,7 +88,7 @@ export async function git(
   const own = { ...given, ...IDENTITY, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const call = confine(terms && { terms, writable: top, readable: top, gitDir }, {
     program,
-    words: [...SETTINGS, ...words],
+    words: [...SETTINGS, ...(alone === undefined ? [] : NO_ATTRIBUTES), ...words],
     directory: at,
     env: index === undefined ? own : { ...own, GIT_INDEX_FILE: index },
   });
@@ -95,16 +97,11 @@ export async function git(
   return { ok: code === 0, text: output.toString('latin1'), complaint };
 }
 
-function aloneIn(
-  { gitDir, objects }: NonNullable<Place['alone']>,
-  top: string,
-  env: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
+function aloneIn(gitDir: string, top: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(Object.entries(env).filter(([key]) => !key.startsWith('GIT_'))),
     GIT_DIR: gitDir,
     GIT_WORK_TREE: top,
-    GIT_ALTERNATE_OBJECT_DIRECTORIES: objects,
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: NO_FILE,
     GIT_ATTR_NOSYSTEM: '1',
