@@ -42,7 +42,7 @@ longTest('a check that names a package mentions nobody of that name', (t) => {
   const { code, stdout, stderr } = run(['--issue', '7', '--integrate', 'pr']);
   assert.equal(code, 0, stdout + stderr);
   const [{ body = '' } = {}] = gh.state().pulls;
-  assert.match(body, /\| `npm test.*` \| failed \| passed \|/);
+  assert.match(body, /\| <code>npm test.*<\/code> \| failed \| passed \|/);
   assert.doesNotMatch(prose(body), /@acme|#3/);
 });
 

@@ -19,7 +19,7 @@ test('an issue becomes a task, a pull request that says what was proved, and one
     ['ralph/fix-issue-7'],
   );
   const [{ body = '' } = {}] = pulls;
-  assert.match(body, /\| `npm (?:run )?test.*` \| failed \| passed \|/);
+  assert.match(body, /\| <code>npm (?:run )?test.*<\/code> \| failed \| passed \|/);
   assert.match(body, /Proof: red-to-green\. 1 iterations, cost/);
   assert.match(body, /sum\.cjs +\| +2 \+-/);
   assert.match(body, /^Closes https:\/\/example\.invalid\/o\/r\/issues\/7$/m);

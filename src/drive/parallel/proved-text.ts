@@ -25,7 +25,7 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
   const before = new Map((contract.baseline?.checks ?? []).map((check) => [check.name, check.outcome]));
   const rows = (state.checks ?? []).map((check) => {
     const run = commandOf(contract, check.name);
-    return `| ${cell(run ?? check.name)} | ${before.get(check.name) ?? 'not run'} | ${check.outcome === 'ok' ? 'passed' : check.outcome} |`;
+    return `| ${codeCell(run ?? check.name)} | ${before.get(check.name) ?? 'not run'} | ${check.outcome === 'ok' ? 'passed' : check.outcome} |`;
   });
   const { base = null } = readWorktreeRecord(projectDir, name, env) ?? {};
   const tip = tipOf(projectDir, place.branch, env);
@@ -63,13 +63,20 @@ export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 
 
 /** Returns a text that does not end the code in which it is. */
 function inCode(text: string): string {
-  return text
-    .replaceAll('`', "'")
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu, (found) => (found === '\n' ? found : ' '));
+  return visible(text).replaceAll('`', "'");
 }
 
-/** Returns a cell of a table as code: a command may name packages such as @scope/name, which are names of people there. */
-function cell(text: string): string {
-  const plain = inCode(redact(text)).replace(/\s+/g, ' ').slice(0, 200).trim();
-  return `\`${plain.replace(/\|/g, '\\|')}\``;
+/** Returns a text without control and direction characters other than ends of lines. */
+function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu, (found) => (found === '\n' ? found : ' '));
+}
+
+/**
+ * Returns a cell of a table as code: a command may name packages such as @scope/name, which are names of people there.
+ * Backticks cannot hold every text: in a table, no writing of `\|` in them is read as these two characters.
+ */
+export function codeCell(text: string): string {
+  const plain = visible(redact(text).slice(0, 200)).replace(/\s+/g, ' ').trim();
+  // What could be markup, a name of a person, an issue or an address is written by its number.
+  return `<code>${plain.replace(/[!-+:-@[-`{-~]|(?<=www)\./gi, (found) => `&#${found.charCodeAt(0)};`)}</code>`;
 }
