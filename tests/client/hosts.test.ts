@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promptFile } from '../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { CLIENTS, type Move } from '../support/hosts/either-host.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const CLAIM: Move = { says: 'All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
@@ -20,6 +22,9 @@ const STOP_HOOK = /ralph-stop-hook\.cjs/;
 
 /** Claude Code refuses a long `sleep`. */
 const IDLING = 'tail -s 31342 -f /dev/null';
+
+/** How our messages begin. */
+const OURS = /ralph(-loop)?: /;
 
 /** A program of the agent's: the guard cannot read what it writes. */
 const SPOIL = "import { writeFileSync } from 'node:fs';\nwriteFileSync(['tests', 'a.txt'].join('/'), 'spoiled');\n";
@@ -171,6 +176,64 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
       const run = await project.begin(['--resume']).done;
       assert.equal(run.code, 0, run.stdout + run.stderr);
       assert.equal(project.ended().verified, true);
+    });
+  });
+
+  // Other tests show both for Claude Code: other-sessions and task-two-loops.
+  const twin = client === 'Codex' ? test : longTest;
+
+  twin(`${client}: beside our hooks, a session without a loop shows and stores nothing of them`, async () => {
+    const moves = [{ runs: 'touch made.txt' }, { says: 'It is there.' }, CLAIM];
+    await inProject({ frontmatter: `max_iterations: 2\n${MADE}` }, moves, async (project) => {
+      await project.register();
+      const { runtimeDir, outsideDir } = project.files;
+      const shown = await project.byHand('Make made.txt.');
+      assert.match(shown, /It is there\./);
+      assert.doesNotMatch(shown, OURS);
+      assert.doesNotMatch(project.requests()[1] ?? '', /\[ralph\] Iteration \d/);
+      assert.deepEqual([runtimeDir, outsideDir].filter(existsSync), []);
+      const loop = await project.byHand(`Work by ${promptFile}.`, { RALPH_ACTIVE: '1' });
+      assert.equal(project.archive().length, 1, `control: the hooks are registered. ${loop}`);
+      assert.equal(project.ended().verified, true);
+    });
+  });
+
+  twin(`${client}: a run and a session work at once, each with its own state and end`, async () => {
+    const slow = { runs: 'until test -f go.txt; do sleep 0.2; done' };
+    const files = {
+      'tasks/alpha/RALPH.md':
+        '---\nmax_iterations: 1\ncompletion_promise: DONE\nvalidation: ["test -f go.txt"]\n---\nWork on alpha.\n',
+      'tasks/beta/RALPH.md':
+        '---\nmax_iterations: 1\ncompletion_promise: DONE\nvalidation: ["test -f other.txt"]\n---\nWork on beta.\n',
+    };
+    const done = { says: '<promise>DONE</promise>' };
+    const moves = [slow, slow, done, done];
+    await inProject({ files }, moves, async (project) => {
+      const { workspace } = project;
+      const status = (name: string) => workspace.json(`tasks/${name}/.ralph-runner/status.json`);
+      const running = [project.begin(['tasks/alpha']), project.session(['--task', 'tasks/beta'])];
+      await until('both work', () => project.requests().length === 2);
+      assert.notEqual(status('alpha')['loopId'], status('beta')['loopId']);
+      assert.match(project.main(['stop']).stderr, /2 loops are active here:[\s\S]*alpha[\s\S]*beta/);
+      workspace.write('go.txt', '');
+      const [alpha, beta] = await Promise.all(running.map(({ done }) => done));
+      assert.deepEqual(
+        [alpha?.code, beta?.code],
+        [0, 2],
+        `${alpha?.stdout}${alpha?.stderr}${beta?.stdout}${beta?.stderr}`,
+      );
+      const ends = ['alpha', 'beta'].map((name) => [status(name)['status'], status(name)['iteration']]);
+      assert.deepEqual(ends, [
+        ['complete', 1],
+        ['no-progress-exhaustion', 1],
+      ]);
+      const told = project
+        .requests()
+        .map((each) => ['alpha', 'beta'].filter((name) => each.includes(`Work on ${name}.`)));
+      assert.ok(
+        told.every(({ length }) => length === 1),
+        'neither agent reads the task of the other',
+      );
     });
   });
 }

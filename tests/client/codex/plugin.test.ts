@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { bundle, promptFile } from '../../support/client/loop-project.ts';
 import { CODEX, type CodexProject, inCodexProject } from '../../support/codex/codex-project.ts';
+import { ownSession } from '../../support/codex/own-session.ts';
 import { say, shell } from '../../support/codex/responses-model.ts';
 import { trustAll } from '../../support/codex/trust-all.ts';
-
-type Environment = ReturnType<CodexProject['environment']>;
 
 /** Adds the plugin to Codex as a user does. */
 function addPlugin({
@@ -30,16 +28,6 @@ function addPlugin({
   codex('plugin', 'marketplace', 'add', market);
   codex('plugin', 'add', 'ralph-loop@ralph');
   return { env, set };
-}
-
-/** Runs a session that the user begins, and returns what it shows. */
-async function session(prompt: string, { project }: CodexProject['workspace'], env: Environment): Promise<string> {
-  const words = ['exec', '--sandbox', 'danger-full-access', '--skip-git-repo-check', prompt];
-  const running = spawn(process.execPath, [CODEX, ...words], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let shown = '';
-  for (const stream of [running.stdout, running.stderr]) stream.on('data', (chunk) => (shown += chunk));
-  await once(running, 'close');
-  return shown;
 }
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
@@ -82,7 +70,7 @@ test('Codex: the plugin drives a session once its hooks are trusted, and each wa
       await trustAll(env as NodeJS.ProcessEnv, workspace.project);
       assert.match(state() ?? '', /^ok: /);
 
-      const shown = await session(`Work by ${promptFile}.`, workspace, { ...env, RALPH_ACTIVE: '1' });
+      const shown = await ownSession(`Work by ${promptFile}.`, workspace, { ...env, RALPH_ACTIVE: '1' });
       assert.deepEqual([project.ended().as, project.ended().verified], ['complete', true], shown);
       assert.equal(workspace.read('tests/a.txt'), files['tests/a.txt'], 'also for a command in another folder');
 
@@ -103,7 +91,7 @@ test('Codex: who follows a skill of the plugin finds the program, which names wh
   await inCodexProject({}, follow, async (project) => {
     const { env, set } = addPlugin(project);
     const { model, workspace } = project;
-    await session('Begin a loop by $ralph-loop:ralph-loop.', workspace, env);
+    await ownSession('Begin a loop by $ralph-loop:ralph-loop.', workspace, env);
     const [asked = '', answered = ''] = model.requests.map(({ input }) => input);
     for (const name of ['ralph-loop', 'ralph-draft']) assert.match(asked, new RegExp(`- ralph-loop:${name}: \\w`));
     assert.match(asked, /\$\{CLAUDE_PLUGIN_ROOT\}/, 'control: Codex does not replace it');
@@ -111,7 +99,7 @@ test('Codex: who follows a skill of the plugin finds the program, which names wh
     assert.match(answered, /Codex does not trust 5 of them.*press t/);
 
     set('plugins = true', 'plugins = true\nhooks = false');
-    await session('Draft a task by $ralph-loop:ralph-draft.', workspace, env);
+    await ownSession('Draft a task by $ralph-loop:ralph-draft.', workspace, env);
     const [again = '', off = ''] = model.requests.slice(2).map(({ input }) => input);
     assert.match(again, /In Codex, CLAUDE_PLUGIN_ROOT has no value/, 'the other skill says it as well');
     assert.match(off, /its plugins, this one or all hooks are switched off.*set plugins and hooks to true/);

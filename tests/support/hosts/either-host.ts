@@ -1,7 +1,12 @@
-import { inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
+import assert from 'node:assert/strict';
+import { runClient } from '../client/client.ts';
+import type { EnvironmentChanges } from '../client/client-environment.ts';
+import { type CommandRun, inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
 import { type RunnerOptions, type RunningRunner, startRunner } from '../client/runner.ts';
-import { inCodexProject } from '../codex/codex-project.ts';
+import { CODEX, inCodexProject } from '../codex/codex-project.ts';
+import { ownSession } from '../codex/own-session.ts';
 import { type ResponsesReply, status as refusal, say, shell } from '../codex/responses-model.ts';
+import { trustAll } from '../codex/trust-all.ts';
 import { bash, type Reply, type Script, status, steps, text } from '../model/scripted-model.ts';
 
 /** What the model does at a request: it ends its turn with a text, runs a command, or refuses with a status. */
@@ -14,6 +19,10 @@ export interface EitherProject extends Omit<LoopProject, 'model' | 'start' | 'ru
   readonly begin: (words?: readonly string[], options?: RunnerOptions) => RunningRunner;
   /** Starts one headless session that its Stop hook continues. */
   readonly session: (words?: readonly string[], options?: RunnerOptions) => RunningRunner;
+  /** Registers our hooks for sessions that the user begins. */
+  readonly register: () => Promise<void>;
+  /** Runs such a session, and returns all that it shows. */
+  readonly byHand: (prompt: string, env?: EnvironmentChanges) => Promise<string>;
 }
 
 type InProject = (
@@ -41,6 +50,8 @@ const codexReplies = (move: Move): readonly ResponsesReply[] => {
   return move.refuses === 500 ? [reply, reply] : [reply];
 };
 
+const succeeded = ({ code, stdout, stderr }: CommandRun): void => assert.equal(code, 0, stdout + stderr);
+
 /** The real clients for which a scenario is written once. */
 export const CLIENTS: Readonly<Record<'Claude Code' | 'Codex', InProject>> = {
   'Claude Code': (options, moves, body) => {
@@ -65,12 +76,30 @@ export const CLIENTS: Readonly<Record<'Claude Code' | 'Codex', InProject>> = {
         requests: () => project.model.mainRequests().map(({ body: { messages } }) => JSON.stringify(messages)),
         begin: (args = [], own) => start(project, { ...own, args }),
         session: (args = [], own) => start(project, { ...own, args, command, json: false }),
+        register: async () => void succeeded(project.main(['init'])),
+        byHand: async (prompt, env = {}) => {
+          const { stdout, stderr } = await runClient({
+            workspace: project.workspace,
+            model: project.model,
+            prompt,
+            env,
+          });
+          return stdout + stderr;
+        },
       });
     });
   },
   Codex: (options, moves, body) => {
     return inCodexProject(options, moves.flatMap(codexReplies), (project) =>
-      body({ ...project, requests: () => project.model.requests.map(({ input }) => input) }),
+      body({
+        ...project,
+        requests: () => project.model.requests.map(({ input }) => input),
+        register: async () => {
+          succeeded(project.main(['init', '--codex', '--yes'], { CODEX_HOME: project.codexHome, RALPH_CODEX: CODEX }));
+          await trustAll(project.environment() as NodeJS.ProcessEnv, project.workspace.project);
+        },
+        byHand: (prompt, env) => ownSession(prompt, project.workspace, project.environment(env)),
+      }),
     );
   },
 };
