@@ -48,7 +48,8 @@ export type ShownNotice = Pick<LoopNotice, 'at' | 'kind' | 'text'>;
 
 const MOST_FILES = 12;
 
-const LABELS: Record<LoopNotice['kind'], string> = {
+/** What each kind of notice tells of, as the beginning of its line. */
+export const NOTICE_LABELS: Record<LoopNotice['kind'], string> = {
   accept: 'Changed by accept',
   consent: 'Agreed',
   allow: 'Allowed',
@@ -63,7 +64,7 @@ export function noticeLines(notices: readonly ShownNotice[]): string[] {
   const hidden = notices.length - MOST_FILES;
   return [
     ...(hidden > 0 ? [`[${hidden} earlier notices: ralph-loop logs]`] : []),
-    ...notices.slice(-MOST_FILES).map(({ at, kind, text }) => `${LABELS[kind]} at ${localTime(at)}: ${text}`),
+    ...notices.slice(-MOST_FILES).map(({ at, kind, text }) => `${NOTICE_LABELS[kind]} at ${localTime(at)}: ${text}`),
   ];
 }
 

@@ -31,6 +31,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
     ['awaiting-consent', 'runner', 'fix', 3, 'ralph-loop run --consent fix'],
   );
   assert.equal(p.ralph(['status', '--loop', 'fix', '--json'], AGENT).json['status'], 'awaiting-consent');
+  assert.match(p.ralph(['status', '--loop', 'fix'], AGENT).stdout, /^Loop fix is awaiting consent\.$/m);
   assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /Agree: ralph-loop run --consent fix/);
   const { code, stderr, stdout, screen } = inPerson(p, ['run', '--consent', 'fix', '--agent', './agent.sh']);
   assert.equal(code, 0, stderr + stdout + screen);
@@ -43,6 +44,8 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
     assert.match(screen, shown);
   }
   assert.match(stdout, /Agreed at .*: to what an agent asked for, at \/dev\/pts\/\d+\./);
+  p.ralph(['report', '--loop', 'fix', '--out', 'r.html']);
+  assert.match(p.read('r.html'), /Agreed: to what an agent asked for, at /);
   assert.match(p.read('prompt.txt'), /Do it\./);
   const events = p.read('.claude/context/runtime/ralph-events.fix.jsonl');
   assert.match(events, /"loop\.resumed"/);

@@ -110,7 +110,8 @@ function stateText(status: LiveLoop, at: string): string {
     const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; it wakes';
     return `${next} in ${formatDuration(elapsed(at, status.waitingUntil))}`;
   }
-  return status.stopRequested ? `${status.status}, stopping after this iteration` : status.status;
+  const words = status.status.replaceAll('-', ' ');
+  return status.stopRequested ? `${words}, stopping after this iteration` : words;
 }
 
 /** Formats a count, such as `3 of 10`. */

@@ -3,6 +3,7 @@ import { isDriverAlive } from '../../drive/control/driver-alive.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { runOfLoop } from '../../drive/status/plan-run.ts';
+import { NOTICE_LABELS } from '../../engine/end-report.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -53,7 +54,8 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
     state: live ? { ...state, usage: usageNow(files, state) } : state,
     status: live ? liveStatus(state, driverAlive) : status,
     until: live && driverAlive !== false ? until : null,
-    notices: () => noticesOf(files, state.loopId),
+    notices: () =>
+      noticesOf(files, state.loopId).map((each) => ({ ...each, text: `${NOTICE_LABELS[each.kind]}: ${each.text}` })),
     questions: () => (live ? questionsOf(files.projectDir, state.taskPath) : []),
   };
 }

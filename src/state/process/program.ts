@@ -71,7 +71,9 @@ export function withThisProgram<T extends { readonly program?: string | undefine
 export function spelling({ script, path = '', cwd, isPackaged = false }: Invocation): string {
   if (script === undefined) return PROGRAM;
   const isShim = basename(dirname(script)) === '.bin';
-  const folders = path.split(delimiter).filter((folder) => !isPackaged || basename(folder) !== '.bin');
+  const folders = path
+    .split(delimiter)
+    .filter((folder) => (!isPackaged || basename(folder) !== '.bin') && !isOfPlugin(folder));
   if ((basename(script) === PROGRAM && !isShim) || isOnPath(folders.join(delimiter))) return PROGRAM;
   const isMain = isShim || basename(script) === 'main.cjs';
   const main = isMain ? script : join(dirname(dirname(script)), 'scripts', 'main.cjs');
@@ -79,6 +81,11 @@ export function spelling({ script, path = '', cwd, isPackaged = false }: Invocat
   const inside = relative(cwd, main);
   const shown = quoted(inside.startsWith('..') || isAbsolute(inside) ? main : inside);
   return isShim ? shown : `node ${shown}`;
+}
+
+/** Returns whether a folder is the `bin` of a plugin, which is on the PATH of the agent's shell and not on the user's. */
+function isOfPlugin(folder: string): boolean {
+  return basename(folder) === 'bin' && existsSync(join(folder, '..', 'scripts', 'main.cjs'));
 }
 
 function isOnPath(path: string): boolean {

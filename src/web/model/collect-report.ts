@@ -176,6 +176,9 @@ export interface Known {
 
 export const NOTHING: Known = { iterations: 0, decisions: 0 };
 
+/** The first heading of a drafted task, which an iteration fills in with the loop's name. The page has a title of its own. */
+const FILLED_IN_HEADING = /^# \{\{[^{}\n]*\}\}[ \t]*\r?\n/m;
+
 /** Returns the report of a loop of this machine, without the known iterations and decisions. */
 export function reportData(loop: ShownLoop, history: LoopHistory, at: string, known = NOTHING): ReportData {
   const { state, files, why, next, steps } = loop;
@@ -189,7 +192,7 @@ export function reportData(loop: ShownLoop, history: LoopHistory, at: string, kn
   };
   const facts = [['mode', state.mode] as const, ['loop', state.loopId] as const];
   const text = nullIfRefused(() => readRegularFile(join(files.projectDir, state.taskPath), MOST_TASK)) ?? null;
-  const task = text === null ? null : splitFrontmatter(text).body.trim();
+  const task = text === null ? null : splitFrontmatter(text).body.replace(FILLED_IN_HEADING, '').trim();
   const read = { notices: loop.notices(), questions: loop.questions(), task, steps };
   const subject = { row, run: loop.run, why, next, ...read, used, facts, shown: shownText(files.projectDir) };
   return reportOf(subject, history, at, known);

@@ -35,6 +35,18 @@ test('calls a program that npx runs by a path that works without npx', (t) => {
   assert.equal(spelling({ ...own, isPackaged: true }), 'node dist/scripts/main.cjs');
 });
 
+test('calls a plugin by its path in the shell of an agent, where its bin is on the PATH, for the shell of the user', (t) => {
+  const base = folder(t);
+  const script = installed(base);
+  const bin = join(base, 'dist', 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'ralph-loop'), '', { mode: 0o755 });
+  const own = { script, path: `/nowhere:${bin}`, cwd: base };
+  assert.equal(spelling(own), 'node dist/scripts/main.cjs');
+  writeFileSync(join(base, 'ralph-loop'), '', { mode: 0o755 });
+  assert.equal(spelling({ ...own, path: `${own.path}:${base}` }), 'ralph-loop', 'control: installed as well');
+});
+
 test('calls it elsewhere by a path that works from the current folder', (t) => {
   const base = folder(t);
   const script = installed(base);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import { timeSpent } from '../../../src/engine/policy/loop-time.ts';
@@ -50,6 +51,18 @@ test('while the cost of a run is unknown, a live loop costs at least the rest, a
   assert.deepEqual(costOf(1, true), [1.5, true]);
   assert.deepEqual(costOf(0, true), [1.5, false]);
   assert.deepEqual(costOf(1, false), [null, false]);
+});
+
+test('the task of a drafted loop begins with its words, not with a heading that only an iteration fills in', (t) => {
+  const dir = emptyFolder(t);
+  const files = loopFiles(dir, null, { XDG_STATE_HOME: '/s' });
+  const loop = { ...SHOWN, files, state: STATE, status: 'complete', live: false };
+  const taskOf = (text: string): string | null => {
+    writeFileSync(join(dir, 'PROMPT.md'), text);
+    return reportData(loop, new LoopHistory(), AT).task;
+  };
+  assert.equal(taskOf('---\nmax_iterations: 5\n---\n# {{ ralph.name }}\n\nDo it.\n'), 'Do it.');
+  assert.equal(taskOf('# Whole cents\n\nDo it.\n'), '# Whole cents\n\nDo it.', 'control');
 });
 
 test('paths of the project and the home are shortened, those of a neighbour with a longer name are not', () => {
