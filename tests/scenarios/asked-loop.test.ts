@@ -70,6 +70,8 @@ test('with several requests the user names one, and a requested loop takes no ot
   assert.match(p.ralph(['run', '--consent']).stderr, /no loop here awaits your consent/);
   ask(p, 'one');
   ask(p, 'two');
+  const again = p.ralph(['start', '--mode', 'runner', '--task', 'jobs/one'], AGENT).stderr;
+  assert.match(again, /requested this loop[^\n]*approve it: ralph-loop run --consent one\./, 'not: interrupted');
   assert.match(p.ralph(['run', '--consent']).stderr, /2 loops await your consent[\s\S]*one[\s\S]*two/);
   const other = p.ralph(['run', '--consent', 'one', '--task', 'jobs/two']);
   assert.match(other.stderr, /takes no --task/);

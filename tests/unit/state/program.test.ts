@@ -35,7 +35,7 @@ test('calls a program that npx runs by a path that works without npx', (t) => {
   assert.equal(spelling({ ...own, isPackaged: true }), 'node dist/scripts/main.cjs');
 });
 
-test('calls a plugin by its path in the shell of an agent, where its bin is on the PATH, for the shell of the user', (t) => {
+test('a plugin’s own bin on the PATH, as in an agent’s shell, is not taken for a program of the user', (t) => {
   const base = folder(t);
   const script = installed(base);
   const bin = join(base, 'dist', 'bin');

@@ -26,7 +26,9 @@ export function checkExistingLoop(
   // A user who starts a loop that no session has worked on thereby agrees to it.
   const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
   if (existing === 'refuse' && !(isUntouched && consented)) {
-    throw new RalphError('refused', about(HOOK_TEXTS.interruptedLoop(state.iteration), state));
+    const isAsked = state.status === 'awaiting-consent';
+    const text = isAsked ? START_TEXTS.needsConsent : HOOK_TEXTS.interruptedLoop(state.iteration);
+    throw new RalphError('refused', about(text, state));
   }
 }
 
