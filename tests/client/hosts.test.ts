@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -187,14 +187,18 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
     await inProject({ frontmatter: `max_iterations: 2\n${MADE}` }, moves, async (project) => {
       await project.register();
       const { runtimeDir, outsideDir } = project.files;
+      // `init` of Claude Code makes the folder of the runtime.
+      const stored = () => [runtimeDir, outsideDir].map((dir) => (existsSync(dir) ? readdirSync(dir).sort() : []));
+      const before = stored();
       const shown = await project.byHand('Make made.txt.');
       assert.match(shown, /It is there\./);
       assert.doesNotMatch(shown, OURS);
       assert.doesNotMatch(project.requests()[1] ?? '', /\[ralph\] Iteration \d/);
-      assert.deepEqual([runtimeDir, outsideDir].filter(existsSync), []);
+      assert.deepEqual(stored(), before);
       const loop = await project.byHand(`Work by ${promptFile}.`, { RALPH_ACTIVE: '1' });
       assert.equal(project.archive().length, 1, `control: the hooks are registered. ${loop}`);
       assert.equal(project.ended().verified, true);
+      assert.notDeepEqual(stored(), before, 'control: a loop stores');
     });
   });
 
