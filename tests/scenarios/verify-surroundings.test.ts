@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { GIT_ENV, initRepository } from '../support/git.ts';
+import { commitFolder, GIT_ENV, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
 import { cloned, complete, differences, PROOF, TASK } from './support/proved-loop.ts';
 
@@ -182,4 +182,58 @@ test('a folder of loops that leads elsewhere is another file than at the verdict
   p.sh('cp -r .ralph ../elsewhere; rm -r .ralph; ln -s ../elsewhere .ralph');
   const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF]);
   assert.equal(code, 1, stdout + stderr);
+});
+
+test('what a repository within the project ignores is named, and the answer in JSON has all of it', (t) => {
+  const { p } = complete(t, (own) => {
+    initRepository(join(own.dir, 'inner'));
+    own.sh('cd inner && echo 1 > a.txt && git add -A && git -c user.name=t -c user.email=t@t commit -qm Inner');
+  });
+  assert.doesNotMatch(filesLine(p), /inner/, 'control');
+  p.write('inner/.git/info/exclude', '*.evil\n');
+  const names = ['1', '2', '3', '4', '5', '6'].map((each) => `inner/${each}.evil`);
+  for (const name of names) p.write(name, 'x\n');
+  assert.match(filesLine(p), /^as they were at the verdict; not compared, as git ignores them: .*inner\/1\.evil/);
+  const findings = p.ralph(['verify', '--json']).json['findings'] as { what: string; ignored?: string[] }[];
+  const ignored = findings.find(({ what }) => what === 'files')?.ignored ?? [];
+  assert.deepEqual(
+    ignored.filter((name) => name.startsWith('inner/')),
+    names,
+  );
+});
+
+test('verify removes what a killed one left in the git folder, and only that', (t) => {
+  const { p } = complete(t);
+  const dead = spawnSync('true').pid.toString(36);
+  const [left, young, running, other] = [
+    `ralph-plain-${dead}-1-123456789`,
+    `ralph-index-${dead}-2-123456789`,
+    `ralph-index-${process.pid.toString(36)}-1-123456789`,
+    `ralph-index-mine`,
+  ];
+  for (const name of [left, young, running, other]) p.write(`.git/${name}/index`, '');
+  p.sh(`cd .git && touch -d 2020-01-01 ${left} ${running} ${other}`);
+  assert.deepEqual(differences(p), {});
+  const there = p.sh('cd .git && ls -d ralph-*').stdout.trim().split('\n');
+  assert.deepEqual(there.toSorted(), [young, running, other].toSorted());
+});
+
+test('a merge with conflicts beside the project is said in one sentence', (t) => {
+  const { p } = complete(t, (own) => own.write('.gitignore', ''));
+  p.sh(`rm -rf .git; mkdir ../around; cp -r . ../around/sub`);
+  const around = join(p.dir, '../around');
+  p.write('../around/beside.txt', 'one\n');
+  const git = commitFolder(around);
+  git('checkout', '-q', '-b', 'other');
+  p.write('../around/beside.txt', 'two\n');
+  git('commit', '-qam', 'Two');
+  git('checkout', '-q', 'main');
+  p.write('../around/beside.txt', 'three\n');
+  git('commit', '-qam', 'Three');
+  assert.throws(() => git('merge', '-q', 'other'));
+  const words = ['verify', '--proof', PROOF, '--project', '.'];
+  const { code, stderr } = p.ralph(words, {}, join(around, 'sub'));
+  assert.notEqual(code, 0);
+  assert.match(stderr, /git refuses \(git status says more\): beside\.txt: unmerged/);
+  assert.doesNotMatch(stderr, /internal/i);
 });

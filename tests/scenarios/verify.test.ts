@@ -192,3 +192,16 @@ test('the workflow that init writes verifies the proofs of a pull request', (t) 
   writeFileSync(join(ci.dir, 'clone', 'made.txt'), 'no\n');
   assert.notDeepEqual(runSteps(), [0], 'control: files that the proof does not have');
 });
+
+test('the workflow for a project in a folder of a repository is at the top, where GitHub runs it', (t) => {
+  const p = project(t);
+  const write = (folder: string) => p.ralph(['init', '--ci', 'github', '--json'], {}, join(p.dir, folder));
+  p.write('apps/one/a.txt', 'a\n');
+  p.write('two words/a.txt', 'a\n');
+  commitFolder(p.dir);
+  assert.match(write('two words').stderr, /two words\/ has characters that a workflow cannot name/);
+  assert.deepEqual(write('apps/one').json['created'], ['../../.github/workflows/ralph-loop.yml']);
+  const workflow = p.read('.github/workflows/ralph-loop.yml');
+  assert.match(workflow, /'apps\/one\/\.ralph\/\*\/proof\.json'.*--project "\$GITHUB_WORKSPACE\/apps\/one\/"/);
+  assert.match(write('apps/one').stderr, /\.\.\/\.\.\/\.github\/workflows\/ralph-loop\.yml already exists/);
+});

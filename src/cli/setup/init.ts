@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type HostWithUserHooks, USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { bundledText, plannedFiles } from '../../install/files/planned-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
@@ -16,6 +16,7 @@ import {
 } from '../../install/settings/user-hooks.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
+import { runGit } from '../../task/git/run-git.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -61,10 +62,13 @@ export const INIT_COMMAND: Command = {
   },
 };
 
-function writeWorkflow({ values, projectDir, answer }: CommandContext): number {
+async function writeWorkflow({ values, projectDir, env, answer }: CommandContext): Promise<number> {
   const { ci } = values;
   if (ci !== 'github') throw new RalphError('usage', `--ci ${ci}: github is the only provider.`);
-  const path = writeGithubWorkflow(projectDir, VERSION);
+  // GitHub runs workflows only from the top of a repository.
+  const asked = await runGit(projectDir, ['rev-parse', '--show-prefix'], { env });
+  const prefix = asked.kind === 'answer' ? asked.text.replace(/\n$/, '') : '';
+  const path = writeGithubWorkflow(projectDir, prefix, VERSION);
   answer(
     { success: true, created: [path] },
     () => `Wrote ${path}. Add a step that installs what your checks need, and commit it.`,
@@ -165,15 +169,20 @@ export const UNINIT_COMMAND: Command = {
 const WORKFLOW = '.github/workflows/ralph-loop.yml';
 
 /**
- * Writes the workflow that verifies the proofs of a pull request, and returns its path in the project. Throws `refused` if a
- * file is there, which stays as it is.
+ * Writes the workflow that verifies the proofs of a pull request to the top of the repository, and returns its path from the
+ * project, which is in `prefix`. Throws `refused` if a file is there, which stays as it is.
  */
-function writeGithubWorkflow(projectDir: string, version: string): string {
-  const path = safePath(projectDir, WORKFLOW);
-  if (existsSync(path)) throw new RalphError('refused', `${WORKFLOW} already exists and stays as it is.`);
+function writeGithubWorkflow(projectDir: string, prefix: string, version: string): string {
+  if (!/^[\w./-]*$/.test(prefix))
+    throw new RalphError('refused', `The folder ${prefix} has characters that a workflow cannot name. Rename it.`);
+  const up = prefix.replaceAll(/[^/]+/g, '..');
+  const path = safePath(join(realpathSync(projectDir), up), WORKFLOW);
+  const shown = `${up}${WORKFLOW}`;
+  if (existsSync(path)) throw new RalphError('refused', `${shown} already exists and stays as it is.`);
   mkdirSync(dirname(path), { recursive: true });
-  writeAtomically(path, bundledText('templates/github-action.yml').replace('{version}', version));
-  return WORKFLOW;
+  const workflow = bundledText('templates/github-action.yml').replace('{version}', version);
+  writeAtomically(path, workflow.replaceAll('{prefix}', prefix));
+  return shown;
 }
 
 /** Returns an option for each client whose hooks stand in a file of the user; `does` says what happens to them. */

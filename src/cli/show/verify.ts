@@ -4,7 +4,7 @@ import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/sta
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { filesAside, ignoredHere, listOf } from '../../task/git/files-aside.ts';
+import { type Aside, filesAside, listOf } from '../../task/git/files-aside.ts';
 import { type Around, filesBetween, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
 import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
@@ -59,6 +59,8 @@ interface Finding {
   readonly what: 'record' | 'contract' | 'task' | 'files' | 'checks' | 'proof';
   readonly ok: boolean;
   readonly text: string;
+  /** All files and folders that are not compared, as git ignores them; the text names the first. */
+  readonly ignored?: readonly string[];
 }
 
 async function commitMeant({ values, projectDir, env }: CommandContext): Promise<string | null> {
@@ -140,16 +142,16 @@ async function treeFindings(
     return [{ what: 'files', ok: false, text: 'unknown: git finds no commit here (git log says why)' }];
   const isBook = loopsBooks(contract);
   const now = await projectTree(around, commit, isBook);
-  const aside = commit === null ? await filesAside(around, isBook) : [];
-  if (aside.length > 0) return aside.map((text) => ({ what: 'files', ok: false, text }));
+  const aside: Aside = commit === null ? await filesAside(around, isBook) : { problems: [], ignored: [] };
+  const { problems, ignored } = aside;
+  if (problems.length > 0) return problems.map((text) => ({ what: 'files', ok: false, text }));
   if (now === record.tree) {
     // What the checks have made was missing before.
     const putBack = before === null ? [] : await filesBetween(around, before, now, '--diff-filter=a');
     if (putBack === null || putBack.length > 0)
       return [{ what: 'files', ok: false, text: `changed until the checks ran: ${listOf(putBack ?? [])}` }];
-    const ignored = commit === null ? await ignoredHere(around, isBook) : [];
     const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(ignored)}`;
-    return [{ what: 'files', ok: true, text: `as they were at the verdict${but}` }];
+    return [{ what: 'files', ok: true, text: `as they were at the verdict${but}`, ignored }];
   }
   const paths = await filesBetween(around, record.tree, now);
   const listed = paths === null ? 'other files than at the verdict' : `differ since the verdict: ${listOf(paths)}`;

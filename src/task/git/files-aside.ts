@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { WORKTREES } from '../task-file.ts';
@@ -14,20 +14,34 @@ import {
   repositoryAround,
   withFilesIndexed,
 } from './record-tree.ts';
+import { workFolder } from './work-folder.ts';
 
-/**
- * Returns why the tree of the project's files does not say what they hold: files that git cannot read, that are not there, or
- * that it reads otherwise than they are, and repositories within the project that hold what their commit does not.
- */
-export function filesAside(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
+export interface Aside {
+  /**
+   * Why the tree of the project's files does not say what they hold: files that git cannot read, that are not there, or that
+   * it reads otherwise than they are, and repositories within the project that hold what their commit does not.
+   */
+  readonly problems: readonly string[];
+  /** Files and folders, relative to the project, that git ignores here or in a repository within the project. */
+  readonly ignored: readonly string[];
+}
+
+/** Returns what the tree of the project's files does not say. */
+export function filesAside(around: Around, leavesOut: (path: string) => boolean): Promise<Aside> {
   const { prefix } = around;
   const size = Buffer.byteLength(prefix);
   const isOwn = (name: string): boolean => leavesOut(onScreen(name.slice(size)));
-  return withFilesIndexed(around, async (index) => [
-    ...(await notTaken(around, index, isOwn)),
-    ...(await readOtherwise(around, index, isOwn)),
-    ...(await repositoriesAside(around, index, isOwn)),
-  ]);
+  return withFilesIndexed(around, async (index) => {
+    const [own, within] = [await ignoredHere(around, leavesOut), await repositoriesAside(around, index, isOwn)];
+    return {
+      problems: [
+        ...(await notTaken(around, index, isOwn)),
+        ...(await readOtherwise(around, index, isOwn)),
+        ...within.problems,
+      ],
+      ignored: [...own, ...within.ignored],
+    };
+  });
 }
 
 type Indexed = readonly [around: Around, index: string, isOwn: (name: string) => boolean];
@@ -55,7 +69,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
   const { top, prefix, gitDir } = around;
   const tree = must(await git(around, ['write-tree'], { index, at: top }));
   const objects = must(await git(around, ['rev-parse', '--path-format=absolute', '--git-path', 'objects']));
-  const plain = mkdtempSync(join(gitDir, 'ralph-plain-'));
+  const plain = workFolder(gitDir, 'plain');
   try {
     const alone = { ...around, alone: plain };
     const ask = async (...words: string[]): Promise<string> => must(await git(alone, words, { at: top }));
@@ -195,34 +209,38 @@ async function isFileOfPointer(path: Buffer, blob = ''): Promise<boolean> {
   return hash.digest('hex') === oid;
 }
 
-/** Names the repositories in the index, submodules or not, that are not checked out or not as their commit. */
-async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<string[]> {
+/** Names the repositories in the index, submodules or not, that are not checked out or not as their commit, and what they ignore. */
+async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<Aside> {
   const { top, prefix, env, sandbox } = around;
   const words = ['ls-files', '--stage', '-z', '--full-name', '--', `:(top)${prefix}`];
   const listed = namesIn(must(await git(around, words, { index, at: top })));
-  const aside: string[] = [];
-  for (const line of listed.filter((one) => one.startsWith('160000 '))) {
-    const name = line.slice(line.indexOf('\t') + 1);
+  const [problems, ignored]: [string[], string[]] = [[], []];
+  for (const entry of listed.filter((one) => one.startsWith('160000 '))) {
+    const name = entry.slice(entry.indexOf('\t') + 1);
     if (isOwn(name)) continue;
     const path = onScreen(name);
     const directory = join(top, path);
     if (!existsSync(join(directory, '.git'))) {
-      aside.push(`the submodule ${path} is not checked out (git submodule update --init)`);
+      problems.push(`the submodule ${path} is not checked out (git submodule update --init)`);
       continue;
     }
     const inner = await repositoryAround(directory, env, sandbox, top);
-    if (inner === null || (await projectTree(inner, null, every)) !== inner.headTree)
-      aside.push(`the repository ${path} has changes that its commit does not hold`);
-    else aside.push(...(await filesAside(inner, every)).map((each) => `in the repository ${path}: ${each}`));
+    if (inner === null || (await projectTree(inner, null, every)) !== inner.headTree) {
+      problems.push(`the repository ${path} has changes that its commit does not hold`);
+      continue;
+    }
+    const inside = await filesAside(inner, every);
+    problems.push(...inside.problems.map((each) => `in the repository ${path}: ${each}`));
+    ignored.push(...inside.ignored.map((each) => `${onScreen(name.slice(Buffer.byteLength(prefix)))}/${each}`));
   }
-  return aside;
+  return { problems, ignored };
 }
 
 /** Of a repository inside, everything counts. */
 const every = (): boolean => false;
 
-/** Returns the files and folders, relative to the project, that git ignores here. */
-export async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
+/** Returns the files and folders, relative to the project, that git ignores outside the repositories within it. */
+async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
   const words = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const paths = namesIn(must(await git(around, words))).map(onScreen);
   return paths.filter((path) => !leavesOut(path) && path !== `${WORKTREES}/`);

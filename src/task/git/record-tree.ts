@@ -1,10 +1,12 @@
-import { copyFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
+import { RalphError } from '../../text/message.ts';
 import { NO_FILE, withoutPlace } from './run-git.ts';
+import { workFolder } from './work-folder.ts';
 
 /** Files of a project at one moment, as commits that the repository keeps under a reference. */
 export interface RecordedTree {
@@ -140,7 +142,7 @@ export async function repositoryAround(
 
 /** Calls `use` with a copy of the index, which is removed afterwards. */
 export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(gitDir, 'ralph-index-'));
+  const folder = workFolder(gitDir, 'index');
   try {
     const index = join(folder, 'index');
     if (existsSync(indexFile)) copyFileSync(indexFile, index);
@@ -275,7 +277,8 @@ async function keepTree(around: Around, { tree, index, ref, message }: Kept): Pr
 }
 
 export function must({ ok, text, complaint }: Answer): string {
-  if (!ok) throw new Error(complaint.trim() || 'git failed');
+  if (!ok)
+    throw new RalphError('refused', `git refuses (git status says more): ${complaint.trim().replaceAll('\n', '; ')}`);
   return text.trim();
 }
 
