@@ -4,15 +4,16 @@ import { idleElapsed } from '../../engine/policy/idle.ts';
 import { stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { lastWhere, readStream } from '../../state/event-stream.ts';
+import { type Entry, lastWhere, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { digest } from '../../text/digest.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { mapTexts } from './event-text.ts';
-import { LoopHistory } from './loop-history.ts';
+import { DETAIL, LoopHistory, NO_WORK } from './loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData, RunData } from './report-data.ts';
 
 /** Size limit of a task file that is shown, in bytes. */
@@ -46,9 +47,10 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
 
 /** Number of the newest iterations whose words, calls and commands a page has. Of older ones it has outcome and figures. */
 const DETAILED = 100;
-/** Types of the events that only details are made of, and of the one that each iteration has. */
-const DETAIL =
-  /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$|iteration\.(?:started|completed)$)/;
+/** Types of the events after which the next one says that something began or a wait is over. */
+const BEFORE_WORK = /^(?:iteration\.ended$|wait\.started$|loop\.)/;
+/** Types of the events that ask when the one before them was. */
+const AFTER_ALL = /^(?:iteration\.started$|loop\.)/;
 /** Numbers of the iterations until a record, of work and idle. */
 const PLACE = /"iteration":(\d+),"idleIterations":(\d+)/;
 
@@ -61,10 +63,24 @@ export function readHistory(
   const briefUntil = placeIn(JSON.stringify(last)) - DETAILED;
   const history = new LoopHistory(shownText(files.projectDir), briefUntil);
   let place = 0;
+  let isAtWork = false;
+  let skipped: string | null = null;
   const isWanted = (type: string, line: string): boolean => {
     if (place >= briefUntil) return true;
+    const isDetail = DETAIL.test(type);
+    if (isDetail && (isAtWork || NO_WORK.test(type))) {
+      skipped = line;
+      return false;
+    }
+    if (skipped !== null && AFTER_ALL.test(type)) {
+      const before = jsonOrNull(skipped) as Entry | null;
+      if (before?.['loopId'] === loopId) history.take(before);
+    }
+    skipped = null;
+    if (isDetail || type === 'iteration.started') isAtWork = true;
+    else if (BEFORE_WORK.test(type)) isAtWork = false;
     if (type === 'iteration.ended') place = placeIn(line);
-    return !DETAIL.test(type);
+    return true;
   };
   return { history, next: readStream(files, loopId, 0, (event) => history.take(event), isWanted) };
 }

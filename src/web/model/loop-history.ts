@@ -24,6 +24,10 @@ export class LoopHistory {
   start: StartFacts = { limits: {}, checks: [], facts: {} };
   #open: Iteration | null = null;
   #lastAt = '';
+  /** Whether the agent said or called something in the open iteration. */
+  #isAtWork = false;
+  /** Number of iterations that have ended, of work and idle. */
+  #place = 0;
   readonly #results = new Map<string, { checks: Check[]; failed: number | null; passed: number | null }>();
   readonly #steering = new Map<string, string>();
   /** Calls of the open iteration that are only counted. */
@@ -32,7 +36,7 @@ export class LoopHistory {
 
   readonly #briefUntil: number;
 
-  /** Creates a history; `shown` prepares texts for display. Of the first `briefUntil` iterations it gets no details. */
+  /** Creates a history; `shown` prepares texts for display. Of the first `briefUntil` iterations it keeps no details. */
   constructor(shown: (text: string) => string = (text) => text, briefUntil = 0) {
     this.#shown = shown;
     this.#briefUntil = briefUntil;
@@ -40,11 +44,15 @@ export class LoopHistory {
 
   take(recorded: Entry): void {
     const { type } = recorded;
+    if (this.#place < this.#briefUntil && DETAIL.test(text(type))) {
+      this.#passed(text(type), this.#shown(text(recorded['at'])));
+      return;
+    }
     if (type === 'iteration.ended') {
       // Nearly all that it holds are figures: its few texts are prepared where they are taken.
       const at = this.#shown(text(recorded['at']));
       const startedAt = this.#shown(text(recorded['startedAt']));
-      // When a brief iteration began is known by its end.
+      // An iteration may be known only by its end.
       this.#endWait(type, at, startedAt || at);
       this.#ended(startedAt, at, recorded);
       this.#lastAt = at;
@@ -55,6 +63,16 @@ export class LoopHistory {
     this.#endWait(text(type), at);
     if (isActivity(type) || type === 'agent.ended') this.#activity(text(type), at, event);
     else this.#decision(text(type), at, event);
+    this.#lastAt = at;
+  }
+
+  /** Takes a detail of a brief iteration: it tells only that the agent is at work. */
+  #passed(type: string, at: string): void {
+    this.#endWait(type, at);
+    if (!NO_WORK.test(type)) {
+      this.#current(at);
+      this.#isAtWork = true;
+    }
     this.#lastAt = at;
   }
 
@@ -102,10 +120,11 @@ export class LoopHistory {
     switch (type) {
       case 'iteration.started':
         open.number = numberOf(event['begins']) ?? open.number;
-        if (open.calls.length === 0 && open.said === '') open.startedAt = at;
+        if (!this.#isAtWork) open.startedAt = at;
         return;
       case 'agent.text':
         open.said = text(event['text']).slice(-MOST_WORDS);
+        this.#isAtWork = true;
         return;
       case 'agent.usage':
         open.context = Math.max(open.context ?? 0, numberOf(event['context']) ?? 0);
@@ -136,6 +155,7 @@ export class LoopHistory {
     let call = open.calls.findLast((known) => known.id === id);
     if (call === undefined) {
       if (this.#counted.has(id)) return;
+      this.#isAtWork = true;
       open.toolCalls += 1;
       if (open.calls.length >= MOST_CALLS) return void this.#counted.add(id);
       const nested = event['nested'] === true || event['agentId'] !== undefined;
@@ -189,7 +209,7 @@ export class LoopHistory {
     open.tokens = agent['usage'] ? tokensOf(agent['usage'] as Entry) : null;
     open.model = textOrNull(agent['model']) === null ? open.model : this.#shown(text(agent['model']));
     open.breaker = breakerLevel(record['breaker'], this.start.facts['breaker']);
-    if (open.number + (numberOf(record['idleIterations']) ?? 0) <= this.#briefUntil) open.brief = true;
+    this.#place = open.number + (numberOf(record['idleIterations']) ?? 0);
     if (open.outcome === 'open') {
       open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
     }
@@ -299,7 +319,9 @@ export class LoopHistory {
       commands: [],
       steering: [],
       commits: [],
+      ...(this.#place < this.#briefUntil && { brief: true }),
     };
+    this.#isAtWork = false;
     this.iterations.push(this.#open);
     this.#counted.clear();
     return this.#open;
@@ -320,12 +342,15 @@ export class LoopHistory {
     const isPause = last.why.startsWith('paused');
     // An agent at work ends its iteration before the pause begins.
     if (isPause && type === 'iteration.ended') last.from = at;
-    if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type)) last.to = begun;
+    if (isPause ? PAUSE_ENDS.test(type) : !NO_WORK.test(type) && !IN_WAIT.test(type))
+      last.to = begun < last.from ? at : begun;
   }
 }
 
+/** Types of the events that only the details of an iteration are made of. */
+export const DETAIL = /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$)/;
 /** Activity that does not begin an iteration. */
-const NO_WORK =
+export const NO_WORK =
   /^(?:verification\.started|check\.started|run\.ended|steering\.pending|agent\.(?:notice|after-iteration|interrupting|checklist))$/;
 /** Events that do not end a wait. */
 const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;

@@ -136,3 +136,88 @@ test('of a long past, only the newest iterations have details, and all have outc
   }
   assert.deepEqual(new Set(waits.map(({ from, to }) => Date.parse(to ?? '') - Date.parse(from))), new Set([3000]));
 });
+
+type Event = readonly [type: string, more?: object];
+
+/** Early iterations that did not go as most do, of a runner and of a session's hooks; `end` is the record of one. */
+const ODD: readonly ((number: number, end: Event) => readonly Event[])[] = [
+  (number, end) => [
+    ['iteration.started', { begins: number }],
+    ['agent.text', { text: 'I begin.' }],
+    ['tool.started', { id: 'a', tool: 'Bash', about: 'ls' }],
+    ['tool.ended', { id: 'a', tool: 'Bash', about: 'ls', outcome: 'ok', durationMs: 1 }],
+    ['loop.resumed', { limits: {} }],
+    ['iteration.started', { begins: number }],
+    ['agent.usage', { context: 5, window: 10 }],
+    ['check.ran', { name: 'tests', run: 'true', outcome: 'failed' }],
+    end,
+  ],
+  (number, end) => [
+    ['wait.started', { why: 'pace', until: null }],
+    ['iteration.started', { begins: number }],
+    ['agent.text', { text: 'I begin.' }],
+    ['agent.ended', { outcome: 'failed', message: 'overloaded' }],
+    ['wait.started', { why: 'retry', until: null }],
+    ['iteration.started', { begins: number }],
+    ['agent.text', { text: 'I go on.' }],
+    ['agent.ended', { outcome: 'ok' }],
+    ['verification.started', {}],
+    ['check.started', { name: 'tests' }],
+    ['check.ran', { name: 'tests', run: 'true', outcome: 'ok' }],
+    end,
+  ],
+  (_, end) => [
+    ['tool.asked', { callId: 'a', tool: 'Bash', about: 'ls' }],
+    ['wait.started', { why: 'limit', until: null }],
+    ['tool.done', { callId: 'a', tool: 'Bash' }],
+    ['tool.asked', { callId: 'b', tool: 'Bash', about: 'ls' }],
+    ['check.ran', { name: 'tests', run: 'true', outcome: 'ok' }],
+    end,
+  ],
+  (_, end) => [
+    ['tool.asked', { callId: 'a', tool: 'Bash', about: 'ls' }],
+    ['tool.done', { callId: 'a', tool: 'Bash' }],
+    ['loop.started', { limits: {} }],
+    ['wait.started', { why: 'limit', until: null }],
+    end,
+  ],
+];
+
+test('of a long past, killed and retried iterations, waits and events are as in the whole history', (t) => {
+  const project = emptyFolder(t);
+  const files = loopFiles(project, null, { XDG_STATE_HOME: project });
+  mkdirSync(files.runtimeDir, { recursive: true });
+  let second = 0;
+  const at = (): string => new Date(Date.UTC(2026, 0, 1) + second * 10_000).toISOString();
+  const lines = Array.from({ length: 130 }, (_, index) => index + 1).flatMap((iteration) => {
+    const startedAt = at();
+    const end = ['iteration.ended', { iteration, idleIterations: 0, startedAt, durationMs: 5 }] as const;
+    const plain: readonly Event[] = [['iteration.started', { begins: iteration }], ['agent.text', { text: 'x' }], end];
+    const events = iteration <= 30 ? (ODD[iteration % 5]?.(iteration, end) ?? plain) : plain;
+    return [...events, ['iteration.completed', { iteration }] as const].map(([type, more]) => {
+      second += 1;
+      return JSON.stringify({ v: 1, type, at: at(), ...more, loopId: 'loop-1' });
+    });
+  });
+  writeFileSync(files.events, `${lines.join('\n')}\n`);
+  const whole = new LoopHistory();
+  for (const line of lines) whole.take(JSON.parse(line) as Record<string, unknown>);
+  const { history } = readHistory(files, 'loop-1');
+  const withoutWords = ({ iterations }: LoopHistory): unknown[] =>
+    iterations.map(({ brief: _, said, calls, error, toolCalls, ...rest }) =>
+      rest.number <= 30 ? rest : { ...rest, said, calls, error, toolCalls },
+    );
+  assert.ok(
+    whole.iterations.some(({ outcome, number }) => outcome === 'interrupted' && number < 30),
+    'control',
+  );
+  assert.deepEqual(withoutWords(history), withoutWords(whole));
+  assert.deepEqual(
+    history.iterations.filter(({ brief }) => brief === true).map(({ number }) => number),
+    whole.iterations.filter(({ number }) => number <= 30).map(({ number }) => number),
+  );
+  assert.deepEqual(history.waits, whole.waits);
+  assert.ok(whole.waits.every(({ from, to }) => to !== null && from < to));
+  assert.deepEqual(history.decisions, whole.decisions);
+  assert.deepEqual(history.checks(), whole.checks());
+});
