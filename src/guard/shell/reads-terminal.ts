@@ -306,14 +306,10 @@ const OTHER_VALUES = `${CONTAINER_VALUES} -n -f --container --namespace --image 
 function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
   if (place === 'ssh') {
     const split = splitOptions(args, SSH_VALUES, true);
-    if (hasOption(split, '-G', '-N', '-T', '-Q', '-f', '-O', '-W', '-V')) return false;
-    return asks(
-      split.operands
-        .slice(1)
-        .map(({ text, source }) => text ?? source)
-        .join(' '),
-      true,
-    );
+    // Options may stand behind the host as well.
+    const behind = splitOptions(split.operands.slice(1), SSH_VALUES, true);
+    const isMute = [split, behind].some((each) => hasOption(each, '-G', '-N', '-T', '-Q', '-f', '-O', '-W', '-V'));
+    return !isMute && asks(behind.operands.map(({ text, source }) => text ?? source).join(' '), true);
   }
   let [verb, ...given] = splitOptions(args, GLOBAL_VALUES, true).operands;
   let isCompose = place.endsWith('-compose');

@@ -263,6 +263,16 @@ const TYPED = [
   'bash -o pipefail -i',
   'bash -o errexit -s',
   'doas bash',
+  'ssh host -p 2222',
+  'ssh host -t',
+  'ssh host -l me',
+  'ssh me@host -i key',
+  'ssh host -A',
+  'ssh host -o A=b',
+  'ssh host -v',
+  'ssh host -t bash',
+  'ssh host -- bash',
+  'ssh -v host -t bash -l',
 ];
 const GIVEN = [
   'bash -c "npm test"',
@@ -458,6 +468,11 @@ const GIVEN = [
   'ls | xargs bash -n',
   'kubectl rollout restart deploy/bash',
   "find . -name '*.py' -exec python3 {} +",
+  'ssh host -p 2222 uptime',
+  'ssh host -t ls -la',
+  'ssh host -- ls',
+  'ssh host -N -L 80:localhost:80',
+  'ssh host -fN -L 80:localhost:80',
 ];
 
 test('commands that take further commands from their terminal are refused', async () => {
