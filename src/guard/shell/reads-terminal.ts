@@ -1,8 +1,8 @@
 import { basenameOf } from './program-words.ts';
 import { readShellCommand } from './read-shell-command.ts';
 import { type FileAccess, type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell-reading.ts';
-import { CONTAINER_VALUES } from './unwrap/unwrap.ts';
-import { byProgram, hasOption, type Option, optionValues, STDIN, splitOptions } from './words.ts';
+import { CONTAINER_VALUES, entrypoint } from './unwrap/unwrap.ts';
+import { byProgram, hasOption, type Option, STDIN, splitOptions } from './words.ts';
 
 /** A program that takes commands from its standard input unless its words give it a program. */
 interface Prompt {
@@ -56,7 +56,7 @@ const promptOf = byProgram<Prompt>({
   },
   'node nodejs tsx ts-node': {
     values:
-      '-r -C -e -p -P -O --require --import --loader --experimental-loader --conditions --env-file --env-file-if-exists --title --input-type --inspect-port --icu-data-dir --openssl-config --redirect-warnings --diagnostic-dir --report-dir --report-filename --unhandled-rejections --disable-warning --watch-path --tsconfig --project --compiler-options --localstorage-file --trace-event-categories --max-http-header-size --dns-result-order',
+      '-r -C -e -p -P -O --eval --print --require --import --loader --experimental-loader --conditions --env-file --env-file-if-exists --title --input-type --inspect-port --icu-data-dir --openssl-config --redirect-warnings --diagnostic-dir --report-dir --report-filename --unhandled-rejections --disable-warning --watch-path --tsconfig --project --compiler-options --localstorage-file --trace-event-categories --max-http-header-size --dns-result-order',
     given: '-e -p -c -v -h --eval --print --check --run --test --prof-process --v8-options --build-snapshot',
     asks: '-i --interactive',
     debuggers: /^(?:inspect|debug)$/,
@@ -76,7 +76,7 @@ const promptOf = byProgram<Prompt>({
   'tclsh wish expect jimsh': { values: '-encoding', given: '-c', asks: '-i' },
   'sbcl ecl clisp ocaml utop scala groovy groovysh kotlinc kotlin erl elixir amm csi octave maxima gp gforth bb swipl':
     {
-      values: '-I -r --core --init --open --classpath --cp --sname --name --setcookie --pa',
+      values: '-I -r -i --core --init --open --classpath --cp --sname --name --setcookie --pa',
       given: '-e -x -S -v -q --script --non-interactive --eval --load --noshell --noinput --execute --detached',
       words: true,
     },
@@ -299,11 +299,14 @@ function namesInput({ name, value }: Option): boolean {
 const PLACES = /^(?:docker|docker-compose|podman|podman-compose|nerdctl|kubectl|oc|lxc|incus|ssh)$/;
 const SSH_VALUES = '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -R -S -W -w';
 const GLOBAL_VALUES =
-  '-c -H -l -f -p -n -s --context --host --log-level --config --file --project-name --profile --env-file --project-directory --ansi --parallel --progress --namespace --kubeconfig --cluster --server --user --token --request-timeout --connection --url';
-const OTHER_VALUES = `${CONTAINER_VALUES} -n -f --container --namespace --image --index --label --target --detach-keys --overrides --context --kubeconfig`;
+  '-c -H -l -f -p -n -s --context --host --log-level --config --file --project-name --profile --env-file --project-directory --ansi --parallel --progress --namespace --kubeconfig --cluster --server --user --token --request-timeout --connection --url --tlscacert --tlscert --tlskey --as --as-group --as-uid --cache-dir --certificate-authority --client-certificate --client-key --tls-server-name --username --password -v --root --runroot --runtime --storage-driver --storage-opt --identity --log-opt --address --snapshotter --data-root';
+const OTHER_VALUES = `${CONTAINER_VALUES} -n -f --container --namespace --image --index --label --target --overrides --context --kubeconfig`;
+/** Options of containers without a value. */
+const SWITCHES =
+  /^--(?:detach|init|interactive|stdin|tty|privileged|publish-all|read-only|read-only-tmpfs|rm|rmi|replace|quiet|quiet-pull|sig-proxy|oom-kill-disable|disable-content-trust|use-api-socket|env-host|http-proxy|rootfs|passwd|latest|service-ports|use-aliases|build|remove-orphans|no-.*)$/;
 
 /** Returns whether a program in another place gets the terminal and takes commands from it: `docker exec -i web sh`. */
-function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
+function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): boolean {
   if (place === 'ssh') {
     const split = splitOptions(args, SSH_VALUES, true);
     // Options may stand behind the host as well.
@@ -320,14 +323,22 @@ function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
   const isOfSystem = place === 'lxc' || place === 'incus';
   const isCluster = place === 'kubectl' || place === 'oc' || isOfSystem;
   const end = isCluster ? given.findIndex(({ template }) => template === '--') : -1;
-  const split = splitOptions(end === -1 ? given : given.slice(0, end), OTHER_VALUES, !isCluster);
+  const split = splitOptions(end === -1 ? given : given.slice(0, end), `${OTHER_VALUES}${more}`, !isCluster);
+  // An option that is not known may take the next word or not.
+  const unknown = split.options.filter(
+    ({ name, value }) => value === undefined && /^--/.test(name) && !SWITCHES.test(name),
+  );
+  if (more === '' && !isCluster && unknown.length > 0) {
+    const values = unknown.map(({ name }) => ` ${name}`).join('');
+    if (asksElsewhere(place, args, values)) return true;
+  }
   const command = end === -1 ? split.operands.slice(1) : given.slice(end + 1);
   const isWanted = hasOption(split, '-i', '--interactive', '--stdin') && !hasOption(split, '-d', '--detach');
   // Compose gives a terminal unasked.
   const isOpen = isWanted || ((isCompose || isOfSystem) && !hasOption(split, '-d', '--detach'));
   switch (verb?.template) {
     case 'run':
-      return isOpen && asks(quoted([...optionValues(split, '--entrypoint'), ...command]), isWanted);
+      return isOpen && asks(quoted([...entrypoint(split), ...command]), isWanted);
     case 'exec':
       return isOpen && asks(quoted(command), false);
     case 'debug':
