@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { billedTokens } from '../../engine/policy/budget.ts';
 import { timeStopped } from '../../engine/policy/loop-time.ts';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -46,9 +47,11 @@ export function loopStarted(state: LoopState) {
   return { type: 'run.started', loopId, name, ...stands, ...stopped } as const satisfies RunnerEvent;
 }
 
-export function iterationStarted({ iteration, maxIterations, plan }: LoopState) {
+export function iterationStarted({ iteration, maxIterations, plan, usage }: LoopState) {
   const task = plan?.current && { task: `${plan.current.id}, ${plan.current.title}` };
-  return { type: 'iteration.started', begins: iteration + 1, maxIterations, ...task } as const satisfies RunnerEvent;
+  const spent = { tokens: billedTokens(usage), costUsd: usage.costUsd };
+  const begins = iteration + 1;
+  return { type: 'iteration.started', begins, maxIterations, ...task, spent } as const satisfies RunnerEvent;
 }
 
 /** Returns a function that reads the loop's events since its last call, whichever process drives the loop. */

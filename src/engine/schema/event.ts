@@ -20,6 +20,8 @@ const ACTIVITIES = {
     maxIterations: count,
     /** Task of a plan that the agent works on; absent for other loops. */
     task: z.string().optional(),
+    /** What the loop had used before: a view that joins later begins from it. */
+    spent: z.object({ tokens: count, costUsd: z.number().min(0).nullable() }).optional(),
   },
   /** Record of an iteration, with the decision after it. */
   'iteration.ended': iterationRecord.omit({ loopId: true, iteration: true }).shape,

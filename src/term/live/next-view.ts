@@ -14,7 +14,7 @@ type Next<T extends RunnerEvent['type']> = (view: View, event: RunnerEventOf<T>,
 
 const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
   'run.started': loopStarted,
-  'iteration.started': (view, { begins, maxIterations, task }, at) => ({
+  'iteration.started': (view, { begins, maxIterations, task, spent }, at) => ({
     ...heading(view, LIVE_TEXTS.iteration(begins, maxIterations, task && oneLine(task))),
     iteration: begins,
     maxIterations,
@@ -26,6 +26,7 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
     silentSince: at,
     context: null,
     runTokens: 0,
+    ...spent,
   }),
   'command.started': (view, event, since) =>
     begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since }),

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { iterationStarted, loopStarted } from '../../../src/drive/records/live-events.ts';
 import type { EndReport } from '../../../src/engine/end-report.ts';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import { addRunUsage } from '../../../src/engine/policy/budget.ts';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { frameOf } from '../../../src/term/live/frame.ts';
 import { NEW_INPUT } from '../../../src/term/live/input-line.ts';
@@ -207,4 +210,33 @@ test('the clock of the live view leaves out a night before a resume, and stops i
   const goesOn = nextView(paused, { type: 'iteration.started', begins: 2, maxIterations: 7 }, start + 900 * minute);
   assert.equal(clockAt(goesOn, 905), '35m');
   assert.equal(clockAt(nextView(NEW_VIEW, began, start), 5), '5m', 'control');
+});
+
+test('a view that joins within an iteration counts the tokens and the cost of its agent once', () => {
+  const task = { name: 'auth', taskPath: 'auth/RALPH.md', contractHash: null, maxIterations: 7 };
+  const usage = { inputTokens: 200, outputTokens: 40, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const before = initialState({
+    ...task,
+    loopId: 'l',
+    at: '2026-03-01T10:00:00.000Z',
+    mode: 'runner',
+    consented: true,
+  });
+  // The state is counted up while the agent works.
+  const within = { ...before, usage: addRunUsage(before.usage, { usage, costUsd: 0.5, unpriced: 0 }) };
+  const facts = { message: '', durationMs: 1, turns: 1, toolCalls: 0, model: null };
+  const iteration: RunnerEvent[] = [
+    iterationStarted(before),
+    { type: 'agent.usage', tokens: 240, context: 240, window: null },
+    { type: 'agent.ended', iteration: 1, outcome: 'ok', ...facts, costUsd: 0.5, usage },
+  ];
+  const shown = (start: RunnerEvent): (number | null)[] => {
+    const { tokens, runTokens, costUsd } = [start, ...iteration].reduce(
+      (view, event) => nextView(view, event, 0),
+      NEW_VIEW,
+    );
+    return [tokens, runTokens, costUsd];
+  };
+  assert.deepEqual(shown(loopStarted(within)), [240, 0, 0.5]);
+  assert.deepEqual(shown(loopStarted(before)), [240, 0, 0.5], 'control: the view of the runner');
 });
