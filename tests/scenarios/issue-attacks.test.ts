@@ -131,3 +131,33 @@ test('of many issues the oldest twenty are taken, the others are counted, and no
   );
   assert.equal(gh.state().calls.length, 21, 'what there is no place for is not read');
 });
+
+test('an issue that gh does not give is left out by its number, and four refuse the run', (t) => {
+  const labels = ['ralph'];
+  const pulls = [8, 9, 10, 11].map((number) => ({
+    ...ISSUE,
+    labels,
+    number,
+    url: `https://x.invalid/o/r/pull/${number}`,
+  }));
+  const { p, gh } = broken(t, [ISSUE, ...pulls.slice(0, 3)]);
+  const one = p.ralph(['run', '--issues', 'ralph', '--agent', './agent.sh'], gh.env);
+  assert.match(one.stderr, /Issue #8 is left out: 8 is a pull request/);
+  assert.doesNotMatch(one.stderr, /for a later run/);
+  assert.match(one.stderr, /no user has read it/, 'the other issue has its task');
+  const all = broken(t, [ISSUE, ...pulls]);
+  const refused = all.run(['--issues', 'ralph']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /11 is a pull request/);
+  assert.equal(all.p.has(draft), false);
+});
+
+test('an issue can be named as users paste it', (t) => {
+  const url = 'https://example.invalid/o/r/issues/7';
+  for (const pasted of ['#7', `${url}/`, `${url}#issuecomment-123`, `${url}?notification_referrer_id=1#top`]) {
+    const { p, gh } = broken(t, [ISSUE]);
+    const { stderr } = p.ralph(['run', `--issue=${pasted}`, '--agent', './agent.sh'], gh.env);
+    assert.match(stderr, /no user has read it/, pasted);
+    assert.equal(gh.state().calls[0]?.[2], pasted.startsWith('#') ? '7' : url);
+  }
+});

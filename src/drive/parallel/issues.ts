@@ -33,9 +33,13 @@ const NUMBER = /^\d{1,9}$/;
 /** gh shows a pull request, which has its number among the issues, as one. */
 const PULL_FORM = /^https:\/\/\S+\/pull\/\d{1,9}$/;
 const URL_FORM = /^https:\/\/[\w.-]+\/[\w.-]+\/[\w.-]+\/issues\/\d{1,9}$/;
+/** What users paste: #7, and an address with the place on its page. */
+const PASTED = /^(?:#(?=\d+$)|(?=https:))([^?#]*?)\/?(?:[?#]\S*)?$/;
 /** Maximum number of issues of a label that one run takes, and of those that it looks at. */
 const MOST = 20;
 const MOST_LISTED = 500;
+/** Maximum number of issues of a label that one run leaves out because gh does not give them: more have one cause. */
+const MOST_REFUSED = 3;
 
 const comment = z.object({
   author: z.object({ login: z.string() }).nullish(),
@@ -62,8 +66,9 @@ type Issue = z.infer<typeof issue>;
  * Reads an issue by its number or URL. Throws `usage` for another word, and `refused` if gh does not give it, or another one than
  * was named, such as the one elsewhere to which it was moved.
  */
-export function readIssue(from: Gh, word: string): Issue {
-  if (!NUMBER.test(word) && !URL_FORM.test(word)) throw new RalphError('usage', ISSUE_TEXTS.noIssue(word));
+export function readIssue(from: Gh, pasted: string): Issue {
+  const word = PASTED.exec(pasted)?.[1] ?? pasted;
+  if (!NUMBER.test(word) && !URL_FORM.test(word)) throw new RalphError('usage', ISSUE_TEXTS.noIssue(pasted));
   const words = ['issue', 'view', word, '--json', 'number,title,body,url,state,comments'];
   const { data } = issue.safeParse(ghJson(from, words));
   if (data !== undefined && PULL_FORM.test(data.url)) throw new RalphError('refused', ISSUE_TEXTS.pull(word, data.url));
@@ -85,11 +90,15 @@ interface Labelled {
   readonly taken: readonly Issue[];
   /** Numbers of issues that a loop of this user has completed. */
   readonly completed: readonly number[];
+  /** Numbers of issues that gh does not give, each with the reason. */
+  readonly refused: readonly (readonly [number: number, why: string])[];
   /** Number of issues for which there is no place in this run. */
   readonly left: number;
+  /** Whether there may be more issues with the label, older than those that gh listed. */
+  readonly isCut: boolean;
 }
 
-/** Reads the open issues with a label that no loop has completed, oldest first. */
+/** Reads the open issues with a label that no loop has completed, oldest first; gh lists the newest ones. */
 export function issuesWith(from: Gh, label: string): Labelled {
   const words = [
     'issue',
@@ -106,13 +115,20 @@ export function issuesWith(from: Gh, label: string): Labelled {
   if (!listed.success) throw new RalphError('refused', ISSUE_TEXTS.unreadable(label));
   const numbers = listed.data.map((one) => one.number).sort((a, b) => a - b);
   const [taken, completed]: [Issue[], number[]] = [[], []];
+  const refused: [number, string][] = [];
   for (const number of numbers) {
     if (taken.length === MOST) break;
-    const one = readIssue(from, `${number}`);
-    if (isCompleted(one)) completed.push(number);
-    else taken.push(one);
+    try {
+      const one = readIssue(from, `${number}`);
+      if (isCompleted(one)) completed.push(number);
+      else taken.push(one);
+    } catch (error) {
+      if (!(error instanceof RalphError) || refused.length === MOST_REFUSED) throw error;
+      refused.push([number, error.message]);
+    }
   }
-  return { taken, completed, left: numbers.length - taken.length - completed.length };
+  const left = numbers.length - taken.length - completed.length - refused.length;
+  return { taken, completed, refused, left, isCut: numbers.length === MOST_LISTED };
 }
 
 type Ended = BatchTask & {

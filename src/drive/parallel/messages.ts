@@ -138,8 +138,9 @@ export const ISSUE_TEXTS = {
   moved: (word: string, url: string): Message =>
     advise(`The issue ${word} is now ${url}.`, 'Work on it there', `run --issue ${url}`),
   closed: (word: string): string => `The issue ${word} is closed. Reopen it: gh issue reopen ${word}`,
-  later: (left: number, label: string): string =>
-    `${counted(left, 'more issue')} with the label ${label} ${left === 1 ? 'waits' : 'wait'} for a later run.`,
+  later: (left: number, label: string, isCut: boolean): string =>
+    `${isCut ? 'at least ' : ''}${counted(left, 'more issue')} with the label ${label} ${left === 1 ? 'waits' : 'wait'} for a later run.`,
+  refused: (number: number, why: string): string => `Issue #${number} is left out: ${why}`,
   none: (label: string): string => `no open issue with the label ${label} is left.`,
   completed: 'ralph-loop completed its work on this issue.',
   leftOut: (number: number): Message =>

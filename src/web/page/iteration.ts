@@ -9,12 +9,14 @@ const SHOWN_CALLS = 100;
 
 interface PanelProps {
   readonly iteration: Iteration;
+  /** Name of the loop. */
+  readonly loop: string;
   /** Null if they cannot be read. */
   readonly commits: readonly Commit[] | null;
 }
 
 /** Shows the events of one iteration and its outcome. */
-export function IterationPanel({ iteration, commits }: PanelProps) {
+export function IterationPanel({ iteration, loop, commits }: PanelProps) {
   const { index, number, outcome, startedAt, said, error, reasons, steering, calls, checks, commands, brief } =
     iteration;
   const { label } = OUTCOMES[outcome];
@@ -29,7 +31,7 @@ export function IterationPanel({ iteration, commits }: PanelProps) {
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
     ${
       brief === true
-        ? html`<p class="dim">What the agent said and called is here for the last iterations only. Of all: <code>ralph-loop logs --activity</code></p>`
+        ? html`<p class="dim">What the agent said and called is here for the last iterations only. Of all: <code>ralph-loop logs${loop === 'default' ? '' : ` --loop ${loop}`} --activity</code></p>`
         : html`<h4>The agent's last message</h4>
     ${said === '' ? html`<p class="dim">Nothing is recorded.</p>` : html`<pre class="said" tabindex="0">${clean(said)}</pre>`}`
     }

@@ -41,7 +41,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
       <h2 id="iterations">Iterations</h2>
       <${Strip} iterations=${iterations} chosen=${chosen} choose=${setPicked} />
       <${Timeline} iterations=${iterations} chosen=${chosen} choose=${setPicked} waits=${data.waits} until=${row.endedAt ?? data.generatedAt} />
-      <${IterationPanel} iteration=${iteration} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
+      <${IterationPanel} iteration=${iteration} loop=${row.name} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
     </section>`
     }
     <${Plots} data=${data} />

@@ -170,13 +170,14 @@ async function wantedTasks({ values, positionals, projectDir, env, err }: Comman
     throw new RalphError('usage', ISSUE_TEXTS.both);
   const from = { projectDir, env };
   const label = String(issues);
-  const { taken, completed, left } =
+  const { taken, completed, refused, left, isCut } =
     issues === undefined
-      ? { taken: [readIssue(from, String(issue))], completed: [], left: 0 }
+      ? { taken: [readIssue(from, String(issue))], completed: [], refused: [], left: 0, isCut: false }
       : issuesWith(from, label);
   // Its pull request may wait for days, and the same command run again is no wish for a second one.
   for (const number of completed) err(withPrefix(ISSUE_TEXTS.leftOut(number)));
-  if (left > 0) err(withPrefix(ISSUE_TEXTS.later(left, label)));
+  for (const [number, why] of refused) err(withPrefix(ISSUE_TEXTS.refused(number, why)));
+  if (left > 0) err(withPrefix(ISSUE_TEXTS.later(left, label, isCut)));
   if (taken.length === 0) throw new RalphError('refused', ISSUE_TEXTS.none(label));
   return taken.map((one) => ({
     word: `Fix issue #${one.number}.`,
