@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { commitFolder, GIT_ENV, initRepository } from '../support/git.ts';
+import { commitFolder, GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
 import { cloned, complete, differences, PROOF, TASK } from './support/proved-loop.ts';
 
@@ -218,12 +218,38 @@ test('verify removes what a killed one left in the git folder, and only that', (
   assert.deepEqual(there.toSorted(), [young, running, other].toSorted());
 });
 
-test('a merge with conflicts beside the project is said in one sentence', (t) => {
-  const { p } = complete(t, (own) => own.write('.gitignore', ''));
-  p.sh(`rm -rf .git; mkdir ../around; cp -r . ../around/sub`);
+/** The proved project without its repository, in the folder `sub` of another one. */
+function beneath(p: Project): { readonly sub: Project; readonly git: Git; readonly around: string } {
+  p.sh('rm -rf .git; mkdir ../around; cp -r . ../around/sub');
   const around = join(p.dir, '../around');
   p.write('../around/beside.txt', 'one\n');
-  const git = commitFolder(around);
+  const sub = { ...p, ralph: (words: readonly string[]) => p.ralph(words, {}, join(around, 'sub')) };
+  return { sub, around, git: commitFolder(around) };
+}
+
+test('attributes above a project in a folder of a repository hide nothing until they are committed', (t) => {
+  const { p } = complete(t);
+  const { sub, git } = beneath(p);
+  const words = ['--proof', PROOF, '--project', '.'];
+  assert.deepEqual(differences(sub, ...words), {}, 'control');
+  p.write('../around/.gitattributes', '*.txt ident\n');
+  const files = `unknown: no commit holds what git reads the files by: .gitattributes ${BY_COMMIT}`;
+  assert.deepEqual(differences(sub, ...words), { files });
+  git('add', '--all');
+  assert.deepEqual(differences(sub, ...words), { files }, 'in the index only');
+  git('commit', '-qm', 'Attributes');
+  assert.deepEqual(differences(sub, ...words), {});
+});
+
+test('conflicts beside the project and a work tree elsewhere are said in one sentence', (t) => {
+  const { p } = complete(t);
+  const { sub, git, around } = beneath(p);
+  const refusal = (): string => {
+    const { code, stderr } = sub.ralph(['verify', '--proof', PROOF, '--project', '.']);
+    assert.notEqual(code, 0);
+    assert.equal(stderr.trim().split('\n').length, 1, stderr);
+    return stderr;
+  };
   git('checkout', '-q', '-b', 'other');
   p.write('../around/beside.txt', 'two\n');
   git('commit', '-qam', 'Two');
@@ -231,9 +257,11 @@ test('a merge with conflicts beside the project is said in one sentence', (t) =>
   p.write('../around/beside.txt', 'three\n');
   git('commit', '-qam', 'Three');
   assert.throws(() => git('merge', '-q', 'other'));
-  const words = ['verify', '--proof', PROOF, '--project', '.'];
-  const { code, stderr } = p.ralph(words, {}, join(around, 'sub'));
-  assert.notEqual(code, 0);
-  assert.match(stderr, /git refuses \(git status says more\): beside\.txt: unmerged/);
-  assert.doesNotMatch(stderr, /internal/i);
+  assert.match(refusal(), /git refuses \(git status says more\): beside\.txt: unmerged/);
+  git('merge', '--abort');
+  git('config', 'core.worktree', join(around, '../home'));
+  assert.match(
+    refusal(),
+    /git looks for the files of .*sub in .*home\. Put that right: git config --unset core\.worktree/,
+  );
 });

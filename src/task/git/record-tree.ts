@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { confine } from '../../sandbox/bubblewrap.ts';
@@ -312,12 +312,16 @@ export function isFileAt(top: string, path: string): boolean {
  * Returns the git tree of the project's files, untracked ones included, or of those of `commit`, without those that
  * `leavesOut` names. In a repository around the project only its folder counts. Throws if git refuses.
  */
-export function projectTree(
+export async function projectTree(
   around: Around,
   commit: string | null,
   leavesOut: (path: string) => boolean,
 ): Promise<string> {
   const within = commit === null ? withFilesIndexed : withIndexCopy;
+  if (around.prefix === '' && !isSameFolder(around.top, around.projectDir)) {
+    const where = `git looks for the files of ${around.projectDir} in ${around.top}.`;
+    throw new RalphError('refused', `${where} Put that right: git config --unset core.worktree`);
+  }
   return within(around, async (index) => {
     const { top: at, prefix } = around;
     if (commit !== null) must(await git(around, ['read-tree', commit], { index }));
@@ -331,6 +335,11 @@ export function projectTree(
     must(await git(around, ['update-index', '--force-remove', '-z', '--stdin'], { index, input, at }));
     return must(await git(around, ['write-tree', ...(prefix === '' ? [] : [`--prefix=${prefix}`])], { index }));
   });
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
 /** Returns the files that differ between two trees of the project; null if the repository lacks one of them. */
