@@ -1,168 +1,8 @@
-import { basenameOf } from './program-words.ts';
+import { type Prompt, promptFor } from './prompting-programs.ts';
 import { readShellCommand } from './read-shell-command.ts';
-import { type FileAccess, type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell-reading.ts';
+import type { FileAccess, ShellCommand, ShellReading, ShellWord } from './shell-reading.ts';
 import { CONTAINER_VALUES, entrypoint } from './unwrap/unwrap.ts';
-import { byProgram, hasOption, type Option, STDIN, splitOptions } from './words.ts';
-
-/** A program that takes commands from its standard input unless its words give it a program. */
-interface Prompt {
-  /** Options whose value is the next word, which is then no program. */
-  readonly values?: string;
-  /** Options that give the program, or with which it reads nothing. */
-  readonly given?: string;
-  /** Options with which it prompts in spite of a program. */
-  readonly asks?: string;
-  /** Number of operands before one that is a program; default 0, and options end at the program. */
-  readonly places?: number;
-  /** Modules and first operands that are a prompt or a debugger. */
-  readonly debuggers?: RegExp;
-  /** Operands with which it prompts; it does not with others. */
-  readonly verbs?: RegExp;
-  /** The options end with the one that gives the program. */
-  readonly ends?: true;
-  /** One dash begins a whole word, as in `-batch`; case does not count. */
-  readonly words?: true;
-  /** Words that say nothing here, and whose letters are no options: `-pPASSWORD`. */
-  readonly skips?: RegExp;
-  /** Keys run commands. They come from the terminal, wherever the standard input comes from. */
-  readonly keys?: true;
-}
-
-const ANY = Number.POSITIVE_INFINITY;
-
-const promptOf = byProgram<Prompt>({
-  'bash sh zsh dash ksh mksh ash fish rbash csh tcsh yash posh nu elvish xonsh osh ysh cmd': {
-    values: '-o -O -C --rcfile --init-file --init-command',
-    given: '-c --command --commands',
-    asks: '-s',
-  },
-  'pwsh powershell': {
-    values: '-wd -ex -ep --workingdirectory --executionpolicy --configurationname --settingsfile',
-    given: '-c -f -e -v --command --file --encodedcommand --ec --commandwithargs --cwa',
-    asks: '--noexit',
-    words: true,
-  },
-  'python pypy': {
-    values: '-c -m -W -X --check-hash-based-pycs',
-    given: '-c -m -V -h',
-    asks: '-i',
-    debuggers: /^(?:i?pdb|pudb|code|asyncio|IPython|[bp]tpython|bpython)$/,
-    ends: true,
-  },
-  ipython: {
-    values: '-c -m --profile --profile-dir --ipython-dir --config --colors --ext --logfile --gui --matplotlib --pylab',
-    given: '-c -m -h',
-    asks: '-i',
-  },
-  'node nodejs tsx ts-node': {
-    values:
-      '-r -C -e -p -P -O --eval --print --require --import --loader --experimental-loader --conditions --env-file --env-file-if-exists --title --input-type --inspect-port --icu-data-dir --openssl-config --redirect-warnings --diagnostic-dir --report-dir --report-filename --unhandled-rejections --disable-warning --watch-path --tsconfig --project --compiler-options --localstorage-file --trace-event-categories --max-http-header-size --dns-result-order',
-    given: '-e -p -c -v -h --eval --print --check --run --test --prof-process --v8-options --build-snapshot',
-    asks: '-i --interactive',
-    debuggers: /^(?:inspect|debug)$/,
-  },
-  'ruby irb jruby': { values: '-r -I -C -E -F -e', given: '-e -v -h', skips: /^-[WTK]./ },
-  perl: { values: '-I -e -E -M -m', given: '-e -E -v -V -h', asks: '-d', skips: /^-d:/ },
-  php: { values: '-d -c -z -t', given: '-f -r -R -F -B -E -S -i -m -v -h -s -w --run --ini', asks: '-a --interactive' },
-  'lua luajit': { values: '-e -l', given: '-e -v', asks: '-i' },
-  'R Rscript': { values: '-e -f -g -d', given: '-e -f --file', asks: '--interactive' },
-  julia: {
-    values: '-e -E -p -t -J -L -C --threads --procs --load --sysimage',
-    given: '-e -E -m -v -h --eval --print',
-    asks: '-i',
-  },
-  guile: { values: '-L -C -x -l -e', given: '-c -s -v -h' },
-  racket: { values: '-I -S -X', given: '-e -f -t -l -r -m -p -u -k', asks: '-i' },
-  'tclsh wish expect jimsh': { values: '-encoding', given: '-c', asks: '-i' },
-  'sbcl ecl clisp ocaml utop scala groovy groovysh kotlinc kotlin erl elixir amm csi octave maxima gp gforth bb swipl':
-    {
-      values: '-I -r -i --core --init --open --classpath --cp --sname --name --setcookie --pa',
-      given: '-e -x -S -v -q --script --non-interactive --eval --load --noshell --noinput --execute --detached',
-      words: true,
-    },
-  ghc: { given: '-e', asks: '--interactive', verbs: /(?!)/ },
-  'clojure clj': {
-    values: '-e -i -m --sdeps --init',
-    given: '-e -m -M -X -T -P --eval --main --spath --stree --sdescribe --spom',
-    words: true,
-    // Another alias names a program to be run; these only add libraries.
-    skips: /^-(?:A.*|M(?::(?:dev|repl|user|local|nrepl|rebel|cider|portal|reveal|debug))*)$/,
-  },
-  psql: {
-    values:
-      '-h -p -U -d -c -f -v -o -F -P -R -T -L --host --port --username --dbname --command --file --set --variable',
-    given: '-c -f -l -V --command --file --list',
-    places: ANY,
-  },
-  'mysql mariadb mycli': {
-    values: '-h -u -P -D -S -e --host --user --port --database --socket --execute',
-    given: '-e -V --execute',
-    places: ANY,
-    skips: /^-p./,
-  },
-  'mongosh mongo': {
-    values: '-u -p --host --port --username --password --authenticationDatabase --eval --file',
-    given: '-f --eval --file',
-    places: 1,
-  },
-  'sqlite duckdb': {
-    values: '-c -s -f --cmd --init --separator --newline --nullvalue --maxsize',
-    given: '-c -s -f',
-    places: 1,
-    words: true,
-  },
-  'redis-cli valkey-cli': {
-    values: '-h -p -s -a -u -n -r -i --user --pass --cacert --cert --key --sni',
-    given: '--scan --pipe --stat --bigkeys --memkeys --hotkeys --latency --latency-history --eval --rdb --cluster',
-  },
-  'clickhouse-client cqlsh sqlcmd usql pgcli litecli sqlplus cypher-shell spark-sql beeline': {
-    values: '-h -u -d -p -U -H -P --host --port --user --password --database',
-    given: '-q -e -f -c -Q -i --query --queries-file --execute --file --command',
-    places: ANY,
-  },
-  'pyspark spark-shell bpython ptpython pry iex sftp ftp telnet mosh newgrp login rlogin gdb gdb-multiarch lldb jdb': {
-    given: '-b --batch',
-    places: ANY,
-    words: true,
-  },
-  'ed bc dc jshell ghci': { values: '-f -e', given: '-e -f --expression --file', places: ANY },
-  'at batch fdisk parted': { given: '-l -r -d -f -c -s', places: ANY },
-  'sudo doas': {
-    values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
-    given: '-l -v -k -K -V',
-    asks: '-e --edit',
-  },
-  'su runuser': { values: '-s -g -w -c -u --shell --group --user', given: '-c -u --command', places: ANY },
-  'unshare nsenter firejail fakeroot rlwrap winpty proot': { values: '-t -S -G --target --setuid --setgid' },
-  chroot: { values: '--userspec --groups', places: 1 },
-  'deno swift': { verbs: /^(?:repl.*)?$/ },
-  'bun dotnet': { verbs: /^(?:repl|fsi)$/ },
-  'nix-shell': { values: '-p -A -I --packages --attr', given: '--run --command', places: ANY },
-  'nix guix devbox hatch pipenv poetry rebar toolbox distrobox multipass machinectl vagrant pixi minikube colima limactl fly flyctl gcloud':
-    {
-      verbs: /(?:^| )(?:shell|develop|repl|enter|ssh)(?: |$)/,
-      given: '-c --command --run',
-    },
-  'cabal stack lein mill bundle spago': { verbs: /^(?:repl|ghci|console)\b/ },
-  sbt: { verbs: /^(?:console.*|shell)?$/ },
-  'manage.py django django-admin': { verbs: /(?:^| )(?:shell(?:_plus)?|dbshell)$/, given: '-c --command' },
-  rails: { values: '-e --environment', verbs: /^(?:c|console|db|dbconsole)(?: |$)/ },
-  'artisan flask wp drush': { verbs: /(?:^| )(?:tinker|shell|db|db cli|php:cli|sql:cli)$/, given: '--execute' },
-  'vi vim view nvim vimdiff ex rvim vim.basic vim.tiny emacs nano pico micro hx helix joe kak less more most visudo vipw vigr sudoedit editor sensible-editor mc mcedit ranger nnn lf vifm tig lazygit gitui zellij byobu':
-    { given: '--es --nes --batch --script --daemon', places: ANY, words: true, keys: true },
-  script: { values: '-c -I -O -B -E -m -T', given: '-c --command', places: ANY, keys: true },
-  crontab: { values: '-u', given: '-l -r', asks: '-e' },
-});
-
-/** The name of a program may end in a version: `python3.12`, `psql-16`. */
-const VERSION = /-?\d[\d.]*(?:t|-dbg)?$/;
-/** Variables that name a program. */
-const VARIABLES: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^"?\$\{?(?:SHELL|BASH|0)\b/, 'bash'],
-  [/^"?\$\{?(?:EDITOR|VISUAL|GIT_EDITOR)\b/, 'vi'],
-  [/^"?\$\{?PYTHON3?\b/, 'python'],
-  [/^"?\$\{?NODE\b/, 'node'],
-];
+import { hasOption, type Option, STDIN, splitOptions } from './words.ts';
 
 /** Programs that copy standard input when no operand names a file, and the number of operands before those. */
 const COPIES = new Map<string, number>([
@@ -172,6 +12,17 @@ const COPIES = new Map<string, number>([
   ...['sed', 'grep', 'awk', 'jq'].map((name): [string, number] => [name, 1]),
   ['tr', 2],
 ]);
+
+/** Words with which some of those read none. */
+const IDLE = new Map<string, RegExp>([
+  ['grep', /^-[a-zA-Z]*[rRV]/],
+  ['awk', /^-V|^\s*BEGIN\b/],
+  ['jq', /^-[a-zA-Z]*[nVh]|^--null-input$/],
+  ['xxd', /^-v/],
+]);
+
+/** A filter of jq that reads its input in spite of -n. */
+const JQ_INPUT = /(?<![$."\w-])inputs?\b(?!["\s]*:)/;
 
 /** Every descriptor of the terminal can be read, that of standard output as well. */
 const TERMINAL = /^\/dev\/(?:tty|stdin|stdout|stderr|console|pts\/.*)$|^\/(?:dev|proc\/[^/]+)\/fd\/[012]$/;
@@ -213,11 +64,8 @@ function copiesInput({ name, argv }: ShellCommand): boolean {
   if (name === 'tee' || name === 'sponge') return true;
   if (name === 'dd') return !words.some((word) => word.startsWith('if='));
   const before = COPIES.get(name);
-  if (
-    before === undefined ||
-    (/^(?:grep|awk)$/.test(name) && words.some((word) => /^-[a-zA-Z]*[rR]|^BEGIN/.test(word)))
-  )
-    return false;
+  const isIdle = words.some((word) => /^--(?:version|help)$/.test(word) || IDLE.get(name)?.test(word) === true);
+  if (before === undefined || (isIdle && !(name === 'jq' && words.some((word) => JQ_INPUT.test(word))))) return false;
   const operands = words.filter((word) => (!word.startsWith('-') && !/^\d+$/.test(word)) || word === '-');
   return operands.slice(before).every((word) => word === '-');
 }
@@ -247,19 +95,13 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   return (command.away === true || name === 'tee' || name === 'dd') && copiesInput(command);
 }
 
-function promptFor(word: ShellWord | undefined): Prompt | undefined {
-  const { template = '', source = '' } = word ?? {};
-  const meant = VARIABLES.find(([variable]) => template.includes(UNKNOWN) && variable.test(source))?.[1];
-  const name = meant ?? basenameOf(template);
-  return promptOf(name) ?? promptOf(name.replace(VERSION, ''));
-}
-
 /** Returns whether a program takes commands from its terminal when it is called with these words. */
 function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
   const { values = '', given = '', asks = '', places = 0, verbs, debuggers } = prompt;
   const isNamed = (names: string, { name }: Option): boolean => ` ${names} `.includes(` ${name} `);
   const gives = (option: Option): boolean => isNamed(given, option) && !namesInput(option);
-  const own = args
+  const end = verbs === undefined ? -1 : args.findIndex(({ template }) => template === '--');
+  const own = (end === -1 ? args : args.slice(0, end))
     .filter(({ template }) => prompt.skips?.test(template) !== true)
     .map((word) => asOption(word, prompt));
   const split = splitOptions(own, values, prompt.places === undefined && verbs === undefined);
@@ -270,7 +112,10 @@ function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
   const module = options.find(({ name }) => debuggers !== undefined && name === '-m')?.value;
   if (module !== undefined) return debuggers?.test(module.template) === true || promptsIn([module, ...operands]);
   if (options.some((option) => gives(option) || isNamed('--help --version', option))) return false;
-  if (verbs !== undefined) return verbs.test(operands.map(({ template }) => template).join(' '));
+  if (verbs !== undefined) {
+    const program = splitOptions(end === -1 ? [] : args.slice(end + 1), SSH_VALUES, true).operands;
+    return verbs.test(operands.map(({ template }) => template).join(' ')) && promptsInText(quoted(program), true);
+  }
   const [script, ...rest] = operands.slice(places);
   if (script === undefined || script.template === '-' || TERMINAL.test(script.template)) return true;
   return places === 0 && (debuggers?.test(script.template) === true || promptsIn([script, ...rest]));
@@ -312,7 +157,7 @@ function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): bo
     // Options may stand behind the host as well.
     const behind = splitOptions(split.operands.slice(1), SSH_VALUES, true);
     const isMute = [split, behind].some((each) => hasOption(each, '-G', '-N', '-T', '-Q', '-f', '-O', '-W', '-V'));
-    return !isMute && asks(behind.operands.map(({ text, source }) => text ?? source).join(' '), true);
+    return !isMute && promptsInText(behind.operands.map(({ text, source }) => text ?? source).join(' '), true);
   }
   let [verb, ...given] = splitOptions(args, GLOBAL_VALUES, true).operands;
   let isCompose = place.endsWith('-compose');
@@ -338,17 +183,17 @@ function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): bo
   const isOpen = isWanted || ((isCompose || isOfSystem) && !hasOption(split, '-d', '--detach'));
   switch (verb?.template) {
     case 'run':
-      return isOpen && asks(quoted([...entrypoint(split), ...command]), isWanted);
+      return isOpen && promptsInText(quoted([...entrypoint(split), ...command]), isWanted);
     case 'exec':
-      return isOpen && asks(quoted(command), false);
+      return isOpen && promptsInText(quoted(command), false);
     case 'debug':
-      return place === 'docker' ? !hasOption(split, '-c', '--command') : isOpen && asks(quoted(command), true);
+      return place === 'docker' ? !hasOption(split, '-c', '--command') : isOpen && promptsInText(quoted(command), true);
     case 'start':
       return given.some(({ template }) => /^-a?i|^--interactive$/.test(template));
     case 'attach':
       return isCluster ? isOpen : !hasOption(split, '--no-stdin');
     case 'rsh':
-      return asks(quoted(command), true);
+      return promptsInText(quoted(command), true);
     case 'shell':
     case 'console':
       return isOfSystem;
@@ -363,7 +208,7 @@ function quoted(words: readonly ShellWord[]): string {
 }
 
 /** Returns whether the text of a shell in another place takes commands from its terminal; without one, its own program may. */
-function asks(text: string, ifEmpty: boolean): boolean {
+function promptsInText(text: string, ifEmpty: boolean): boolean {
   if (text === '') return ifEmpty;
   const reading = readShellCommand(text, { cwd: '/', home: '/', variables: {}, directoryExists: () => false });
   return readsTerminal(reading) !== null;

@@ -68,7 +68,9 @@ function interpretStatements(
   return { states: current, failed, output };
 }
 
-function interpretNode(node: Node, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellContext): Outcome {
+  // Substitutions in its words have the same input.
+  const context = outer.stdin === stdin ? outer : { ...outer, stdin };
   if (!spend(context, node.pos)) return { states, output: UNKNOWN_STREAM };
   switch (node.type) {
     case 'Command':

@@ -34,8 +34,7 @@ export function runSimpleCommand(node: Shell.Command, states: States, stdin: Str
   return { states: joinStates(...after), failed: joinStates(...failed), output: output ?? SILENT };
 }
 
-function runIn(node: Shell.Command, state: ShellState, stdin: Stream, outer: ShellContext): Outcome {
-  const context = { ...outer, stdin };
+function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
   const assignments = node.prefix
     .filter((each) => each.type === 'Assignment')
     .map((each) => assigned(each, state, context));
