@@ -44,9 +44,10 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const defaults = settingsIn(
     env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(dirname(SYSTEM_SETTINGS), 'system-defaults.json'),
   );
-  const all = [user, settingsIn(join(cwd, '.gemini', 'settings.json')), system, defaults];
+  // A later one of these prevails, and of all lists only that of disabled hooks is joined.
+  const all = [defaults, user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
   const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
-  if (configs.some(({ enabled }) => enabled === false)) return 'hooksConfig.enabled switches all hooks off';
+  if (lastOf('enabled', configs) === false) return 'hooksConfig.enabled switches all hooks off';
   const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
   if (off.some((each) => textOf(each).includes(HOST))) return 'hooksConfig.disabled names some of them';
   for (const [event, [wanted]] of Object.entries(groups({ node, hookPath }))) {
@@ -54,14 +55,18 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
     if (problem !== null) return problem;
   }
   const redactions = all.map(({ security }) => fieldsOf(fieldsOf(security)['environmentVariableRedaction']));
-  const blocked = redactions.flatMap((each) => (Array.isArray(each['blocked']) ? each['blocked'] : []));
-  if (redactions.some(({ enabled }) => enabled === true) && blocked.some((each) => /^RALPH_/i.test(textOf(each))))
+  const blocked = lastOf('blocked', redactions);
+  if (lastOf('enabled', redactions) === true && [blocked].flat().some((each) => /^RALPH_/i.test(textOf(each))))
     return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
-  if (!isTrusted(cwd, env, [system, user, defaults])) return 'this folder is not one that Gemini CLI trusts';
+  if (!isTrusted(cwd, env, [defaults, user, system])) return 'this folder is not one that Gemini CLI trusts';
   const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
   return isStrict
     ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'
     : null;
+}
+
+function lastOf(key: string, settings: readonly Fields[]): unknown {
+  return settings.findLast((each) => each[key] !== undefined)?.[key];
 }
 
 const SYSTEM_SETTINGS =
@@ -87,8 +92,8 @@ function isTrusted(cwd: string, env: NodeJS.ProcessEnv, settings: readonly Field
   const given = env['GEMINI_CLI_TRUST_WORKSPACE'];
   if (env['GEMINI_RESTRICTED_MODE'] === 'true' || given === 'false') return false;
   if (given === 'true') return true;
-  const asked = settings.map(({ security }) => fieldsOf(fieldsOf(security)['folderTrust'])['enabled']);
-  if (asked.find((each) => each !== undefined) === false) return true;
+  const trusts = settings.map(({ security }) => fieldsOf(fieldsOf(security)['folderTrust']));
+  if (lastOf('enabled', trusts) === false) return true;
   const path = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(dirname(settingsFile(env)), 'trustedFolders.json');
   const here = realPathOf(cwd) ?? cwd;
   let longest = -1;

@@ -211,6 +211,23 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
     write(file, {});
   }
 
+  // The system's settings prevail over the user's, and those over the system's defaults.
+  const on = { hooksConfig: { enabled: true } };
+  write('defaults.json', { hooksConfig: { enabled: false }, ...redaction(true) });
+  const plain = { security: { environmentVariableRedaction: { enabled: false } } };
+  assert.equal(await problem({ hooks: groups, ...on, ...plain }), null);
+  assert.match(String(await problem({ hooks: groups, ...plain })), /switches all hooks off/);
+  assert.match(String(await problem({ hooks: groups, ...on })), /blocked names variables/);
+  const other = { security: { environmentVariableRedaction: { blocked: ['A'] } } };
+  assert.equal(await problem({ hooks: groups, ...on, ...other }), null);
+  write('defaults.json', {});
+  write('project/.gemini/settings.json', { hooksConfig: { enabled: false } });
+  assert.match(String(await problem({ hooks: groups, ...on })), /switches all hooks off/);
+  write('system.json', on);
+  assert.equal(await problem({ hooks: groups }), null);
+  write('system.json', {});
+  write('project/.gemini/settings.json', {});
+
   const untrusted = /not one that Gemini CLI trusts/;
   write('.gemini/trustedFolders.json', { ...trusted, [cwd]: 'DO_NOT_TRUST' });
   assert.match(String(await problem({ hooks: groups })), untrusted);
