@@ -124,3 +124,20 @@ test('the published schemas accept every task file that a page shows, and refuse
   }
   assert.ok(seen > 15, String(seen));
 });
+
+for (const [inTheWay, script] of [
+  ['a link to elsewhere', 'mkdir ../elsewhere && ln -s ../elsewhere .ralph'],
+  ['a file', 'touch .ralph'],
+  ['a file in the folder', 'mkdir .ralph && touch .ralph/.schemas'],
+])
+  test(`a task file names no schema where ${inTheWay} leaves it no place`, (t) => {
+    const p = project(t);
+    p.sh(script ?? '');
+    for (const words of [
+      ['scaffold', 'docs'],
+      ['draft', '--name', 'page', 'add a page'],
+    ])
+      assert.equal(p.ralph(words).code, 0, p.ralph(words).stderr);
+    assert.doesNotMatch(p.read('docs/RALPH.md') + p.read('page/RALPH.md'), /yaml-language-server/);
+    assert.equal(p.ralph(['scaffold', 'docs']).code, 1, 'control: the file is there now');
+  });

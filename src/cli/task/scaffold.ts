@@ -119,16 +119,17 @@ export function writeTaskFile(
   projectDir: string,
 ): { readonly text: string; readonly made: readonly string[] } {
   if (existsSync(path)) throw refusal(path);
-  const text = withSchemaLine(content, path, projectDir);
   try {
     mkdirSync(dirname(path), { recursive: true });
+    const { way, made } = placeSchema(content, path, projectDir);
+    const text = way === null ? content : content.replace(/^---\n/, (marker) => `${marker}${LINE}${way}\n`);
     writeFileSync(path, text, { flag: 'wx' });
+    return { text, made };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
     throw refusal(path, error);
   }
-  return { text, made: writeSchema(text, projectDir) };
 }
 
 function refusal(path: string, cause?: unknown): RalphError {
@@ -144,25 +145,35 @@ const OWN = `${LOOP_DIRECTORIES}/.schemas/${basename(TASK_SCHEMA)}`;
 const LINE = '# yaml-language-server: $schema=';
 const READABLE = 0o644;
 
-/** Names the schema of its frontmatter in a new task file, so that editors complete and check its keys. */
-function withSchemaLine(text: string, path: string, projectDir: string): string {
+/**
+ * Writes the schema that a new task file is to name, so that editors complete and check its keys, unless `init` has put it
+ * there. Returns the way to it, null if it has no place, and the files that are new.
+ */
+function placeSchema(text: string, path: string, projectDir: string): { way: string | null; made: string[] } {
   const root = realpathSync(projectDir);
   // From elsewhere the way would be full of names of this machine.
-  if (!path.startsWith(root + sep)) return text;
-  const schema = join(root, existsSync(join(root, INSTALLED)) ? INSTALLED : OWN);
-  const way = relative(dirname(path), schema).split(sep).join('/');
-  return text.replace(/^---\n/, (marker) => `${marker}${LINE}${way}\n`);
+  if (!path.startsWith(root + sep) || !text.startsWith('---\n')) return { way: null, made: [] };
+  const isInstalled = existsSync(join(root, INSTALLED));
+  const schema = join(root, isInstalled ? INSTALLED : OWN);
+  const made = isInstalled ? [] : writeSchema(root);
+  return made === null ? { way: null, made: [] } : { way: relative(dirname(path), schema).split(sep).join('/'), made };
 }
 
-/** Writes the schema that a new task file names, unless `init` has put it there. Returns the files that are new. */
-function writeSchema(text: string, projectDir: string): string[] {
-  if (!text.startsWith(`---\n${LINE}`) || existsSync(join(projectDir, INSTALLED))) return [];
-  const schema = safePath(projectDir, OWN);
-  const ignore = join(dirname(schema), '.gitignore');
-  const made = [schema, ignore].filter((file) => !existsSync(file));
-  const content = readFileSync(join(bundleDir(), TASK_SCHEMA), 'utf8');
-  mkdirSync(dirname(schema), { recursive: true });
-  if (made.includes(ignore)) writeAtomically(ignore, '*\n', READABLE);
-  if (readRegularFile(schema) !== content) writeAtomically(schema, content, READABLE);
-  return made;
+/** Returns the files that are new; null if a file or a link is in the way: only editors read the schema. */
+function writeSchema(root: string): string[] | null {
+  try {
+    const schema = safePath(root, OWN);
+    const ignore = join(dirname(schema), '.gitignore');
+    const made = [schema, ignore].filter((file) => !existsSync(file));
+    const content = readFileSync(join(bundleDir(), TASK_SCHEMA), 'utf8');
+    mkdirSync(dirname(schema), { recursive: true });
+    if (made.includes(ignore)) writeAtomically(ignore, '*\n', READABLE);
+    if (readRegularFile(schema) !== content) writeAtomically(schema, content, READABLE);
+    return made;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const isInTheWay = ['EEXIST', 'ENOTDIR', 'EISDIR', 'EACCES', 'EROFS'].includes(code);
+    if (isInTheWay || (error instanceof RalphError && error.code === 'refused')) return null;
+    throw error;
+  }
 }
