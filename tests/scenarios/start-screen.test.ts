@@ -116,7 +116,7 @@ test('a kept draft stays, its file can be read and edited, and a file with error
   await terminal.key('v');
   await terminal.waitFor(KEYS, /Stop with <promise>/);
   await terminal.key('e');
-  await terminal.waitFor(/max_iterations must be .*50/, /\[e\] edit .*\[k\] keep/);
+  await terminal.waitFor(/max_iterations must be .*50/, /\[e\] edit[\s\S]*\[k\] keep for later/);
   await terminal.key('Enter');
   await terminal.key('k');
   assert.equal(await terminal.waitForExit(), 130);
@@ -253,8 +253,7 @@ test('several tasks start from one screen, with one mode, their own limits and t
     /^ {10}add a page {2}\.ralph\/add-page\/RALPH\.md$/m,
     /^Checks {4}npm test: not run yet$/m,
     /^Kept {6}make-failing-tests-pass: test\/\*\* stays as it is$/m,
-    /^Limits {4}1 iteration, 30m each, 4h in all, \$10\.00$/m,
-    /^ {10}for each task; 2 at once$/m,
+    /^Limits {4}2 tasks, 2 at once; each of them:\n {10}1 iteration, 30m each, 4h in all, \$10\.00$/m,
     /^Agent {5}Claude Code 2\.1\.330, edits files without asking \(acceptEdits\)$/m,
   ])
     assert.match(screen, row);
@@ -267,7 +266,10 @@ test('several tasks start from one screen, with one mode, their own limits and t
   await terminal.key('c');
   await terminal.waitFor('Cost in all, in dollars:');
   await terminal.submit('7');
-  await terminal.waitFor(KEYS, /30m each, 4h in all\n {10}for each task; 2 at once; together \$7\.00/);
+  await terminal.waitFor(
+    KEYS,
+    /^Limits {4}2 tasks, 2 at once, together \$7\.00; each of them:\n.*30m each, 4h in all$/m,
+  );
   await terminal.key('v');
   await terminal.waitFor(KEYS, /Stop with <promise>/);
   await terminal.key('Enter');
@@ -298,6 +300,40 @@ test('several drafts that are not started leave nothing, and kept ones are named
   assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
 });
 
+test('five tasks that differ fit one screen, with the limit of all, each mode and the number of those left out', async (t) => {
+  const p = projectWithTests(t);
+  for (const at of [1, 2, 3, 4, 5]) {
+    const mode = at === 4 ? 'permission_mode: bypassPermissions\n' : '';
+    const settings = `validation: [npm run check-${at}]\nmax_iterations: ${at}\n`;
+    p.write(`t${at}/RALPH.md`, `---\n${settings}${mode}---\n# Write the part ${at} of the site\n\nWork.\n`);
+  }
+  commitFolder(p.dir, 'tasks');
+  const terminal = await shown(t, p, '$RALPH run t1 t2 t3 t4 t5 --max-time 2h --plain');
+  await terminal.waitFor(/^Sandbox \[Y/m);
+  await terminal.submit('n');
+  await terminal.waitFor('Type yes to agree:');
+  await terminal.submit('yes');
+  const screen = await terminal.waitFor(KEYS);
+  for (const row of [
+    /^Tasks {5}t1, t2, t3, t4, t5$/m,
+    /^Checks {4}t1: npm run check-1: .*\n {10}and 4 more tasks$/m,
+    /^Limits {4}5 tasks, one after another, together 2h; each of them:$/m,
+    /^Agent {5}t1, t2, t3, t5: Claude Code 2\.1\.330, edits files without asking\s+\(acceptEdits\)$/m,
+    /^ {10}t4: Claude Code 2\.1\.330, does everything that you may do\s+\(bypassPermissions\)$/m,
+    /^ {10}t1: may also run .*\n {10}and 3 more tasks$/m,
+  ])
+    assert.match(screen, row);
+  const rows = screen.slice(screen.lastIndexOf('\nTasks ')).trim().split('\n');
+  assert.ok(rows.length <= 23, screen);
+  assert.doesNotMatch(screen, /\[[^\]\n]+\]$/m, 'a key stands beside what it does');
+  await terminal.key('t');
+  await terminal.waitFor('Time in all, such as 8h:');
+  await terminal.submit('3h');
+  await terminal.waitFor(KEYS, /together 3h;/);
+  await terminal.key('Escape');
+  assert.equal(await terminal.waitForExit(), 130);
+});
+
 longTest(
   'the tasks of a plan side by side start from the same screen, whose answers hold for all of them',
   async (t) => {
@@ -306,10 +342,14 @@ longTest(
     p.write('PLAN.md', planText([{ id: 1 }, { id: 2 }], 'npm test'));
     p.sh('git switch -qc work');
     commitFolder(p.dir, 'work');
-    const terminal = await shown(t, p, '$RALPH run PLAN.md --plan --parallel 2 --max-iterations 1 --plain');
+    const terminal = await shown(
+      t,
+      p,
+      '$RALPH run PLAN.md --plan --parallel 2 --max-iterations 1 --set budget.max_cost=9 --plain',
+    );
     const screen = await terminal.waitFor(/npm test: passed/, KEYS);
     assert.match(screen, /^Task {6}\S.* {2}PLAN\.md$/m);
-    assert.match(screen, /^Limits {4}5 tasks, 1 iteration, .*\n {10}2 at once$/m);
+    assert.match(screen, /^Limits {4}2 at once\n {10}5 tasks, 1 iteration, /m);
     await terminal.key('c');
     await terminal.waitFor('Cost in all, in dollars:');
     await terminal.submit('3');

@@ -5,6 +5,7 @@ import type { Approver } from '../../drive/start/approve.ts';
 import { baselineNow, firstBaseline } from '../../drive/start/baseline.ts';
 import type { Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import { show } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { draftedWords, taskTitle } from '../../task/task-title.ts';
@@ -132,7 +133,7 @@ export class StartReview<T> {
         const { state, result } = this.#checks ?? { state: null, result: null };
         if (state?.kind === 'problem') starts = false;
         if (starts && state?.kind === 'done') {
-          this.#draw(prepared, [`Starting ${prepared.terms.agent === undefined ? 'Claude Code' : 'the agent'} …`]);
+          this.#draw(prepared, [`Starting ${agentsOf(this.#shown(prepared).tasks)} …`]);
           return { baseline: result && (await baselineNow(prepared, result, { env: this.#context.env })) };
         }
         this.#draw(
@@ -282,9 +283,13 @@ export class StartReview<T> {
     await checks?.over;
   }
 
+  #shown({ terms }: Prepared): Pick<StartScreen, 'tasks' | 'together'> {
+    return this.#start.shown?.() ?? { tasks: [shownTask(terms, this.#start.files[0] ?? '')] };
+  }
+
   #draw(prepared: Prepared, foot: readonly string[], notes = this.#notes(prepared)): void {
     const screen: StartScreen = {
-      ...(this.#start.shown?.() ?? { tasks: [shownTask(prepared.terms, this.#start.files[0] ?? '')] }),
+      ...this.#shown(prepared),
       checks: this.#checks?.state ?? { kind: 'done', baseline: null },
       notes,
       foot,
@@ -323,6 +328,11 @@ export class StartReview<T> {
 export function shownTask(terms: Prepared['terms'], file: string): ShownTask {
   const text = readFileSync(file, 'utf8');
   return { task: draftedWords(text) ?? taskTitle(text), path: terms.taskPath, terms };
+}
+
+function agentsOf(tasks: readonly ShownTask[]): string {
+  const titles = tasks.map(({ terms }) => (terms.agent === undefined ? hostOf(terms.host).title : 'the agent'));
+  return [...new Set(titles)].join(', ');
 }
 
 /** Opens a file in the user's editor and waits for it. */

@@ -45,51 +45,132 @@ export interface StartScreen {
 const TITLE = 10;
 /** Maximum number of lines of each part, of one task and of several: together they fit a terminal with 24 rows. */
 const MOST = { Task: 2, Checks: 6, Kept: 2, Limits: 2, Agent: 3, Notes: 4 };
-const MOST_OF_SEVERAL = { Task: 4, Checks: 4, Kept: 2, Limits: 3, Agent: 3, Notes: 3 };
+const MOST_OF_SEVERAL = { Task: 4, Checks: 4, Kept: 2, Limits: 4, Agent: 3, Notes: 3 };
+/** Names of tasks before a line that is about them. */
+const MOST_NAMES = 4;
 const MOST_TESTS = 2;
+
+/** A text of the screen, and the names of the tasks that it is about. */
+interface Line {
+  readonly text: string;
+  readonly of: readonly string[];
+}
+
+/** What a part says: texts that are always shown in whole, and texts that are shown as far as there are rows. */
+interface Part {
+  readonly always?: readonly Line[];
+  readonly lines: readonly Line[];
+}
 
 /** Lays out a start in lines of a width. Pure. */
 export function startScreenLines(screen: StartScreen, columns: number, paint: Paint): string[] {
   const width = Math.max(20, columns - 1);
   const { tasks, together, checks, notes } = screen;
-  const parts = {
-    Task: tasks.map(({ task, path }) => `${task}  ${path}`),
-    Checks: ofAll(tasks, (terms) => checksOf(checks, terms)).map(redact),
-    Kept: ofAll(tasks, keptOf),
-    Limits: [
-      ...ofAll(tasks, (terms) => [limitsOf(terms, together?.limits)]),
-      ...(together === undefined ? [] : [together.words]),
-    ],
-    Agent: ofAll(tasks, agentOf),
-    Notes: notes,
+  const parts: Record<keyof typeof MOST, Part> = {
+    Task: { lines: tasks.map((task) => ({ text: `${task.task}  ${task.path}`, of: [nameOf(task)] })) },
+    Checks: { lines: ofAll(tasks, (terms) => checksOf(checks, terms).map(redact)) },
+    Kept: { lines: ofAll(tasks, keptOf) },
+    Limits: {
+      always: together === undefined ? [] : [{ text: together.words, of: [] }],
+      lines: ofAll(tasks, (terms) => [limitsOf(terms, together?.limits)]),
+    },
+    Agent: {
+      always: ofAll(tasks, (terms) => agentOf(terms).slice(0, 1)),
+      lines: ofAll(tasks, (terms) => agentOf(terms).slice(1)),
+    },
+    Notes: { lines: notes.map((text) => ({ text, of: [] })) },
   };
-  const most = tasks.length > 1 ? MOST_OF_SEVERAL : MOST;
-  const rows = Object.entries(parts).flatMap(([title, texts]) =>
-    rowsOf(texts, width - TITLE, most[title as keyof typeof MOST]).map((row, index) => {
-      const shown = title === 'Task' && tasks.length > 1 ? 'Tasks' : title;
-      return index === 0 ? paint('bold', shown.padEnd(TITLE)) + row : ' '.repeat(TITLE) + row;
-    }),
-  );
-  return [...rows, '', ...rowsOf(screen.foot, width, 6)];
+  const most = mostRows(parts.Agent, tasks, width - TITLE);
+  const rows = Object.entries(parts).flatMap(([title, part]) => {
+    const isOfTasks = title === 'Task' && tasks.length > 1;
+    const [space, lines] = [width - TITLE, most[title as keyof typeof MOST]];
+    const shown = isOfTasks ? taskRows(part.lines, space, lines) : partRows(part, space, lines);
+    return shown.map((row, index) =>
+      index === 0 ? paint('bold', (isOfTasks ? 'Tasks' : title).padEnd(TITLE)) + row : ' '.repeat(TITLE) + row,
+    );
+  });
+  return [...rows, '', ...partRows({ lines: screen.foot.map((text) => ({ text, of: [] })) }, width, 6)];
 }
 
-/** Wraps texts to at most so many rows; the last one says that there is more. */
-function rowsOf(texts: readonly string[], width: number, most: number): string[] {
-  const rows = texts.flatMap((text) =>
-    wrap(printable(text).replace(/\s*\n\s*/g, ' '), width).map((row, index) => (index === 0 ? '' : '  ') + row.text),
-  );
-  if (rows.length <= most) return rows;
-  const last = rows[most - 1] ?? '';
-  return [...rows.slice(0, most - 1), `${last.slice(0, width - 2).trimEnd()} …`];
+/** Returns how many rows each part may take. Those that the modes of several tasks need are taken from what they do. */
+function mostRows({ always = [], lines }: Part, tasks: readonly ShownTask[], width: number): typeof MOST {
+  if (tasks.length === 1) return MOST;
+  const { Agent, Checks, Task } = MOST_OF_SEVERAL;
+  const needed = always.flatMap(({ text }) => wrapped(text, width)).length + Math.min(2, lines.length);
+  const more = Math.max(0, needed - Agent);
+  return {
+    ...MOST_OF_SEVERAL,
+    Agent: Agent + more,
+    Checks: Math.max(2, Checks - Math.ceil(more / 2)),
+    Task: Math.max(2, Task - Math.floor(more / 2)),
+  };
+}
+
+/** Returns the rows of several tasks: their names alone if there are too many for more. */
+function taskRows(lines: readonly Line[], width: number, most: number): string[] {
+  const all = lines.flatMap(({ text }) => wrapped(text, width));
+  if (all.length <= most) return all;
+  const names = lines.flatMap(({ of }) => of);
+  for (let count = names.length; count > 0; count -= 1) {
+    const left = names.length - count;
+    const rows = wrapped(names.slice(0, count).join(', ') + (left === 0 ? '' : ` and ${moreTasks(left)}`), width);
+    if (rows.length <= most) return rows;
+  }
+  return wrapped(moreTasks(names.length), width);
+}
+
+/** Returns at most so many rows, unless those that are always shown are more; the last one says what is missing. */
+function partRows({ always = [], lines }: Part, width: number, most: number): string[] {
+  const kept = always.flatMap(({ text }) => wrapped(text, width));
+  const rows = lines.flatMap((line) => wrapped(line.text, width).map((text) => ({ text, line })));
+  const space = most - kept.length;
+  if (rows.length <= space) return [...kept, ...rows.map(({ text }) => text)];
+  const shown = rows.slice(0, Math.max(0, space - 1));
+  const next = rows[shown.length];
+  const hidden = new Set(rows.slice(shown.length).flatMap(({ line }) => line.of));
+  const named = [...shown, ...(shown.length > 0 || next === undefined ? [] : [next])].flatMap(({ line }) => line.of);
+  const others = [...hidden].filter((name) => !named.includes(name));
+  const last = others.length > 0 ? `and ${moreTasks(others.length)}` : cutShort(next?.text ?? '', width);
+  return [...kept, ...shown.map(({ text }) => text), last];
+}
+
+function cutShort(text: string, width: number): string {
+  return `${text.slice(0, width - 2).trimEnd()} …`;
+}
+
+function moreTasks(count: number): string {
+  return `${count} more ${count === 1 ? 'task' : 'tasks'}`;
+}
+
+/** Wraps a text between words, and never within a key and what it does. Further rows are indented. */
+function wrapped(text: string, width: number): string[] {
+  const line = printable(text)
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\[\w+\](?: \S+)+/g, (key) => key.replaceAll(' ', '\u00a0'));
+  const whole = wrap(line, width);
+  const rows = whole.length === 1 ? whole : wrap(line, width - 2);
+  return rows.map((row, index) => (index === 0 ? '' : '  ') + row.text.replaceAll('\u00a0', ' ').trim());
+}
+
+function nameOf({ terms, path }: ShownTask): string {
+  return terms.name ?? path;
 }
 
 /** Returns what holds for the tasks, each line once; one that is not true of all begins with the names of those. */
-function ofAll(tasks: readonly ShownTask[], of: (terms: Terms) => readonly string[]): string[] {
+function ofAll(tasks: readonly ShownTask[], of: (terms: Terms) => readonly string[]): Line[] {
   const names = new Map<string, string[]>();
-  for (const { terms, path } of tasks) {
-    for (const text of of(terms)) names.set(text, [...(names.get(text) ?? []), terms.name ?? path]);
+  for (const task of tasks) {
+    for (const text of of(task.terms)) names.set(text, [...(names.get(text) ?? []), nameOf(task)]);
   }
-  return [...names].map(([text, of]) => (of.length === tasks.length ? text : `${of.join(', ')}: ${text}`));
+  return [...names].map(([text, of]) => ({
+    text: of.length === tasks.length ? text : `${namedTasks(of)}: ${text}`,
+    of,
+  }));
+}
+
+function namedTasks(names: readonly string[]): string {
+  if (names.length <= MOST_NAMES) return names.join(', ');
+  return `${names.slice(0, MOST_NAMES - 1).join(', ')} and ${names.length - MOST_NAMES + 1} more`;
 }
 
 function checksOf(checks: FirstChecks, terms: Terms): string[] {

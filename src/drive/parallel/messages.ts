@@ -13,14 +13,15 @@ export const PARALLEL_TEXTS = {
       ? `${counted(tasks, 'task')}, one after another.`
       : `${counted(tasks, 'task')}, at most ${atOnce} at once.`,
   /** What several tasks share; `limits` is null where each line of limits covers all of them. */
-  together: (atOnce: number, limits: Batch['limits'] | null): string => {
+  together: (atOnce: number, limits: Batch['limits'] | null, tasks = 1): string => {
     const { maxTimeMs = null, maxCostUsd = null } = limits ?? {};
     const most = [
       ...(maxTimeMs === null ? [] : [formatDuration(maxTimeMs)]),
       ...(maxCostUsd === null ? [] : [dollarText(maxCostUsd)]),
     ];
     const way = atOnce === 1 ? 'one after another' : `${atOnce} at once`;
-    return limits === null ? way : `for each task; ${way}${most.length === 0 ? '' : `; together ${most.join(', ')}`}`;
+    if (limits === null) return way;
+    return `${counted(tasks, 'task')}, ${way}${most.length === 0 ? '' : `, together ${most.join(', ')}`}; each of them:`;
   },
   resumes: (left: number, tasks: number): string =>
     `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,

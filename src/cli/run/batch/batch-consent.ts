@@ -13,7 +13,7 @@ import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
-import type { Command, CommandContext } from '../../command.ts';
+import { type Command, type CommandContext, valuesOf } from '../../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../../permission-modes.ts';
 import { userOf } from '../../start/approver.ts';
 import type { StartScreen } from '../../start/start-screen.ts';
@@ -90,7 +90,7 @@ class BatchStart implements ReviewedStart<Batch> {
     const { mode, context, batch } = this.#answered(answers);
     let asked = askedTasks(context, this.#command, batch, { mode, found: this.#found });
     if (asked.some(({ prepared }) => prepared.terms.unsandboxed === 'not-set')) {
-      this.#sandbox ??= await user.chooseSandbox();
+      if (this.#sandbox === undefined) this.#sandbox = await user.chooseSandbox();
       const sandbox = this.#sandbox;
       if (sandbox !== null) asked = asked.map((one) => withSandbox(one, sandbox));
     }
@@ -108,8 +108,13 @@ class BatchStart implements ReviewedStart<Batch> {
       answers[key] === undefined ? [] : [[option, String(answers[key])]],
     );
     const kept = chosen === undefined && given !== undefined ? { 'permission-mode': given } : {};
-    const context = { ...this.#given, values: { ...others, ...kept, ...Object.fromEntries(limits) } };
-    const words = chosen === undefined ? this.#begun.words : withoutMode(this.#begun.words);
+    const isAnswered = (pair: string): boolean => answers[pair.split('=', 1)[0]?.trim() ?? ''] !== undefined;
+    // --set would go before the option that takes the answer.
+    const set = valuesOf(this.#given, 'set').filter((pair) => !isAnswered(pair));
+    const values = { ...others, ...kept, ...Object.fromEntries(limits), ...(others['set'] !== undefined && { set }) };
+    const context = { ...this.#given, values };
+    const begun = this.#begun.words.filter((word) => !(word.startsWith('--set=') && isAnswered(word.slice(6))));
+    const words = chosen === undefined ? begun : withoutMode(begun);
     const batch = { ...this.#begun, words, ...(limits.length > 0 && { limits: limitsOf(context) }) };
     return { mode: String(chosen ?? RECOMMENDED), context, batch };
   }
@@ -137,7 +142,7 @@ class BatchStart implements ReviewedStart<Batch> {
       ...(maxTimeMs === null ? [] : ['time' as const]),
       ...(maxCostUsd === null ? [] : ['cost' as const]),
     ];
-    return { tasks, together: { words: PARALLEL_TEXTS.together(atOnce, limits), limits: shared } };
+    return { tasks, together: { words: PARALLEL_TEXTS.together(atOnce, limits, tasks.length), limits: shared } };
   }
 
   async approve(first: Prepared, user: Approver): Promise<Batch | null> {
