@@ -300,7 +300,7 @@ test('several drafts that are not started leave nothing, and kept ones are named
   assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
 });
 
-test('five tasks that differ fit one screen, with the limit of all, each mode and the number of those left out', async (t) => {
+test('five tasks that differ fit one screen, with the limit of all, each mode and how many are left out', async (t) => {
   const p = projectWithTests(t);
   for (const at of [1, 2, 3, 4, 5]) {
     const mode = at === 4 ? 'permission_mode: bypassPermissions\n' : '';
