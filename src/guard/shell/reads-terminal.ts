@@ -1,6 +1,6 @@
 import { type Prompt, promptFor } from './prompting-programs.ts';
 import { readShellCommand } from './read-shell-command.ts';
-import type { FileAccess, ShellCommand, ShellReading, ShellWord } from './shell-reading.ts';
+import { type FileAccess, type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell-reading.ts';
 import { CONTAINER_VALUES, entrypoint } from './unwrap/unwrap.ts';
 import { hasOption, type Option, STDIN, splitOptions } from './words.ts';
 
@@ -48,8 +48,18 @@ export function readsTerminal(reading: ShellReading): string | null {
   return read === undefined ? null : read.by || 'this redirection';
 }
 
-function isTerminal(path: string, { copies }: ShellReading): boolean {
-  return TERMINAL.test(path) || copies.some((descriptor) => path === `/dev/fd/${descriptor}`);
+function isTerminal(path: string, reading: ShellReading): boolean {
+  return TERMINAL.test(path) || isCopy(path, reading);
+}
+
+/** Returns whether a path is that of a copied descriptor: `/dev/fd/3`, `/proc/self/fd/3`. */
+function isCopy(path: string, { copies }: ShellReading): boolean {
+  return copies.includes(/^\/(?:dev|proc\/[^/]+)\/fd\/(\w+)$/.exec(path)?.[1] ?? '');
+}
+
+/** Returns a word with the name of a variable for its value, as descriptors have it: `/dev/fd/$a`. */
+function namedIn({ template, source }: ShellWord): string {
+  return template.includes(UNKNOWN) ? source.replace(/[${}"]/g, '') : template;
 }
 
 /** Returns whether an element of a pipeline copies the terminal to a later one that runs its input: `cat | bash`. */
@@ -78,14 +88,15 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   if (name === 'tmux') return attachesTmux(words);
   if (name === 'screen') return !LEAVES_SCREEN.test(words.join(' '));
   const prompt = promptFor(argv[0]);
+  if (prompt !== undefined && args.some((word) => isCopy(namedIn(word), reading))) return true;
   if (stdinFrom !== 'none' && prompt?.keys !== true) return false;
   if (prompt !== undefined) return prompts(args, prompt);
   if (name === 'read' || name === 'mapfile' || name === 'readarray') {
     const from = splitOptions(args, '-u -p -d -n -N -t -i -O -s -c -C').options.find((each) => each.name === '-u');
-    return from === undefined || isTerminal(`/dev/fd/${from.value?.template}`, reading);
+    return from === undefined || (from.value !== undefined && isTerminal(`/dev/fd/${namedIn(from.value)}`, reading));
   }
   if (name === 'xargs' || name === 'parallel') return !words.some((word) => /^-a|^--arg-file|^:::/.test(word));
-  if (name === 'source' || name === '.') return words.some((word) => isTerminal(word, reading));
+  if (name === 'source' || name === '.') return args.some((word) => isTerminal(namedIn(word), reading));
   if (PLACES.test(name)) return asksElsewhere(name, args);
   // `rbenv exec irb`, `crictl exec -i ID sh`
   const started = words.includes('exec') ? args.slice(words.indexOf('exec') + 1) : [];
