@@ -21,7 +21,7 @@ const OUTSIDE = join(dirname(fileURLToPath(import.meta.url)), '../../.build/outs
 const STOP_HOOK = /ralph-stop-hook\.cjs/;
 
 /** Claude Code refuses a long `sleep`. */
-const IDLING = 'tail -s 31342 -f /dev/null';
+const IDLING = `tail -s 31${process.pid} -f /dev/null`;
 
 /** How our messages begin. */
 const OURS = /ralph(-loop)?: /;
@@ -114,8 +114,9 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
       assert.notEqual(killed.code, 0, killed.stdout + killed.stderr);
       // Claude Code starts it in a group of its own, which outlives it.
       const named = new RegExp(`Still running, started by the agent: .*End with: kill .*\\b${command}\\b`);
-      if (lives(command)) assert.match(killed.stdout + killed.stderr, named);
+      const isLeft = lives(command);
       signalQuietly(command, 'SIGKILL');
+      if (isLeft) assert.match(killed.stdout + killed.stderr, named);
 
       const run = await project.session(['--resume']).done;
       assert.equal(run.code, 0, run.stdout + run.stderr);
