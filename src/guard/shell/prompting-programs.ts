@@ -14,7 +14,7 @@ export interface Prompt {
   readonly places?: number;
   /** Modules and first operands that are a prompt or a debugger. */
   readonly debuggers?: RegExp;
-  /** Operands with which it prompts; it does not with others. */
+  /** Operands with which it prompts; it does not with others, and a program after `--` or a given option may prompt. */
   readonly verbs?: RegExp;
   /** The options end with the one that gives the program. */
   readonly ends?: true;
@@ -139,7 +139,7 @@ const promptOf = byProgram<Prompt>({
   'nix guix devbox hatch pipenv poetry rebar toolbox distrobox multipass vagrant pixi minikube colima': {
     values: '-p -e -C --profile --env --project --python --extra-experimental-features --container',
     verbs:
-      /^(?:as \S+ |(?!(?:a|add|install|remove|update|run|exec|build|show|search|new|init|up|start|status|list|delete|profile|config|lock|info|global|task|env) )\S+ )?(?:shell|develop|repl|enter|ssh)(?: |$)/,
+      /^(?:as \S+ |(?!(?:a|add|install|remove|update|run|exec|build|show|search|new|init|up|start|status|list|delete|rm|stop|profile|config|lock|info|global|task|env) )\S+ )?(?:shell|develop|repl|enter|ssh)(?: |$)/,
     given: '-c --command --run',
   },
   'limactl machinectl': {

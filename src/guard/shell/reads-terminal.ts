@@ -111,7 +111,9 @@ function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
   const { values = '', given = '', asks = '', places = 0, verbs, debuggers } = prompt;
   const isNamed = (names: string, { name }: Option): boolean => ` ${names} `.includes(` ${name} `);
   const gives = (option: Option): boolean => isNamed(given, option) && !namesInput(option);
-  const end = verbs === undefined ? -1 : args.findIndex(({ template }) => template === '--');
+  const end = args.findIndex(
+    ({ template }) => verbs !== undefined && ` -- ${given} `.includes(` ${template} `) && template !== '',
+  );
   const own = (end === -1 ? args : args.slice(0, end))
     .filter(({ template }) => prompt.skips?.test(template) !== true)
     .map((word) => asOption(word, prompt));
