@@ -44,9 +44,12 @@ export function initProject(request: InitRequest) {
   const { projectDir, bundle, version } = request;
   const manifest = readManifest(projectDir);
   const { old } = request;
-  const plan = plannedFiles(bundle, projectDir).map((file) => {
-    return judge(file, old?.files.includes(file.path) ? null : readText(safePath(projectDir, file.path)), manifest);
-  });
+  const plan = adopted(
+    plannedFiles(bundle, projectDir).map((file) => {
+      return judge(file, old?.files.includes(file.path) ? null : readText(safePath(projectDir, file.path)), manifest);
+    }),
+    manifest,
+  );
   const settings = planSettings(request, manifest);
   const of = (...verdicts: Verdict[]): string[] =>
     plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
@@ -100,6 +103,16 @@ type JudgedFile = ReturnType<typeof judge>;
 function judge(file: PlannedFile, current: string | null, manifest: InstallManifest | null) {
   const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
   return { ...file, digest: sha256(file.content), verdict };
+}
+
+/** A copy of a plugin's skill that is updated becomes ours as a whole: `uninit` leaves no part of it. */
+function adopted(plan: readonly JudgedFile[], manifest: InstallManifest | null): readonly JudgedFile[] {
+  const skillOf = ({ path }: JudgedFile): string | undefined => /^\.claude\/skills\/[^/]+/.exec(path)?.[0];
+  const copied = plan.filter(({ path, verdict }) => verdict === 'update' && manifest?.files[path] === undefined);
+  const skills = new Set(copied.flatMap((file) => skillOf(file) ?? []));
+  return plan.map((file) =>
+    file.verdict === 'theirs' && skills.has(skillOf(file) ?? '') ? { ...file, verdict: 'same' } : file,
+  );
 }
 
 function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {

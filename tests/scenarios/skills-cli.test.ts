@@ -45,6 +45,9 @@ test('skills add of a release brings both skills and nothing else, and doctor na
   assert.equal(p.ralph(['init']).code, 0);
   assert.match(hooksOf(p), /ok +registration: the hooks are registered/);
   assert.equal(p.sh(`node ${COPY}/ralph-loop/scripts/main.cjs status`).code, 0, 'the command of the skill runs');
+  assert.equal(p.ralph(['uninit']).code, 0);
+  const left = filesIn(p.dir).filter((path) => path.startsWith(`${COPY}/ralph-`));
+  assert.deepEqual(left, [], 'a skill that init has completed does not stay in part');
 });
 
 test('every file of a skill is one that its document names, and the skill alone is what installers copy', () => {
