@@ -1,7 +1,8 @@
 // What `npm test` does: install, build, checks, all tests. Beside the installation of packages it installs the programs
 // of the tests that are missing, as root on Debian; what fails there is tried again and reported by the tests.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { runForwarding } from './end-together.mjs';
 
 const { needed, others } = JSON.parse(readFileSync('tests/support/packages.json', 'utf8'));
 const has = (program) => spawnSync('sh', ['-c', 'command -v "$1"', 'sh', program]).status === 0;
@@ -12,21 +13,12 @@ async function installPrograms() {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const packages = missing.map((name) => needed[name]);
   for (const words of [['update'], ['install', '--yes', '--no-install-recommends', ...packages]])
-    await run('apt-get', ['-qq', ...words], { stdio: 'ignore', env });
-}
-
-/** Returns the exit code of a command, 1 for one that could not be started or was ended by a signal. */
-function run(command, args, options = { stdio: 'inherit' }) {
-  return new Promise((done) => {
-    const child = spawn(command, args, options);
-    child.once('error', () => done(1));
-    child.once('close', (code) => done(code ?? 1));
-  });
+    await runForwarding('apt-get', ['-qq', ...words], { stdio: 'ignore', env });
 }
 
 const programs = installPrograms();
 for (const step of ['scripts/setup.mjs', 'tests/tools/check.mjs', 'tests/tools/run-tests.mjs']) {
   if (step.endsWith('run-tests.mjs')) await programs;
-  process.exitCode = await run(process.execPath, [step]);
+  process.exitCode = await runForwarding(process.execPath, [step]);
   if (process.exitCode !== 0) break;
 }

@@ -1,5 +1,4 @@
 // Runs the test folders or files that are named, or all folders, in one run of node's own runner.
-import { spawnSync } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -8,6 +7,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
+import { ENDING, endAll, runForwarding, startedHere } from './end-together.mjs';
 import { inMemory } from './in-memory.mjs';
 
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
@@ -32,6 +32,8 @@ const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 const AT_ONCE = Math.min(8, Math.max(4, 4 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
 const SILENT_MS = 15 * 60_000;
+/** The most that files get to end after a signal. */
+const ENDS_MS = 10_000;
 const SLOWEST = 8;
 const SCREENSHOTS = join('reports', 'screenshots');
 const SOURCE_MAPS = '--enable-source-maps';
@@ -46,7 +48,7 @@ if (!process.execArgv.includes(SOURCE_MAPS)) {
   // The runner starts each file with the options that it has itself.
   const words = [SOURCE_MAPS, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   const [program, ...rest] = inMemory([process.execPath, ...words]);
-  process.exit(spawnSync(program, rest, { stdio: 'inherit' }).status ?? 1);
+  process.exit(await runForwarding(program, rest));
 }
 register();
 const names = process.argv.slice(2);
@@ -64,15 +66,26 @@ if (names.length === 0 || names.some((name) => NEED_PROGRAMS.includes(name))) {
 }
 const folders = FOLDERS.filter((name) => names.length === 0 || names.includes(name));
 const files = mixed(folders.map((name) => testFiles(join('tests', name))));
+const watch = watchFiles();
 process.once('exit', () => {
+  endAll(left);
+  if (watch.signal.aborted) endAll(startedHere());
   rmSync(BUNDLES, { recursive: true, force: true });
   // After the reporter's summary.
   for (const line of watch.lines()) console.log(line);
   if (existsSync(SCREENSHOTS)) console.log(`Screenshots: ${SCREENSHOTS}`);
 });
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+/** What an ended run may leave behind. */
+let left = [];
+for (const signal of ENDING)
+  process.on(signal, () => {
+    if (watch.signal.aborted) return;
+    left = startedHere();
+    process.exitCode = 1;
+    watch.abort();
+    setTimeout(() => process.exit(), ENDS_MS).unref();
+  });
 const all = await bundled([...names.filter(isFile), ...files]);
-const watch = watchFiles();
 run({ files: all.map((file) => join(process.cwd(), file)), concurrency: AT_ONCE, signal: watch.signal })
   .on('data', watch.heard)
   .on('test:fail', () => {
@@ -144,6 +157,7 @@ function watchFiles() {
   let timer = setTimeout(end, SILENT_MS).unref();
   return {
     signal: controller.signal,
+    abort: () => controller.abort(),
     heard({ type, data }) {
       clearTimeout(timer);
       timer = setTimeout(end, SILENT_MS).unref();
