@@ -304,7 +304,7 @@ test('five tasks that differ fit one screen, with the limit of all, each mode an
   const p = projectWithTests(t);
   for (const at of [1, 2, 3, 4, 5]) {
     const mode = at === 4 ? 'permission_mode: bypassPermissions\n' : '';
-    const settings = `validation: [npm run check-${at}]\nmax_iterations: ${at}\n`;
+    const settings = `validation: [npm run check-${at} -- --reporter=dot]\nmax_iterations: ${at}\n`;
     p.write(`t${at}/RALPH.md`, `---\n${settings}${mode}---\n# Write the part ${at} of the site\n\nWork.\n`);
   }
   commitFolder(p.dir, 'tasks');
@@ -316,11 +316,11 @@ test('five tasks that differ fit one screen, with the limit of all, each mode an
   const screen = await terminal.waitFor(KEYS);
   for (const row of [
     /^Tasks {5}t1, t2, t3, t4, t5$/m,
-    /^Checks {4}t1: npm run check-1: .*\n {10}and 4 more tasks$/m,
+    /^Checks {4}t1: npm run check-1 -- --reporter=dot: .*\n {10}and 4 more tasks$/m,
     /^Limits {4}5 tasks, one after another, together 2h; each of them:$/m,
     /^Agent {5}t1, t2, t3, t5: Claude Code 2\.1\.330, edits files without asking\s+\(acceptEdits\)$/m,
     /^ {10}t4: Claude Code 2\.1\.330, does everything that you may do\s+\(bypassPermissions\)$/m,
-    /^ {10}t1: may also run .*\n {10}and 3 more tasks$/m,
+    /^ {10}t1: may also run .* …\n {10}and 3 more tasks$/m,
   ])
     assert.match(screen, row);
   const rows = screen.slice(screen.lastIndexOf('\nTasks ')).trim().split('\n');

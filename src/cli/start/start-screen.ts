@@ -131,7 +131,9 @@ function partRows({ always = [], lines }: Part, width: number, most: number): st
   const named = [...shown, ...(shown.length > 0 || next === undefined ? [] : [next])].flatMap(({ line }) => line.of);
   const others = [...hidden].filter((name) => !named.includes(name));
   const last = others.length > 0 ? `and ${moreTasks(others.length)}` : cutShort(next?.text ?? '', width);
-  return [...kept, ...shown.map(({ text }) => text), last];
+  const isCut = others.length > 0 && shown.at(-1)?.line === next?.line;
+  const texts = shown.map(({ text }, at) => (isCut && at === shown.length - 1 ? cutShort(text, width) : text));
+  return [...kept, ...texts, last];
 }
 
 function cutShort(text: string, width: number): string {
