@@ -33,6 +33,8 @@ export const CLIENT = {
   loadsMods: !IS_OLDEST,
   /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
   triesOfOverloaded: IS_OLDEST ? 2 : 1,
+  /** Waits for background shells after the turn of `-p` for as long as it is told. */
+  waitsForShells: !IS_OLDEST,
   /** Price of its default model over that of the pinned client's. */
   priceFactor: IS_OLDEST ? 1.25 : 1,
   /** What the terminal shows beside a message that was typed while the agent works. */
