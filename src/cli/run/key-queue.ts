@@ -1,6 +1,6 @@
 import { type Key, readKeys } from '../../term/live/keys.ts';
 
-/** Keys of the terminal, one after the other, and what else the waiting code is told. */
+/** Keys of the terminal, one after the other, and other events for the code that waits for them. */
 export class KeyQueue {
   readonly #words: string[] = [];
   #wake: (() => void) | null = null;

@@ -191,7 +191,7 @@ export class StartReview<T> {
         }
         return false;
       case 'resized':
-        // The terminal has wrapped what stands there anew.
+        // The terminal has wrapped its rows again.
         if (this.#canErase()) process.stdout.write('\u001b[2J\u001b[H');
         this.#leaveScreen(null);
         return false;

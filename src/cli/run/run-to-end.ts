@@ -44,7 +44,7 @@ export async function runToEnd(
   try {
     return await runIn(place, projectDir, { supervisor, review, isShown, worktree });
   } catch (error) {
-    // A start that was shown to nobody and refused: what is new is of its checks.
+    // The start was refused before it was shown: what is new comes from its checks.
     if (!isShown) noteChecks();
     throw error;
   } finally {

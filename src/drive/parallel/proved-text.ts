@@ -51,7 +51,7 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
 const MOST = 2000;
 
 /**
- * Returns a text for the public as a code block, in which words of an agent mention nobody, close nothing and are no markup:
+ * Returns a text for the public as a code block, in which an agent's words mention no person, close no issue and are no markup:
  * secrets masked, without the places of this machine, control and direction characters.
  */
 export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 'env'>, text: string): string {

@@ -55,7 +55,7 @@ export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['a
   return isLastAttempt(plan) ? 'blocked' : 'failed';
 }
 
-/** Returns whether a failure of this attempt is told to the user, because it blocks the task, and not to the agent. */
+/** Returns whether the message of a failed attempt is for the user, because it blocks the task, and not for the agent. */
 export function isForUser(plan: PlanState): boolean {
   return attemptVerdict(plan, false) === 'blocked';
 }

@@ -39,7 +39,7 @@ export async function endLaunch(
   return { code, message: `${told}${report}` };
 }
 
-/** Names what the agent left running, such as the command of a client that was killed; ends it if nobody can go on with it. */
+/** Names what the agent left running, such as the command of a client that was killed; ends it after the loop has ended. */
 async function leftText(
   loopId: string,
   { ended, headless }: { readonly ended: boolean; readonly headless: boolean },
