@@ -25,5 +25,5 @@ export function statusWords(status: string): string {
 /** Returns the status of a loop in words that stand by themselves. */
 export function statusSentence(status: string, verified: boolean): string {
   if (status === 'complete') return verified ? 'complete, verified' : 'complete, not verified';
-  return status in STOPS ? `stopped: ${STOPS[status]}` : (OTHERS[status] ?? status);
+  return status in STOPS ? `stopped: ${STOPS[status]}` : statusWords(status);
 }

@@ -16,7 +16,7 @@ import {
 } from '../../install/settings/user-hooks.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { runGit } from '../../task/git/run-git.ts';
+import { prefixInRepository } from '../../task/project-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -62,13 +62,11 @@ export const INIT_COMMAND: Command = {
   },
 };
 
-async function writeWorkflow({ values, projectDir, env, answer }: CommandContext): Promise<number> {
+function writeWorkflow({ values, projectDir, answer }: CommandContext): number {
   const { ci } = values;
   if (ci !== 'github') throw new RalphError('usage', `--ci ${ci}: github is the only provider.`);
   // GitHub runs workflows only from the top of a repository.
-  const asked = await runGit(projectDir, ['rev-parse', '--show-prefix'], { env });
-  const prefix = asked.kind === 'answer' ? asked.text.replace(/\n$/, '') : '';
-  const path = writeGithubWorkflow(projectDir, prefix, VERSION);
+  const path = writeGithubWorkflow(projectDir, prefixInRepository(projectDir) ?? '', VERSION);
   answer(
     { success: true, created: [path] },
     () => `Wrote ${path}. Add a step that installs what your checks need, and commit it.`,

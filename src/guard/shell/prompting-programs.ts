@@ -1,5 +1,6 @@
 import { basenameOf } from './program-words.ts';
 import { type ShellWord, UNKNOWN } from './shell-reading.ts';
+import { SUDO_VALUES } from './unwrap/unwrap.ts';
 import { byProgram } from './words.ts';
 
 /** A program that takes commands from its standard input unless its words give it a program. */
@@ -126,7 +127,7 @@ const promptOf = byProgram<Prompt>({
   'ed bc dc jshell ghci': { values: '-f -e', given: '-e -f --expression --file', places: ANY },
   'at batch fdisk parted': { given: '-l -r -d -f -c -s', places: ANY },
   'sudo doas': {
-    values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
+    values: SUDO_VALUES,
     given: '-l -v -k -K -V',
     asks: '-e --edit',
   },

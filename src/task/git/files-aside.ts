@@ -96,19 +96,14 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
     );
     for (const { name, blob, isSameKind } of present)
       if (!isSameKind || !(await isFileOfPointer(onDisk(top, name), pointers.get(blob)))) other.push(onScreen(name));
-    return [
-      ...(strange.length === 0
-        ? []
-        : [`unknown: no commit holds what git reads the files by: ${listOf(strange)} (${BY_COMMIT})`]),
-      ...(gone.length === 0
-        ? []
-        : [
-            `not there, although git takes them as unchanged: ${listOf(gone)} (git sparse-checkout disable, or ${BY_COMMIT})`,
-          ]),
-      ...(other.length === 0
-        ? []
-        : [`unknown: settings of git on this machine change what it reads of ${listOf(other)} (${BY_COMMIT})`]),
+    const problems: [paths: readonly string[], text: string, advice: string][] = [
+      [strange, 'unknown: no commit holds what git reads the files by:', BY_COMMIT],
+      [gone, 'not there, although git takes them as unchanged:', `git sparse-checkout disable, or ${BY_COMMIT}`],
+      [other, 'unknown: settings of git on this machine change what it reads of', BY_COMMIT],
     ];
+    return problems.flatMap(([paths, text, advice]) =>
+      paths.length === 0 ? [] : [`${text} ${listOf(paths)} (${advice})`],
+    );
   } finally {
     rmSync(plain, { recursive: true, force: true });
   }
@@ -178,8 +173,9 @@ const LONGEST_POINTER = 1024;
 /** Returns the texts of those blobs that are short enough for a pointer of git-lfs. */
 async function pointersIn(place: Parameters<typeof git>[0], blobs: readonly string[]): Promise<Map<string, string>> {
   const ask = async (option: string, names: readonly string[]): Promise<string> => {
-    const { ok, text, complaint } = await git(place, ['cat-file', option], { input: names.map(line).join('') });
-    return ok ? text : must({ ok, text, complaint });
+    const answer = await git(place, ['cat-file', option], { input: names.map((name) => `${name}\n`).join('') });
+    must(answer);
+    return answer.text;
   };
   const texts = new Map<string, string>();
   if (blobs.length === 0) return texts;
@@ -197,8 +193,6 @@ async function pointersIn(place: Parameters<typeof git>[0], blobs: readonly stri
   }
   return texts;
 }
-
-const line = (text: string): string => `${text}\n`;
 
 /** Returns whether a blob is a pointer of git-lfs to exactly this file. */
 async function isFileOfPointer(path: Buffer, blob = ''): Promise<boolean> {

@@ -278,7 +278,10 @@ async function keepTree(around: Around, { tree, index, ref, message }: Kept): Pr
 
 export function must({ ok, text, complaint }: Answer): string {
   if (!ok)
-    throw new RalphError('refused', `git refuses (git status says more): ${complaint.trim().replaceAll('\n', '; ')}`);
+    throw new RalphError(
+      'refused',
+      `git refuses (git status says more): ${complaint.trim().replaceAll('\n', '; ') || 'no reason given'}`,
+    );
   return text.trim();
 }
 

@@ -28,10 +28,13 @@ const TMUX_COMMANDS =
     ' ',
   );
 
+/** Options of sudo whose value is the next word. */
+export const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot';
+
 const wrapperOf = byProgram<Wrapper>({
   __proto__: null as never,
   'sudo doas': {
-    values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
+    values: SUDO_VALUES,
     asks: ['-l', '-v', '-k', '-K', '-V'],
     assigns: true,
   },
