@@ -55,24 +55,31 @@ export function sampleBreaker(state: BreakerState, sample: BreakerSample): Break
   };
 }
 
-/** Returns the first signal over its threshold, in the order of the documentation; null while the breaker is closed. */
+/** What the user reads about a signal that trips, in the order of the documentation. */
+const EVIDENCE: Readonly<Record<BreakerSignal, (state: BreakerState) => string>> = {
+  findings: ({ findings }) => `${findings.value} findings remained for ${findings.repeats + 1} iterations`,
+  noProgress: ({ noProgress }) => `no durable change in ${noProgress} iterations`,
+  sameReply: ({ sameReply }) => `the same reply ${sameReply.repeats + 1} times in a row`,
+  sameError: ({ sameError }) => `the same error ${sameError.repeats + 1} times in a row: ${sameError.value}`,
+  denials: ({ denials }) => `every tool call was denied in ${denials} iterations in a row`,
+  tdd: ({ tdd }) => `scenario ${tdd.value} did not change for ${tdd.repeats} iterations`,
+};
+
+/** Returns the first signal over its threshold; null while the breaker is closed. */
 export function tripped(state: BreakerState, thresholds: Policy['breaker']): Trip | null {
-  for (const [signal, repeats, evidence] of readings(state)) {
+  const repeats = repeatsOf(state);
+  for (const signal of Object.keys(EVIDENCE) as BreakerSignal[]) {
     const threshold = thresholds[signal];
-    if (threshold > 0 && repeats >= threshold) return { signal, repeats, evidence };
+    if (threshold > 0 && repeats[signal] >= threshold) {
+      return { signal, repeats: repeats[signal], evidence: EVIDENCE[signal](state) };
+    }
   }
   return null;
 }
 
 /** Returns the number of consecutive repeats of each signal. */
-export function repeatsOf({
-  findings,
-  noProgress,
-  sameReply,
-  sameError,
-  denials,
-  tdd,
-}: BreakerState): Record<BreakerSignal, number> {
+export function repeatsOf(state: BreakerState): Record<BreakerSignal, number> {
+  const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
   return {
     findings: findings.repeats,
     noProgress,
@@ -81,16 +88,4 @@ export function repeatsOf({
     denials,
     tdd: tdd.repeats,
   };
-}
-
-function readings(state: BreakerState): [BreakerSignal, number, string][] {
-  const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
-  return [
-    ['findings', findings.repeats, `${findings.value} findings remained for ${findings.repeats + 1} iterations`],
-    ['noProgress', noProgress, `no durable change in ${noProgress} iterations`],
-    ['sameReply', sameReply.repeats, `the same reply ${sameReply.repeats + 1} times in a row`],
-    ['sameError', sameError.repeats, `the same error ${sameError.repeats + 1} times in a row: ${sameError.value}`],
-    ['denials', denials, `every tool call was denied in ${denials} iterations in a row`],
-    ['tdd', tdd.repeats, `scenario ${tdd.value} did not change for ${tdd.repeats} iterations`],
-  ];
 }

@@ -10,11 +10,17 @@ const streak = z.object({ value: z.string().nullable(), repeats: count });
 
 /** Consecutive repeats of each signal; `value` is that of the previous iteration. */
 const breakerState = z.object({
+  /** The agent reported as many findings as before. */
   findings: streak,
+  /** The agent's last message was the same, apart from signals, spaces and case. */
   sameReply: streak,
+  /** The agent run failed with the same error, apart from ids and times. */
   sameError: streak,
+  /** No durable change was seen in the project. */
   noProgress: count,
+  /** Every tool call of the iteration was denied. */
   denials: count,
+  /** TDD: the loop is still at the same scenario, and none of its steps was completed. */
   tdd: streak,
 });
 
