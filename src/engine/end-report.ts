@@ -1,5 +1,5 @@
-import { oneLine } from '../text/excerpt.ts';
 import { dollarText, timeText } from '../text/figures.ts';
+import { oneLine } from '../text/quote.ts';
 import { localTime } from '../text/time.ts';
 import { iterations } from './messages.ts';
 import { baselineText } from './proof-texts.ts';

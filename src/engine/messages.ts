@@ -1,5 +1,5 @@
-import { asSentence, oneLine, shorten } from '../text/excerpt.ts';
 import { advise, type Message, type MessageContext, render } from '../text/message.ts';
+import { asSentence, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';

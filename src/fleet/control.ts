@@ -8,7 +8,7 @@ import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
-import { addLoop, type LoopProgress, loopNamed } from './queue/loop-index.ts';
+import { addLoop, isPaused, type LoopProgress, loopNamed } from './queue/loop-index.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
 export interface FleetMember {
@@ -49,10 +49,6 @@ function inAnotherLoop({ task, repository, result }: FleetLoop): string {
 function isUsedUp({ result, progress }: Pick<FleetLoop, 'result' | 'progress'>): boolean {
   const most = progress?.maxIterations ?? 0;
   return most > 0 && result !== null && result.iterations >= most;
-}
-
-export function isPaused(result: FleetLoop['result']): boolean {
-  return result?.outcome === 'paused' || result?.outcome === 'fleet-budget';
 }
 
 /** Signs a request to a loop and sends it; `text` is the message of `steer`. Throws RalphError if the loop does not accept it. */

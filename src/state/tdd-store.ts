@@ -7,8 +7,8 @@ import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
 import { advise, type Message, nullIfRefused, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
-import type { EvidenceOf } from './evidence/entries.ts';
 import { readEvidence, storeEvidence } from './evidence/evidence.ts';
+import type { EvidenceOf } from './evidence/manifest.ts';
 import { freePath, regularFile, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { withLock } from './lock/lock.ts';
 import { findContract, type LoopFiles, makeRuntimeDir } from './loop-files.ts';
@@ -69,7 +69,7 @@ export function withTdd<T>(
     makeRuntimeDir(files);
   }
   return withLock(paths.lock, { waitMs: 10_000 }, (assertHeld) => {
-    const record = believe === 'proved' ? provedTdd(files) : readRecord(paths);
+    const record = believe === 'proved' ? provedTdd(files) : unprovedTdd(files);
     const left = readLeft(paths);
     if (record === null) {
       const { next, result } = decide({ kind: 'none', left });
@@ -92,12 +92,7 @@ export function withTdd<T>(
 function provedTdd(files: LoopFiles): TddRecord | null {
   const contract = liveOwner(files);
   if (contract !== null) readEvidence(files, contract, 'scenarios');
-  return readRecord(tddFiles(files));
-}
-
-/** Reads the record as it is; null if there is none. Throws `contract-changed` or `state-newer`. */
-export function unprovedTdd(files: LoopFiles): TddRecord | null {
-  return readRecord(tddFiles(files));
+  return unprovedTdd(files);
 }
 
 /** Returns the contract of the live loop whose evidence the record is; null if there is none. */
@@ -111,7 +106,8 @@ export function peekTdd(files: LoopFiles): TddRecord | null {
   return nullIfRefused(() => unprovedTdd(files));
 }
 
-function readRecord({ record: path }: TddFiles): TddRecord | null {
+/** Reads the record as it is; null if there is none. Throws `contract-changed` or `state-newer`. */
+export function unprovedTdd({ scenarios: path }: LoopFiles): TddRecord | null {
   const value = readJson(path);
   if (value.kind === 'absent') return null;
   const unreadable = (why: string): RalphError => {

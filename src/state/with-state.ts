@@ -5,13 +5,12 @@ import { withoutSleep } from '../engine/policy/loop-time.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { instantOf } from '../text/time.ts';
-import { asleepMs } from './asleep.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
-import { isWatching, lookAtClock } from './process/sleep-watch.ts';
+import { asleepMs, isWatching, lookAtClock } from './process/sleep-watch.ts';
 import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
@@ -118,13 +117,13 @@ function refuseUnreadable(text: string): void {
   throw new RalphError('state-corrupt', `the state could not be read again after this change: ${problem}`);
 }
 
-/** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */
 /** Leaves out a sleep of the machine since the last change. */
 function awake(state: LoopState): LoopState {
   const asleep = state.asleepMs === undefined ? null : asleepMs();
   return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), isWatching());
 }
 
+/** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */
 export const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 /** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */
@@ -154,7 +153,7 @@ export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tam
 
 /** Lists the archived states, or only the `most` newest, newest last, without files of other programs. */
 export function listArchive(files: LoopFiles, most?: number): { path: string; file: string; content: ReadState }[] {
-  return archivedFiles(files)
+  return archivedNames(files.archiveDir)
     .slice(most === undefined ? 0 : -most)
     .map((file) => {
       const path = join(files.archiveDir, file);
@@ -170,7 +169,7 @@ interface ArchivedLoop {
 
 /** Reads the archived loops, newest first, without unreadable files. */
 export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefined> {
-  for (const file of archivedFiles(files).reverse()) {
+  for (const file of archivedNames(files.archiveDir).reverse()) {
     const content = readState(join(files.archiveDir, file));
     if (content.kind === 'loop') yield { state: content.state, file };
   }
@@ -185,11 +184,6 @@ export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> |
 /** Returns the last archived loop; null if none can be read. */
 export function lastArchived(files: LoopFiles): ArchivedLoop | null {
   return archivedLoops(files).next().value ?? null;
-}
-
-/** Returns the names of the files in the archive, newest last. */
-function archivedFiles({ archiveDir }: LoopFiles): string[] {
-  return archivedNames(archiveDir);
 }
 
 /** Returns the names of the files in an archive whose names begin with an instant, newest last. */

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { counted } from '../engine/messages.ts';
 import type { RunnerEventOf } from '../engine/runner-event.ts';
-import { oneLine } from '../text/excerpt.ts';
 import { costText, timeText } from '../text/figures.ts';
+import { oneLine } from '../text/quote.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';
 

@@ -14,3 +14,34 @@ export function fenced(text: string, language = ''): string {
   const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
+
+/** Shortens a long text to its beginning (a share of `limit`) and its end, with its length between them. */
+export function shorten(text: string, limit: number, share = 0.7): string {
+  if (text.length <= limit) return text;
+  const head = Math.floor(limit * share);
+  return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (limit - head))}`;
+}
+
+/** Lists the first texts: `a, b and 3 more`. */
+export function listed(texts: readonly string[], most: number): string {
+  const more = texts.length - most;
+  return `${texts.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Returns a text on one line, with single spaces. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** Returns the text with a final full stop, so that another sentence can follow. */
+export function asSentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
+/** Quotes the last output of a program as a sentence; '' if there is none. */
+export function lastWordsText(words: string): string {
+  return words === '' ? '' : ` It said: "${words.replace(/\.$/, '')}".`;
+}
+
+/** Number of characters of a command's output in its record; the prompt has more. */
+export const PREVIEW_LIMIT = 500;

@@ -115,7 +115,7 @@ for (const [what, more, keys] of [
     await pausedAfterTwo(t, a, more);
     const [digest, before] = [digestOf(a), status(a.ws)];
     assert.equal(stateOf(a).iteration, 2);
-    const sha = await makeCheckpoint(a.ws, { ...meta(2), contractDigest: digest }, a.env);
+    const sha = await makeCheckpoint(a.ws, { ...meta(2), contractDigest: digest });
     assert.equal(await pushCheckpoint(a.ws, REF, sha, null), 'pushed');
 
     const b = await machine(t, f, 'elsewhere/machine-b', sha);

@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
-import { controlLoop, controlsOf, isPaused } from '../../fleet/control.ts';
+import { controlLoop, controlsOf } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { EventReader } from '../../fleet/queue/events.ts';
 import { type FleetLoop, fleetStatus, OVER } from '../../fleet/queue/fleet-status.ts';
+import { isPaused } from '../../fleet/queue/loop-index.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';

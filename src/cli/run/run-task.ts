@@ -5,7 +5,7 @@ import { iterations } from '../../engine/messages.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { IGNORED } from '../../state/task-folder/show-loop.ts';
+import { IGNORED } from '../../state/task-folder/run-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';

@@ -1,6 +1,6 @@
 import type { FileChange } from '../../state/snapshot/snapshot.ts';
-import { listed } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { listed } from '../../text/quote.ts';
 
 const MOST_NAMED = 8;
 

@@ -8,7 +8,7 @@ import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/pla
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import { proofLine, type TaskWork } from '../../engine/plan/task-proof.ts';
 import { type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
-import { oneLine } from '../../text/excerpt.ts';
+import { oneLine } from '../../text/quote.ts';
 import type { CommitIntent, OpenTask } from '../records/open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 

@@ -1,5 +1,5 @@
 import type { HeldPlan } from '../../task/plan/read-plan.ts';
-import { listed } from '../../text/excerpt.ts';
+import { listed } from '../../text/quote.ts';
 
 const some = (paths: readonly string[]): string => listed(paths, 20);
 

@@ -6,15 +6,18 @@ import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.t
 import { putForeignRunAway } from '../../state/task-folder/archive-run.ts';
 import { beat, endBeat, prune, type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
-import { mirrorEvent, mirrorIteration, mirrorStatus, writeTranscript } from '../../state/task-folder/run-state.ts';
 import {
   keepOutOfGit,
+  mirrorEvent,
+  mirrorIteration,
+  mirrorStatus,
   putRunAway,
   showEvent,
   showIteration,
   showState,
   summaryOf,
-} from '../../state/task-folder/show-loop.ts';
+  writeTranscript,
+} from '../../state/task-folder/run-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';

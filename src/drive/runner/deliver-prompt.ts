@@ -1,6 +1,6 @@
 import { spentOf } from '../../engine/policy/budget.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
-import { lastWordsText } from '../../text/excerpt.ts';
+import { lastWordsText } from '../../text/quote.ts';
 import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { type Dispatched, dispatch, isStep, type Prompt, type Turn } from '../turn/turn.ts';

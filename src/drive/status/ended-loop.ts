@@ -2,8 +2,8 @@ import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/sta
 import { findEndedContract, type LoopFiles, readContract, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { endedState } from '../../state/with-state.ts';
-import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { shorten } from '../../text/quote.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 
 interface Standing {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { environmentOf } from '../../state/process/ancestors.ts';
 import { identityOf, isAlive, type ProcessIdentity, procIsOurs } from '../../state/process/identity.ts';
-import { oneLine } from '../../text/excerpt.ts';
+import { oneLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 /** Names what the agent of a loop has started and still runs, with the command that ends it; null if there is nothing. */

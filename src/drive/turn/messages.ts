@@ -1,9 +1,8 @@
 import type { Steering } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { asSentence, listed } from '../../text/excerpt.ts';
 import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { asSentence, listed, quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
 const RESUME_OR_RESTART = { Resume: 'resume', 'Start over': 'restart' };

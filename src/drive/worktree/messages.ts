@@ -1,7 +1,6 @@
 import { counted } from '../../engine/messages.ts';
-import { listed } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
-import { shellWord } from '../../text/quote.ts';
+import { listed, shellWord } from '../../text/quote.ts';
 
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {

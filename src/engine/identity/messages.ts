@@ -1,5 +1,5 @@
-import { shorten } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { shorten } from '../../text/quote.ts';
 import { type ChecklistStand, textsOf } from './items.ts';
 import type { Question } from './questions.ts';
 

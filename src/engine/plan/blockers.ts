@@ -1,5 +1,5 @@
-import { oneLine } from '../../text/excerpt.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
+import { oneLine } from '../../text/quote.ts';
 
 /** Pattern for the label with a text beside it: `Blockers: x`, `**Blocker(s):** x`, `| Blockers | x |`. */
 const LABEL = /^\|?\s*[*_]{0,3}blocker(?:s|\(s\))?[*_]{0,3}\s*(?:[:：|]|[-–—](?=\s|$))[*_]{0,3}(?<text>.*)$/i;

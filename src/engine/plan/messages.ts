@@ -1,6 +1,5 @@
-import { asSentence } from '../../text/excerpt.ts';
 import { advise, type Message } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { asSentence, quoted } from '../../text/quote.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';

@@ -1,4 +1,4 @@
-import { shorten } from '../../text/excerpt.ts';
+import { shorten } from '../../text/quote.ts';
 import { durationInWords } from '../../text/time.ts';
 import type { ComparedChecklist } from '../identity/items.ts';
 import { unreadBoxesText } from '../identity/messages.ts';

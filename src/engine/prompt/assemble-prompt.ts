@@ -1,4 +1,4 @@
-import { shorten } from '../../text/excerpt.ts';
+import { shorten } from '../../text/quote.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { Notices, Steering } from '../schema/state.ts';
 import { completionText } from '../signals/signals.ts';

@@ -1,4 +1,4 @@
-import { shorten } from '../../text/excerpt.ts';
+import { shorten } from '../../text/quote.ts';
 import { durationInWords } from '../../text/time.ts';
 import type { TaskTerms } from '../schema/contract.ts';
 import { completionText } from '../signals/signals.ts';

@@ -1,6 +1,6 @@
 import { LINE_END } from '../../text/characters.ts';
-import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
+import { oneLine } from '../../text/quote.ts';
 import type { Sign } from '../events.ts';
 
 const SIGN = /^Sign:[ \t]*(\S.*)$/is;

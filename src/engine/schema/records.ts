@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PREVIEW_LIMIT } from '../../text/excerpt.ts';
+import { PREVIEW_LIMIT } from '../../text/quote.ts';
 import { guardrails, taskTerms } from './contract.ts';
 import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';

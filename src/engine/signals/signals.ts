@@ -1,5 +1,5 @@
-import { oneLine } from '../../text/excerpt.ts';
 import { lines } from '../../text/markdown/lines.ts';
+import { oneLine } from '../../text/quote.ts';
 import type { Policy } from '../schema/contract.ts';
 
 export interface Signals {

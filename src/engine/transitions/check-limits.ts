@@ -1,5 +1,5 @@
-import { asSentence } from '../../text/excerpt.ts';
 import type { Message } from '../../text/message.ts';
+import { asSentence } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { Effect, Sign } from '../events.ts';
 import {

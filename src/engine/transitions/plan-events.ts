@@ -1,4 +1,4 @@
-import { shorten } from '../../text/excerpt.ts';
+import { shorten } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { failureLines, reasonText } from '../messages.ts';

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { readRegularFile, uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
+import { GIT_TEXTS } from '../messages.ts';
 import { capture, withIndex } from './capture.ts';
 import { askGit, bytesOfGit, git } from './git.ts';
 import { collectState } from './loop-state.ts';
-import { GIT_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
-import { assertOwnRepository, checkCommit, lastPath, ownCall, ownGit, scratch, type Workspace } from './place.ts';
+import { assertOwnRepository, checkCommit, lastPath, ownCall, scratch, type Workspace } from './place.ts';
 
 /** Name of a file in a checkpoint's `state/`. */
 const META_FILE = 'fleet.json';
@@ -41,17 +41,11 @@ const checkpointMeta = z.object({
 });
 
 export type CheckpointMeta = z.infer<typeof checkpointMeta>;
-/** Description without the fields that `makeCheckpoint` determines itself. */
-export type NewCheckpointMeta = Omit<CheckpointMeta, 'leftOut' | 'outcome' | 'reason'> &
-  Partial<Pick<CheckpointMeta, 'outcome' | 'reason'>>;
+/** Description without what `makeCheckpoint` finds itself. */
+export type Meta = Omit<CheckpointMeta, 'leftOut'>;
 
-/** Reads a checkpoint's description, from the mirror or a workspace. Throws RalphError `state-corrupt` if it is invalid. */
-export async function readCheckpoint(
-  place: string | Workspace,
-  sha: string,
-  env: NodeJS.ProcessEnv = typeof place === 'string' ? process.env : place.env,
-): Promise<CheckpointMeta> {
-  const gitDir = typeof place === 'string' ? place : ownGit(place);
+/** Reads a checkpoint's description from a git folder. Throws RalphError `state-corrupt` if it is invalid. */
+export async function readCheckpoint(gitDir: string, sha: string, env: NodeJS.ProcessEnv): Promise<CheckpointMeta> {
   const invalid = (problem: string, cause?: unknown): RalphError =>
     new RalphError('state-corrupt', GIT_TEXTS.badCheckpoint(sha, problem), cause);
   const found = await git(['cat-file', 'blob', `${checkCommit(sha)}:state/${META_FILE}`], { env, gitDir });
@@ -79,18 +73,14 @@ const MOST_LISTED = 1_000;
  * agent's work tree and index, and runs no program of the repository. No two commits have the same name. Throws RalphError
  * `refused` if the agent replaced its repository, `state-io` if git fails.
  */
-export async function makeCheckpoint(
-  ws: Workspace,
-  meta: NewCheckpointMeta,
-  env: NodeJS.ProcessEnv = ws.env,
-): Promise<string> {
+export async function makeCheckpoint(ws: Workspace, meta: Meta): Promise<string> {
   assertOwnRepository(ws);
   const { head, work, index, conflict, leftOut } = await capture(ws);
-  const described: CheckpointMeta = { outcome: null, reason: '', ...meta, leftOut: leftOut.slice(0, MOST_LISTED) };
+  const described: CheckpointMeta = { ...meta, leftOut: leftOut.slice(0, MOST_LISTED) };
   const trees = [
     ['work', work],
     ['index', index],
-    ['state', await stateTree(ws, described, env)],
+    ['state', await stateTree(ws, described)],
     ...(conflict === null ? [] : [['conflict', conflict]]),
   ];
   const input = trees.map(([name, tree]) => `040000 tree ${tree}\t${name}\0`).join('');
@@ -108,11 +98,11 @@ export async function makeCheckpoint(
   return askGit(['commit-tree', tree, ...parents], call, WHAT);
 }
 
-async function stateTree(ws: Workspace, meta: CheckpointMeta, env: NodeJS.ProcessEnv): Promise<string> {
+async function stateTree(ws: Workspace, meta: CheckpointMeta): Promise<string> {
   const folder = join(scratch(ws), `state.${uniqueToken()}`);
   mkdirSync(folder, { mode: 0o700 });
   try {
-    collectState(ws.dir, env, folder);
+    collectState(ws.dir, ws.env, folder);
     writeFileSync(join(folder, META_FILE), `${JSON.stringify(meta, null, 2)}\n`);
     return await withIndex(ws, async (index) => {
       const call = { ...ownCall(ws, index), workTree: folder };

@@ -3,7 +3,7 @@ import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
 import { NO_FILE, type Settings, withSettings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { GIT_TEXTS } from './messages.ts';
+import { GIT_TEXTS } from '../messages.ts';
 
 export interface GitCall {
   readonly env: NodeJS.ProcessEnv;

@@ -2,16 +2,15 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import { type Contract, storedContract } from '../../engine/schema/contract.ts';
-import { EVIDENCE, type EvidenceName, LIVE } from '../../state/evidence/entries.ts';
-import { lostBy } from '../../state/evidence/lost.ts';
-import { findManifest, type Manifest, ownerOfManifest } from '../../state/evidence/manifest.ts';
+import type { EvidenceName, Manifest } from '../../state/evidence/manifest.ts';
+import { EVIDENCE, LIVE, manifestUnlessLost } from '../../state/evidence/manifest.ts';
 import { namesIn, readRecord, readRegularFile } from '../../state/files/regular-file.ts';
 import { hashContract, sha256 } from '../../state/hash-contract.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { hideRuntimeDir, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { maskBytes } from '../mask-secrets.ts';
-import { GIT_TEXTS } from './messages.ts';
+import { GIT_TEXTS } from '../messages.ts';
 
 /** Folder of the runtime files, relative to the work tree, with a final slash. */
 export const RUNTIME = '.claude/context/runtime/';
@@ -198,7 +197,8 @@ const CARRIED: readonly EvidenceName[] = [
 function carryManifest(project: string, env: NodeJS.ProcessEnv, name: string, outside: string): void {
   const [, loop = null, ended = ''] = MANIFEST.exec(name) ?? [];
   const files = loopFiles(project, loop, env);
-  const manifest = manifestAt(`${files.evidence}${ended}`);
+  // One that is lost is found by the next resume of its loop as well.
+  const manifest = manifestUnlessLost({ evidence: `${files.evidence}${ended}` });
   if (manifest === null) return;
   const entries = CARRIED.flatMap((entry) => {
     const digests = manifest.entries[entry];
@@ -214,29 +214,20 @@ function carryManifest(project: string, env: NodeJS.ProcessEnv, name: string, ou
 /** Puts the digest of a relocated contract into the carried manifest beside it, if that proves the contract as it came. */
 function adoptContract(outside: string, name: string, came: Buffer, moved: string): void {
   const evidence = join(outside, name.replace(/^contract/, 'evidence'));
-  const manifest = manifestAt(evidence);
+  const manifest = manifestUnlessLost({ evidence });
   if (manifest?.entries['contract']?.is !== sha256(came)) return;
   write(evidence, { ...manifest, entries: { ...manifest.entries, contract: { is: sha256(moved) } } });
 }
 
 /** Returns what a contract at `path` lists of the evidence that is carried beside it, with the digests of the copies. */
 function carriedList({ evidence }: Contract, path: string): Pick<Contract, 'evidence'> {
-  const manifest = manifestAt(join(dirname(path), basename(path).replace(/^contract/, 'evidence')));
+  const manifest = manifestUnlessLost({
+    evidence: join(dirname(path), basename(path).replace(/^contract/, 'evidence')),
+  });
   const entries = Object.entries(evidence).filter(([name]) => isCarried(name));
   const digestOf = (name: string, digest: string | null): string | null =>
     digest === null ? null : (manifest?.entries[name]?.is ?? digest);
   return { evidence: Object.fromEntries(entries.map(([name, digest]) => [name, digestOf(name, digest)])) };
-}
-
-/** Returns a manifest; null if it is lost, which the next resume of its loop finds as well. */
-function manifestAt(evidence: string): Manifest | null {
-  if (!existsSync(evidence)) return null;
-  try {
-    return findManifest({ evidence }, ownerOfManifest({ evidence }));
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return null;
-  }
 }
 
 function isCarried(name: string): boolean {

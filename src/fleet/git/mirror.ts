@@ -5,8 +5,8 @@ import { namesIn, uniqueToken } from '../../state/files/regular-file.ts';
 import { awaitHold } from '../../state/lock/hold.ts';
 import { readOwner } from '../../state/lock/owner.ts';
 import { RalphError } from '../../text/message.ts';
+import { GIT_TEXTS } from '../messages.ts';
 import { askGit, type GitCall, type GitEnd, git } from './git.ts';
-import { GIT_TEXTS } from './messages.ts';
 import type { FleetPlace, FleetRepository, Workspace } from './place.ts';
 import { checkRef, environmentOf, mirrorPath, ownCall, plainUrl } from './place.ts';
 

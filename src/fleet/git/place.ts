@@ -6,8 +6,8 @@ import { outsideRoot } from '../../state/loop-files.ts';
 import { isWithin } from '../../task/project-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Submission } from '../job.ts';
+import { GIT_TEXTS } from '../messages.ts';
 import type { GitCall } from './git.ts';
-import { GIT_TEXTS } from './messages.ts';
 
 /** Data folder of the workers of one machine: `mirrors/` and `loops/`. */
 export interface FleetPlace {

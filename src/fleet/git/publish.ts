@@ -3,9 +3,9 @@ import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { IDENTITY } from '../../task/git/record-tree.ts';
 import { redact } from '../../text/redact/redact.ts';
+import { PUBLISH_TEXTS } from '../messages.ts';
 import { changedFiles, headOf, treeOf } from './capture.ts';
 import { askGit, type GitCall, git } from './git.ts';
-import { PUBLISH_TEXTS } from './messages.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
 import { assertOwnRepository, checkCommit, ownGit, type Workspace } from './place.ts';
 

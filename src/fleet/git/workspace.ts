@@ -5,11 +5,11 @@ import { type Hold, isHeld, takeHold } from '../../state/lock/hold.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Submission } from '../job.ts';
+import { GIT_TEXTS } from '../messages.ts';
 import { ENTRIES, withIndex } from './capture.ts';
 import { readCheckpoint } from './checkpoint.ts';
 import { askGit, bytesOfGit, type GitCall, git, listed, pathBytes } from './git.ts';
 import { restoreState } from './loop-state.ts';
-import { GIT_TEXTS } from './messages.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';
 import {
   agentGit,

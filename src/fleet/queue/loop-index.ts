@@ -136,6 +136,11 @@ export const loopResult = z.object({
 
 export type LoopResult = z.infer<typeof loopResult>;
 
+/** Returns whether a loop goes on when it is resumed: a pause is not an end. */
+export function isPaused(result: LoopResult | null): boolean {
+  return result?.outcome === 'paused' || result?.outcome === 'fleet-budget';
+}
+
 /** Progress that the holder of a loop reports after each checkpoint. */
 export const loopProgress = z.object({
   attempt: z.int().min(0),

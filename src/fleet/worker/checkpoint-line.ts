@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CheckpointMeta, makeCheckpoint, pushCheckpoint } from '../git/checkpoint.ts';
+import { type Meta, makeCheckpoint, pushCheckpoint } from '../git/checkpoint.ts';
 import type { Workspace } from '../git/workspace.ts';
 import type { Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { LostLoop } from './lock-keeper.ts';
-
-export type Meta = Omit<CheckpointMeta, 'leftOut'>;
 
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;

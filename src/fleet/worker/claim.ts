@@ -1,37 +1,23 @@
-import { hostname } from 'node:os';
 import { diffTerms } from '../../drive/start/terms/consent-terms.ts';
 import { isVerified } from '../../drive/status/ended-loop.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { agreeTo, type FleetTerms, fleetTerms } from '../contract-terms.ts';
-import { type CheckpointMeta, readCheckpoint } from '../git/checkpoint.ts';
+import { type CheckpointMeta, type Meta, readCheckpoint } from '../git/checkpoint.ts';
 import { fetchMirror, readRef } from '../git/mirror.ts';
-import type { FleetPlace } from '../git/place.ts';
 import { publish } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
-import type { FleetKey } from '../job.ts';
 import { secretMask } from '../mask-secrets.ts';
 import { WORKER_TEXTS } from '../messages.ts';
-import type { FleetLimits } from '../queue/budget.ts';
+import { Reservations } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
-import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
-import { CheckpointLine, type Meta } from './checkpoint-line.ts';
+import type { LoopResult } from '../queue/loop-index.ts';
+import { CheckpointLine } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
-import { filesIn, type HeldEnd, type Holding } from './holding.ts';
+import type { Claim, HeldEnd } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
 import { LoopCommands } from './loop-commands.ts';
-import { Reservations } from './reservations.ts';
-
-/** Context of one claim of a job. */
-export interface Claim
-  extends Pick<Holding, 'submission' | 'server' | 'env' | 'program' | 'lost' | 'leaving' | 'hurry'> {
-  readonly key: FleetKey;
-  readonly place: FleetPlace;
-  readonly limits: FleetLimits;
-  /** Last reported checkpoint; null if there is none. */
-  readonly told: string | null;
-  readonly progress: (progress: LoopProgress) => Promise<void>;
-}
 
 /** Works on a loop until it ends. Throws `PutBack` if it has to wait, `LostLoop` if another worker has it. */
 export async function workOn(claim: Claim): Promise<LoopResult> {
@@ -94,34 +80,15 @@ async function inWorkspace(
 }
 
 async function hold(claim: Claim, ws: Workspace, line: CheckpointLine, terms: FleetTerms): Promise<LoopResult> {
-  const { submission, server, key, env, program, limits, lost, leaving, hurry } = claim;
+  const { submission, server, key, env, limits } = claim;
   const { loopId } = submission;
   const { attempt } = line.meta;
-  const files = filesIn(ws, submission, env);
+  const files = loopFiles(ws.dir, submission.name, env);
   const events = new EventSink(server, loopId, attempt, env);
   await events.skipKnown(files.events);
   const commands = new LoopCommands({ server, key, submission, files, env }, line.meta.lastCommand);
   const budget = new Reservations(server, limits, `${loopId}:${attempt}`, submission.limits.iterationTimeoutMs);
-  const progress = (waits: string | null, maxIterations: number): Promise<void> =>
-    claim.progress(progressOf(line, waits, maxIterations));
-  const holding: Holding = {
-    submission,
-    terms,
-    server,
-    ws,
-    files,
-    env,
-    program,
-    line,
-    commands,
-    budget,
-    events,
-    lost,
-    leaving,
-    hurry,
-    progress,
-  };
-  const holder = new LoopHolder(holding);
+  const holder = new LoopHolder({ ...claim, terms, ws, files, line, commands, budget, events });
   await holder.tell(null);
   let end: HeldEnd;
   try {
@@ -161,7 +128,7 @@ async function finish(
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
-  const { lastState } = describeLoop(filesIn(ws, submission, env), env);
+  const { lastState } = describeLoop(loopFiles(ws.dir, submission.name, env), env);
   return {
     outcome,
     verified: outcome === 'complete' && isVerified(lastState),
@@ -222,11 +189,4 @@ function termsIn({ submission, env }: Claim, projectDir: string): FleetTerms | s
     if (error instanceof RalphError) return error.advised.text;
     throw error;
   }
-}
-
-function progressOf({ meta, sha }: CheckpointLine, waits: string | null, maxIterations: number): LoopProgress {
-  const { attempt, iteration, takeOvers, spent } = meta;
-  const worker = `${hostname()}:${process.pid}`;
-  const at = new Date().toISOString();
-  return { attempt, iteration, maxIterations, sha, takeOvers, ...spent, worker, waits, at };
 }

@@ -16,7 +16,7 @@ import { runSetUp } from '../../task/commands/run-command.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/budget.ts';
-import { endedAs, type HeldEnd, type Holding, stopped } from './holding.ts';
+import { endedAs, type HeldEnd, type Holding, stopped, thisWorker } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
 
 type Ended = RunnerEventOf<'run.ended'>;
@@ -243,7 +243,10 @@ export class LoopHolder {
 
   /** Reports the loop's progress, and why it waits. */
   tell(waits: string | null): Promise<void> {
-    return this.#holding.progress(waits, this.#maxIterations);
+    const { line, progress } = this.#holding;
+    const { attempt, iteration, takeOvers, spent } = line.meta;
+    const used = { attempt, iteration, maxIterations: this.#maxIterations, sha: line.sha, takeOvers, ...spent };
+    return progress({ ...used, worker: thisWorker(), waits, at: new Date().toISOString() });
   }
 }
 

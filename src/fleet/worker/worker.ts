@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { Job, Worker } from 'bullmq';
 import { RalphError } from '../../text/message.ts';
 import { loopEnvironment } from '../contract-terms.ts';
@@ -6,8 +5,10 @@ import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
-import { type LoopProgress, type LoopResult, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
-import { type Claim, withoutWork, workOn } from './claim.ts';
+import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
+import { isPaused, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
+import { withoutWork, workOn } from './claim.ts';
+import { type Claim, thisWorker } from './holding.ts';
 import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
 
 interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
@@ -88,9 +89,10 @@ export class FleetWorker {
     try {
       return await this.#claim(job, keeper.lost);
     } catch (error) {
-      const until = this.#putBackTime(job, error, keeper.lost.aborted);
-      if (until === null) throw error;
-      const waits = waitOf(error as Error);
+      const setback = setbackOf(error, keeper.lost.aborted);
+      if (setback === null) throw error;
+      const { until, said, waits } = setback;
+      if (said !== null) this.#options.notice(`${job.id}: ${said}`);
       if (waits !== null) await this.#show(job, waits);
       // Refused if another worker has the lock, and therefore the job.
       await job.moveToDelayed(until, token).catch(() => undefined);
@@ -98,23 +100,6 @@ export class FleetWorker {
     } finally {
       keeper.stop();
     }
-  }
-
-  /** Returns when to take the job again; null for an error of the program, which fails the job. */
-  #putBackTime(job: Job, error: unknown, isLost: boolean): number | null {
-    const { notice } = this.#options;
-    if (error instanceof PutBack) return Math.max(error.until, Date.now());
-    if (error instanceof LostLoop || isLost) {
-      notice(`${job.id}: ${error instanceof LostLoop ? error.message : WORKER_TEXTS.lockLost}`);
-      return Date.now() + OTHER_WORKER_MS;
-    }
-    const { code, message, name } = error as NodeJS.ErrnoException;
-    // A server that is loading its file or has no space left refuses commands; this is not the loop's fault.
-    if (error instanceof RalphError || code !== undefined || name === 'ReplyError') {
-      notice(`${job.id}: ${message}`);
-      return Date.now() + AFTER_ERROR_MS;
-    }
-    return null;
   }
 
   async #claim(job: Job, lost: AbortSignal): Promise<LoopResult> {
@@ -174,7 +159,7 @@ export class FleetWorker {
     const known = loopProgress.safeParse(job.progress);
     if (!known.success || known.data.waits !== waits) {
       const none = { attempt: 0, iteration: 0, maxIterations: 0, sha: null, costUsd: null, tokens: 0, takeOvers: 0 };
-      const now = { worker: `${hostname()}:${process.pid}`, at: new Date().toISOString(), waits };
+      const now = { worker: thisWorker(), at: new Date().toISOString(), waits };
       await job.updateProgress({ ...(known.success ? known.data : none), ...now });
     }
   }
@@ -186,12 +171,26 @@ export class FleetWorker {
   }
 }
 
-/** Returns why an error of this machine or its repository makes the loop wait; null for any other error. */
-function waitOf(error: Error): string | null {
-  if (error instanceof PutBack || error instanceof LostLoop) return null;
-  if (/ENOSPC|No space left on device/i.test(error.message)) return 'disk-full';
-  if (!(error instanceof RalphError)) return null;
-  return error.code === 'state-io' ? 'repository' : 'error';
+/** What returns a job to the queue: until when, what the worker says of it, and why the loop is shown to wait. */
+interface Setback {
+  readonly until: number;
+  readonly said: string | null;
+  readonly waits: string | null;
+}
+
+/** Returns what an error means for the job; null for an error of the program, which fails it. */
+function setbackOf(error: unknown, isLost: boolean): Setback | null {
+  const now = Date.now();
+  if (error instanceof PutBack) return { until: Math.max(error.until, now), said: null, waits: null };
+  if (error instanceof LostLoop) return { until: now + OTHER_WORKER_MS, said: error.message, waits: null };
+  const { code, message, name } = error as NodeJS.ErrnoException;
+  const isRefused = error instanceof RalphError;
+  const failed = isRefused ? (error.code === 'state-io' ? 'repository' : 'error') : null;
+  const waits = /ENOSPC|No space left on device/i.test(message) ? 'disk-full' : failed;
+  if (isLost) return { until: now + OTHER_WORKER_MS, said: WORKER_TEXTS.lockLost, waits };
+  // A server that is loading its file or has no space left refuses commands; this is not the loop's fault.
+  const isOfMachine = isRefused || code !== undefined || name === 'ReplyError';
+  return isOfMachine ? { until: now + AFTER_ERROR_MS, said: message, waits } : null;
 }
 
 /** Returns why the loop cannot start: null if every earlier loop is complete, `waits` while one has not ended. */
@@ -215,5 +214,5 @@ async function outcomeOf(server: FleetServer, id: string): Promise<string | null
   if (state !== 'completed') return null;
   const result = loopResult.safeParse(job.returnvalue);
   if (!result.success) return 'unknown';
-  return result.data.outcome === 'paused' || result.data.outcome === 'fleet-budget' ? null : result.data.outcome;
+  return isPaused(result.data) ? null : result.data.outcome;
 }

@@ -1,7 +1,6 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
-import { classOf, isRemoval, PROSE_KEY } from '../client-tools.ts';
+import { classOf, isRemoval, PROSE_KEY, patchTargets } from '../client-tools.ts';
 import type { Guard, ToolCall } from '../guard.ts';
-import { patchTargets } from '../shell/file-access/patch-targets.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;

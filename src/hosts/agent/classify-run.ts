@@ -1,5 +1,5 @@
 import type { ApiError } from '../../engine/events.ts';
-import { shorten } from '../../text/excerpt.ts';
+import { shorten } from '../../text/quote.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 
 export interface RunExit {

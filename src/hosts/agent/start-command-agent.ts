@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { lastWordsText, shorten } from '../../text/excerpt.ts';
+import { lastWordsText, shorten } from '../../text/quote.ts';
 import { shownText } from '../../text/terminal-screen.ts';
 import { endedWell, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';

@@ -2,11 +2,21 @@ import { existsSync, statSync } from 'node:fs';
 import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
-import { EVIDENCE, EVIDENCE_NAMES, type EvidenceName, type EvidenceOf, FIXED, LIVE } from './entries.ts';
 import { heldAgainst, hold, proveNotices } from './held-digests.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
-import type { Digests, Manifest } from './manifest.ts';
-import { findManifest, readManifest, waitOfNew, withManifestLock, writeManifest } from './manifest.ts';
+import type { Digests, EvidenceName, EvidenceOf, Manifest } from './manifest.ts';
+import {
+  EVIDENCE,
+  EVIDENCE_NAMES,
+  FIXED,
+  findManifest,
+  LIVE,
+  manifestUnlessLost,
+  readManifest,
+  waitOfNew,
+  withManifestLock,
+  writeManifest,
+} from './manifest.ts';
 
 /**
  * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
@@ -54,22 +64,10 @@ export function proved(path: string, { is, next, was = [] }: Digests): Buffer {
 /** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {
   withManifestLock(files, () => {
-    const live = manifestOf(files, loopId);
-    if (live !== null) return;
-    const ended = manifestOf({ evidence: `${files.evidence}.ended` }, loopId);
-    const entries = ended?.entries ?? {};
+    if (manifestUnlessLost(files, loopId) !== null) return;
+    const entries = manifestUnlessLost({ evidence: `${files.evidence}.ended` }, loopId)?.entries ?? {};
     writeManifest(files, loopId, entries, waitOfNew(entries, ''));
   });
-}
-
-/** Returns the manifest of a loop that is about to start; null for a new loop, and if it is lost. */
-function manifestOf(files: Pick<LoopFiles, 'evidence'>, loopId: string): Manifest | null {
-  try {
-    return findManifest(files, loopId);
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return null;
-  }
 }
 
 /** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */

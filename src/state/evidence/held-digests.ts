@@ -1,9 +1,8 @@
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { noticesOf } from '../notices.ts';
-import type { EvidenceName } from './entries.ts';
 import { evidenceLost } from './lost.ts';
-import { readManifest } from './manifest.ts';
+import { type EvidenceName, readManifest } from './manifest.ts';
 
 /**
  * Entries that only a runner's process and the user's `accept` write while the runner drives the loop. Hooks write the

@@ -4,8 +4,8 @@ import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { onceMoreAlone, proved, replaceEntry } from './evidence.ts';
-import { evidenceJson, evidenceLost, lostBy } from './lost.ts';
-import { findManifest, type Manifest, withManifestLock, writeManifest } from './manifest.ts';
+import { evidenceJson, evidenceLost } from './lost.ts';
+import { findManifest, manifestUnlessLost, withManifestLock, writeManifest } from './manifest.ts';
 
 /** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */
 const OWNER = 'project';
@@ -21,7 +21,8 @@ export function storeProjectRecord(files: LoopFiles, path: string, record: objec
   const text = `${JSON.stringify(record)}\n`;
   const write = (): void => writeAtomically(path, text, 0o600);
   withManifestLock(own, () => {
-    const entries = entriesOf(own) ?? {};
+    // If the digests are lost, no other record is believed from here on.
+    const entries = manifestUnlessLost(own, OWNER)?.entries ?? {};
     replaceEntry(own, { loopId: OWNER, entries }, { name: basename(path), path, digest: sha256(text), write });
   });
 }
@@ -47,21 +48,11 @@ function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unk
 export function dropProjectRecord(files: LoopFiles, path: string): void {
   const own = recordsOf(files);
   withManifestLock(own, () => {
-    const { [basename(path)]: digests, ...others } = entriesOf(own) ?? {};
+    const { [basename(path)]: digests, ...others } = manifestUnlessLost(own, OWNER)?.entries ?? {};
     if (digests !== undefined) {
       writeManifest(own, OWNER, { ...others, [basename(path)]: { ...digests, next: REMOVED } });
     }
     removeIfThere(path);
     if (digests !== undefined) writeManifest(own, OWNER, others);
   });
-}
-
-/** Returns the digests to which one is added; null where there are none, or they are lost: then no other record is believed. */
-function entriesOf(own: LoopFiles): Manifest['entries'] | null {
-  try {
-    return findManifest(own, OWNER)?.entries ?? null;
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return null;
-  }
 }

@@ -98,7 +98,11 @@ export function ownStart(): number {
 
 /** Returns when a process with this `startedAt` began, in epoch milliseconds; NaN if unknown. */
 function beganAt(startedAt: string | null): number {
+  return Date.now() - uptimeMs() + Number(startedAt?.split(':')[1]) * TICK_MS;
+}
+
+/** Returns the milliseconds since the machine's start, with those in which it slept; NaN if /proc does not tell. */
+export function uptimeMs(): number {
   // node:os reports the uptime as well, but loading it costs a hook a tenth of a millisecond.
-  const uptimeMs = Number.parseFloat(ifProcHides(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;
-  return Date.now() - uptimeMs + Number(startedAt?.split(':')[1]) * TICK_MS;
+  return Number.parseFloat(ifProcHides(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;
 }

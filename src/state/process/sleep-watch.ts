@@ -1,4 +1,5 @@
 import { instantOf } from '../../text/time.ts';
+import { uptimeMs } from './identity.ts';
 
 /** Delay of a look from which the machine must have slept, or the process must have been stopped, unless it was busy. */
 export const SLEPT_MS = 5_000;
@@ -39,4 +40,25 @@ export const isWatching = (): boolean => watches.size > 0;
 /** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
 export function lookAtClock(): void {
   for (const look of watches) look();
+}
+
+/** Time between the reads of both clocks beyond which they are read again: the machine was busy in between. */
+const CLOSE_MS = 330;
+const READS = 5;
+
+/**
+ * Returns the milliseconds for which this machine has slept since its start, up to a constant: one of its clocks goes on
+ * meanwhile, the other one does not. Null on systems without /proc, whose clocks do not tell.
+ */
+export function asleepMs(): number | null {
+  const awakeMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+  for (let read = 0; read < READS; read++) {
+    const before = awakeMs();
+    const upMs = uptimeMs();
+    const later = awakeMs();
+    // Some containers have an empty file.
+    if (!Number.isFinite(upMs)) return null;
+    if (later - before < CLOSE_MS) return Math.round(upMs) - later;
+  }
+  return null;
 }

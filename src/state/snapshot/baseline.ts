@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
-import type { EvidenceOf } from '../evidence/entries.ts';
 import { forgetEvidence, readEvidence, storeEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
+import type { EvidenceOf } from '../evidence/manifest.ts';
 import { removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { type FileSet, listFiles } from './list-files.ts';

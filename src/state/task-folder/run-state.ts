@@ -1,35 +1,68 @@
-import { join } from 'node:path';
+import { mkdirSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import type { CommandOutcome, LoopEvent, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
+import type {
+  CommandOutcome,
+  LoopEvent,
+  LoopIteration,
+  RunStatus,
+  TaskIterationRecord,
+} from '../../engine/schema/records.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { fenced } from '../../text/quote.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { checkShape } from '../check-shape.ts';
 import { appendLine, readAllLines } from '../files/journal-lines.ts';
 import { freePath, readRegularFile, writeAtomically } from '../files/regular-file.ts';
-import { hasRunDir, makeRunDir, type RunFiles, refuseLink } from './run-files.ts';
+import type { LoopDirectory, RunFiles } from './run-files.ts';
+import { hasRunDir, makeRealDir, makeRunDir, pathKind, refuseLink } from './run-files.ts';
 
 /*
- * Projection of a loop in its task folder, for people and programs; no decision reads it. Each function masks secrets, and
- * throws the system's error, or `refused` for links, for the caller to log.
+ * Projection of a loop into its task folder and its loop directory, for people and programs; no decision reads it. Each
+ * function masks secrets, and throws the system's error, or `refused` for links, for the caller to log.
  */
 
 export function mirrorStatus(files: RunFiles, status: RunStatus): void {
   makeRunDir(files);
-  writeAtomically(files.status, `${JSON.stringify(redactRecord(status), null, 2)}\n`, 0o600, 'nothing');
+  writeShown(files.status, status);
 }
 
 export function mirrorIteration(files: RunFiles, record: TaskIterationRecord): void {
-  append(files, files.iterations, record);
+  makeRunDir(files);
+  appendShown(files.iterations, record);
 }
 
 export function mirrorEvent(files: RunFiles, event: LoopEvent): void {
-  append(files, files.events, event);
+  makeRunDir(files);
+  appendShown(files.events, event);
 }
 
-function append(files: RunFiles, path: string, entry: object): void {
-  makeRunDir(files);
+export function showState({ state: path }: LoopDirectory, state: LoopState): void {
+  refuseLink(path);
+  writeShown(path, state);
+}
+
+export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
+  appendShown(events, event);
+}
+
+/** Writes `iterations/NNN.json`, or `NNN-2.json` and so on if it exists, as after an idle iteration. */
+export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopIteration): void {
+  makeRealDir(iterationsDir);
+  writeShown(numbered(iterationsDir, entry.iteration, '.json'), entry);
+}
+
+function writeShown(path: string, record: object): void {
+  writeAtomically(path, `${JSON.stringify(redactRecord(record), null, 2)}\n`, 0o600, 'nothing');
+}
+
+function appendShown(path: string, entry: object): void {
   refuseLink(path);
   appendLine(path, redactRecord(entry));
+}
+
+function numbered(folder: string, iteration: number, extension: string): string {
+  return freePath(join(folder, String(iteration).padStart(3, '0')), extension, '-');
 }
 
 /** Status projection of a task folder. */
@@ -90,7 +123,7 @@ export interface TranscriptParts
 /** Writes a transcript to `transcripts/NNN.md`, or `NNN-2.md` and so on if it exists, and returns its path. */
 export function writeTranscript(files: RunFiles, number: number, parts: TranscriptParts): string {
   makeRunDir(files, files.transcriptsDir);
-  const path = freePath(join(files.transcriptsDir, String(number).padStart(3, '0')), '.md', '-');
+  const path = numbered(files.transcriptsDir, number, '.md');
   writeAtomically(path, redact(transcriptText(number, parts)), 0o600, 'nothing');
   return path;
 }
@@ -117,4 +150,32 @@ function transcriptText(number: number, parts: TranscriptParts): string {
     message === null ? 'Not known.' : fenced(message, 'markdown'),
     '',
   ].join('\n\n');
+}
+
+/** Content of .gitignore: the projection does not belong to the project's history. */
+export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');
+
+const SUMMARY_LINES = 3;
+const SUMMARY_LIMIT = 500;
+
+export function summaryOf(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '');
+  return redact(lines.slice(0, SUMMARY_LINES).join('\n')).slice(0, SUMMARY_LIMIT);
+}
+
+/** Keeps the projection and this .gitignore out of git, in a directory without one. */
+export function keepOutOfGit({ dir }: LoopDirectory): void {
+  const path = join(dir, '.gitignore');
+  if (pathKind(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
+}
+
+/** Moves the projection of an earlier run into a folder of `runs/`, named by the instant `at`. */
+export function putRunAway(directory: LoopDirectory, at: string): void {
+  const { state, events, iterationsDir } = directory;
+  const shown = [state, events, iterationsDir].filter((path) => pathKind(path) !== 'nothing');
+  if (shown.length === 0) return;
+  makeRealDir(directory.runsDir);
+  const target = freePath(join(directory.runsDir, at.replaceAll(':', '-')));
+  mkdirSync(target);
+  for (const path of shown) renameSync(path, join(target, basename(path)));
 }

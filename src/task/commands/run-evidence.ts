@@ -3,8 +3,8 @@ import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts'
 import type { CommandOutcome as CommandRecord } from '../../engine/schema/records.ts';
 import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
-import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
 import { advise } from '../../text/message.ts';
+import { PREVIEW_LIMIT, shorten } from '../../text/quote.ts';
 import { checkTaskOutputs } from '../outputs/check-task-outputs.ts';
 import { checkResult, requiredGate, runCheckCommands } from './gate.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';

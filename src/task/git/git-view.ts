@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { EvidenceOf } from '../../state/evidence/entries.ts';
 import { filesAtEnd, forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/lost.ts';
+import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import {
   namesIn,
   readRegularFile,

@@ -1,8 +1,8 @@
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
-import { oneLine } from '../../text/excerpt.ts';
 import { dollarText, timeText } from '../../text/figures.ts';
+import { oneLine } from '../../text/quote.ts';
 import { commandText, deniedText, isSaidLater, printable, runFigures } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { addText, BLANK, closeText, type Line, type OpenCall, type Span, type View } from './view.ts';

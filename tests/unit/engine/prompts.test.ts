@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assemblePrompt, type PromptParts, wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
 import { deliverPrompt } from '../../../src/engine/prompt/deliver-prompt.ts';
-import { shorten } from '../../../src/text/excerpt.ts';
+import { shorten } from '../../../src/text/quote.ts';
 import { atLeast } from '../../../src/text/version.ts';
 import { SIGNAL } from './support/loop.ts';
 

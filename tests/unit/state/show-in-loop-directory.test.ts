@@ -12,7 +12,7 @@ import {
   showIteration,
   showState,
   summaryOf,
-} from '../../../src/state/task-folder/show-loop.ts';
+} from '../../../src/state/task-folder/run-state.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 const AT = '2026-01-02T03:04:05.678Z';

@@ -7,9 +7,9 @@ import { type LoopFiles, readContract, readState } from '../../../state/loop-fil
 import { recordNotice } from '../../../state/record-notice.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
-import { shorten } from '../../../text/excerpt.ts';
 import { type ChecklistItem, countChecklist } from '../../../text/markdown/lists.ts';
 import { RalphError } from '../../../text/message.ts';
+import { shorten } from '../../../text/quote.ts';
 import { operate, type Person } from '../../control/operate.ts';
 import { protectedChanges, storeProtected } from '../../control/restore-protected.ts';
 import { beginSeen, goneEntries, readSeen } from '../../prompt/seen-record.ts';

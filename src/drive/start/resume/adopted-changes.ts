@@ -4,7 +4,7 @@ import type { TddRecord } from '../../../engine/schema/tdd.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
-import { shorten } from '../../../text/excerpt.ts';
+import { shorten } from '../../../text/quote.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import { consentTerms, diffTerms, requireApproved } from '../terms/consent-terms.ts';
 

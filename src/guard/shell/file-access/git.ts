@@ -1,8 +1,8 @@
+import { patchTargets } from '../../client-tools.ts';
 import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
-import { patchTargets } from './patch-targets.ts';
 
 /** Rules for git subcommands that change files of the working tree. */
 export const git: FileAccessRule = (access) => {

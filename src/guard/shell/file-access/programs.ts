@@ -1,8 +1,8 @@
+import { patchTargets } from '../../client-tools.ts';
 import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
-import { patchTargets } from './patch-targets.ts';
 
 const applyPatch: FileAccessRule = (access) => {
   for (const text of [...access.args.map((word) => word.template), access.stdin.text]) {

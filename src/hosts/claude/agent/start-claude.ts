@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
-import { shorten } from '../../../text/excerpt.ts';
+import { shorten } from '../../../text/quote.ts';
 import type { RunFacts } from '../../agent/agent-message.ts';
 import type { AgentRun, ProgramOptions } from '../../agent/agent-run.ts';
 import type { RunExit, RunOutcome } from '../../agent/classify-run.ts';

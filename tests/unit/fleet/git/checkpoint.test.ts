@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makeCheckpoint, pushCheckpoint, readCheckpoint } from '../../../../src/fleet/git/checkpoint.ts';
 import { fetchMirror, readRef } from '../../../../src/fleet/git/mirror.ts';
+import { ownGit } from '../../../../src/fleet/git/place.ts';
 import type { Workspace } from '../../../../src/fleet/git/workspace.ts';
 import { git } from '../../../support/repository.ts';
 import '../../../support/starts-processes.ts';
@@ -196,8 +197,8 @@ test('leaves out and lists a file above the limit and a nested repository', asyn
     git(join(dir, 'inner'), 'init', '--quiet');
     writeFileSync(join(dir, 'inner', 'file'), 'file');
   });
-  const { leftOut, ...rest } = await readCheckpoint(to, sha);
-  assert.deepEqual(rest, { ...meta(), outcome: null, reason: '' });
+  const { leftOut, ...rest } = await readCheckpoint(ownGit(to), sha, to.env);
+  assert.deepEqual(rest, meta());
   assert.deepEqual(leftOut.map(({ path, why }) => `${path} ${why}`).sort(), [
     'big.bin size',
     'inner/ repository',
@@ -215,11 +216,11 @@ test('reads a checkpoint from the mirror too, and refuses anything else', async 
   const sha = await makeCheckpoint(ws, meta(7));
   await pushCheckpoint(ws, REF, sha, null);
   const mirror = await fetchMirror(place, f.repository, [REF]);
-  assert.equal((await readCheckpoint(mirror, sha, place.env)).iteration, 7);
+  assert.equal((await readCheckpoint(mirror, sha, ws.env)).iteration, 7);
   assert.equal(await readRef(mirror, REF, place.env), sha);
   assert.equal(await readRef(mirror, 'refs/ralph/other', place.env), null);
-  await assert.rejects(readCheckpoint(mirror, f.sha, place.env), /not a valid checkpoint/);
-  await assert.rejects(readCheckpoint(ws, 'HEAD'), /not a full commit name/);
+  await assert.rejects(readCheckpoint(mirror, f.sha, ws.env), /not a valid checkpoint/);
+  await assert.rejects(readCheckpoint(ownGit(ws), 'HEAD', ws.env), /not a full commit name/);
 });
 
 test('does not read a work tree whose repository the agent replaced', async (t) => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { NewCheckpointMeta } from '../../../../../src/fleet/git/checkpoint.ts';
+import type { Meta } from '../../../../../src/fleet/git/checkpoint.ts';
 import { fetchMirror } from '../../../../../src/fleet/git/mirror.ts';
 import { type FleetPlace, type FleetRepository, placeAt } from '../../../../../src/fleet/git/place.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../../../../../src/fleet/git/workspace.ts';
@@ -73,10 +73,11 @@ export async function open(
   return ws;
 }
 
-export function meta(iteration = 1): NewCheckpointMeta {
+export function meta(iteration = 1): Meta {
   return {
     ...{ v: 1, loopId: LOOP, generation: 1, attempt: 1, iteration, takeOvers: 0, signedOff: false },
     ...{ lastCommand: null, contractDigest: 'digest', spent: { costUsd: 0.5, tokens: 1000 } },
+    ...{ outcome: null, reason: '' },
     at: '2026-01-02T03:04:05.000Z',
   };
 }
