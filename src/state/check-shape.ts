@@ -1,84 +1,98 @@
 import { INSTANT } from '../text/time.ts';
 
-/**
- * Shape of a value, made from its JSON Schema by scripts/build.ts:
- *
- * - a name, `true`, `=a|b` for one of these texts, or `1..100` for an integer in that range; with `?` behind it also null
- * - `[shape]`: an array of such values; `[shape, shape]`: any of these
- * - `['{', name, shape, …]`: an object with these properties. One may be missing where the name ends in `?`; `*` is every
- *   property that it has. No object stands for an object, since V8 makes one name by name.
- */
-export type Shape = string | readonly Shape[];
+/** Part of JSON Schema that zod writes for stored files. The build fails on any other keyword (scripts/build-shapes.ts). */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  /** INSTANT, the only pattern of stored files. */
+  readonly pattern?: string;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly properties?: Fields<Schema>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema;
+  readonly anyOf?: readonly Schema[];
+  /** Forms of which no value fits two. */
+  readonly oneOf?: readonly Schema[];
+}
+
+type Fields<T> = Readonly<Record<string, T>>;
 
 /**
- * Returns null if `value` has this shape, else where and why not, such as `/breaker/denials must be count`. Further
- * properties are allowed. `text` is a string that is not empty, `count` an integer from 0, `amount` a number from 0.
- * Interprets data: generated code for the state is 41 KB, and the whole Stop hook has 40 (see docs/decisions/).
+ * Returns null if `value` fits a JSON Schema, else where and why not, such as `/breaker/denials must be integer`. Further
+ * properties are allowed. Interprets data: the code that ajv generates for a state has 20 times its size (docs/decisions/0128).
  */
-export function checkShape(value: unknown, shape: Shape): string | null {
-  const problem = problemIn(value, shape);
+export function checkShape(value: unknown, schema: Schema): string | null {
+  const problem = problemIn(value, schema);
   return problem?.startsWith(' ') ? `it${problem}` : problem;
 }
 
 /** Each level adds its key to the problem below it, so a valid value, as nearly every one is, costs no text. */
-function problemIn(value: unknown, shape: Shape): string | null {
-  if (typeof shape === 'string') return fits(value, shape) ? null : ` must be ${shape.replace('=', 'one of ')}`;
-  if (shape[0] !== '{') {
-    if (shape.length === 1) return Array.isArray(value) ? inEach(value, shape[0] as Shape) : ' must be array';
-    const problems = shape.map((option) => problemIn(value, option));
-    return problems.includes(null) ? null : deepest(problems);
+function problemIn(value: unknown, schema: Schema): string | null {
+  const { type, anyOf, oneOf = anyOf } = schema;
+  if (oneOf !== undefined) return problemInAny(value, oneOf);
+  if (type !== undefined && !isOf(value, type)) return ` must be ${[type].flat().join(' or ')}`;
+  if (schema.const !== undefined && value !== schema.const) return ` must be ${schema.const}`;
+  if (schema.enum?.includes(value) === false) return ` must be one of ${schema.enum.join(', ')}`;
+  if (typeof value === 'number') return problemInNumber(value, schema);
+  if (typeof value === 'string') {
+    if (schema.minLength !== undefined && value.length < schema.minLength) return ' must not be empty';
+    return schema.pattern === undefined || INSTANT.test(value) ? null : ' must be a time such as 2026-02-28T10:00:00Z';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ' must be object';
-  for (let at = 1; at < shape.length; at += 2) {
-    const name = shape[at] as string;
-    const expected = shape[at + 1] as Shape;
-    const key = name.endsWith('?') ? name.slice(0, -1) : name;
-    if (name === '*') {
-      const problem = inEach(value, expected);
-      if (problem !== null) return problem;
-    } else if (Object.hasOwn(value, key)) {
-      const problem = problemIn((value as Fields)[key], expected);
-      if (problem !== null) return `/${key}${problem}`;
-    } else if (key === name) return `/${key} is missing`;
+  if (Array.isArray(value)) {
+    const { items, minItems = 0 } = schema;
+    if (value.length < minItems) return ` must have at least ${minItems} entries`;
+    return items === undefined ? null : problemInEach(value.entries(), items);
   }
-  return null;
+  return typeof value === 'object' && value !== null ? problemInFields(value as Fields<unknown>, schema) : null;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function inEach(values: object, shape: Shape): string | null {
-  const entries: Iterable<[number | string, unknown]> = Array.isArray(values)
-    ? values.entries()
-    : Object.entries(values);
-  for (const [key, value] of entries) {
-    const problem = problemIn(value, shape);
-    if (problem !== null) return `/${key}${problem}`;
-  }
-  return null;
+function problemInNumber(value: number, { minimum, exclusiveMinimum, maximum }: Schema): string | null {
+  if (minimum !== undefined && value < minimum) return ` must be at least ${minimum}`;
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return ` must be more than ${exclusiveMinimum}`;
+  return maximum !== undefined && value > maximum ? ` must be at most ${maximum}` : null;
 }
 
-function fits(value: unknown, shape: string): boolean {
-  const mayBeNull = shape.endsWith('?');
-  const name = mayBeNull ? shape.slice(0, -1) : shape;
-  if (value === null) return mayBeNull || name === 'null';
-  if (typeof value === name) return true;
-  if (name.startsWith('='))
-    return name
-      .slice(1)
-      .split('|')
-      .some((option) => option === value);
-  if (name === 'true') return value === true;
-  if (name === 'amount') return typeof value === 'number' && value >= 0;
-  if (name === 'instant') return typeof value === 'string' && INSTANT.test(value);
-  if (name === 'text') return typeof value === 'string' && value !== '';
-  const [min = 0, max = 0] = name === 'count' ? [0, Number.MAX_VALUE] : name.split('..').map(Number);
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+function isOf(value: unknown, type: string | readonly string[]): boolean {
+  if (typeof type !== 'string') return type.some((each) => isOf(value, each));
+  if (type === 'integer') return Number.isInteger(value);
+  return type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 }
 
 /** Returns the problem of the form that fits best, because it names the real error. */
-function deepest(problems: readonly (string | null)[]): string | null {
-  const depth = (problem: string | null): number => problem?.split(' ')[0]?.split('/').length ?? 0;
-  return [...problems].sort((a, b) => depth(b) - depth(a))[0] ?? null;
+function problemInAny(value: unknown, forms: readonly Schema[]): string | null {
+  let deepest: string | null = null;
+  for (const form of forms) {
+    const problem = problemIn(value, form);
+    if (problem === null) return null;
+    if (deepest === null || problem.split('/').length > deepest.split('/').length) deepest = problem;
+  }
+  return deepest;
+}
+
+function problemInFields(
+  value: Fields<unknown>,
+  { properties = {}, required, additionalProperties }: Schema,
+): string | null {
+  for (const key of required ?? []) if (!Object.hasOwn(value, key)) return `/${key} is missing`;
+  for (const key in properties) {
+    const problem = Object.hasOwn(value, key) ? problemIn(value[key], properties[key] as Schema) : null;
+    if (problem !== null) return `/${key}${problem}`;
+  }
+  return additionalProperties === undefined ? null : problemInEach(Object.entries(value), additionalProperties);
+}
+
+function problemInEach(entries: Iterable<readonly [number | string, unknown]>, schema: Schema): string | null {
+  for (const [key, value] of entries) {
+    const problem = problemIn(value, schema);
+    if (problem !== null) return `/${key}${problem}`;
+  }
+  return null;
 }
 
 /** Maximum depth of unknown keys: JSON.stringify indents, which turns 9 KB of brackets into 32 MB. */
@@ -88,6 +102,6 @@ const MAX_DEPTH = 100;
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  for (const key in value) if (isTooDeep((value as Fields)[key], levels - 1)) return true;
+  for (const key in value) if (isTooDeep((value as Fields<unknown>)[key], levels - 1)) return true;
   return false;
 }

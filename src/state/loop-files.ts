@@ -7,7 +7,7 @@ import type { StoredContract } from '../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { digest } from '../text/digest.ts';
 import { advise, RalphError } from '../text/message.ts';
-import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { checkShape, isTooDeep } from './check-shape.ts';
 import { appendLine } from './files/journal-lines.ts';
 import {
   ifOutOfReach,
@@ -218,7 +218,7 @@ export function parseState(text: string): ReadState {
   return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
 }
 
-const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;
+const { commonPart, fourKeyState, statusPart } = schemas;
 
 /** Returns null for a valid state, else the problem and its place. */
 export function validateLoopState(value: unknown): string | null {

@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs';
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import type { Counters } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/json.ts';
-import { checkShape, type Shape } from './check-shape.ts';
+import { checkShape } from './check-shape.ts';
 import { regularFile } from './files/regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
-
-const { counters: SHAPE } = shapes as unknown as { readonly counters: Shape };
 
 /** Size limit: a larger file is not one of ours. */
 const MOST_BYTES = 1024 * 1024;
@@ -23,5 +21,5 @@ export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): C
     throw error;
   }
   const found = jsonOrNull(text);
-  return checkShape(found, SHAPE) === null ? (found as Counters) : null;
+  return checkShape(found, shapes.counters) === null ? (found as Counters) : null;
 }

@@ -6,7 +6,7 @@ import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
 import { advise, type Message, nullIfRefused, RalphError } from '../text/message.ts';
-import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { checkShape, isTooDeep } from './check-shape.ts';
 import { readEvidence, storeEvidence } from './evidence/evidence.ts';
 import type { EvidenceOf } from './evidence/manifest.ts';
 import { freePath, regularFile, syncDirectory, writeAtomically } from './files/regular-file.ts';
@@ -117,7 +117,7 @@ export function unprovedTdd({ scenarios: path }: LoopFiles): TddRecord | null {
   if (value.kind === 'empty') throw unreadable('it is empty');
   if (value.kind === 'unusable') throw unreadable(value.problem);
   refuseNewer(path, (value.value as { recordVersion?: unknown } | null)?.recordVersion);
-  const problem = checkShape(value.value, shapes.record as Shape);
+  const problem = checkShape(value.value, shapes.record);
   if (problem !== null) throw unreadable(problem);
   return value.value as TddRecord;
 }
@@ -126,7 +126,7 @@ function readLeft({ state: path }: TddFiles): LeftState {
   const found = readJson(path);
   if (found.kind !== 'value') return found;
   refuseNewer(path, (found.value as { schemaVersion?: unknown } | null)?.schemaVersion);
-  const problem = checkShape(found.value, shapes.state as Shape);
+  const problem = checkShape(found.value, shapes.state);
   return problem === null ? { kind: 'state', state: found.value as TddState } : { kind: 'unusable', problem };
 }
 

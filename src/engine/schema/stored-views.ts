@@ -1,55 +1,21 @@
 import * as z from 'zod';
-import { commandRule, contract, evidenceCommand, guardrails, policy, taskTerms } from './contract.ts';
+import { contract, policy, taskTerms } from './contract.ts';
 import { commandOutcome, iterationRecord, runStatus, taskIterationRecord } from './records.ts';
 import { count, instant } from './scalars.ts';
 
-/** Views: the parts of stored files that readers use, less strict than the definitions. The build makes shapes of them. */
+/** Views: the parts of stored files that readers use. The build makes shapes of them. */
 const text = z.string().min(1);
-const amount = z.number().min(0);
-const [, simpleRule, pipelineRule] = commandRule.options;
 
 /** Contract as a hook reads it. Its hash proves the whole contract before anything runs. */
 export const contractView = z.object({
   hash: z.string(),
-  contract: contract.pick({ loopId: true, taskPath: true, createdAt: true, head: true, findingsLog: true }).extend({
-    task: taskTerms
-      .pick({ args: true, requiredOutputs: true })
-      .extend({
-        commands: z.array(evidenceCommand.pick({ name: true, run: true }).extend({ timeoutSeconds: amount })),
-      })
-      .nullable(),
-    ...contract.pick({ consented: true, clientVersion: true, bundleDir: true }).shape,
-    policy: z.object({
-      completion: z.record(z.string(), text),
-      maxIterations: count,
-      reinject: policy.shape.reinject,
-      idle: z
-        .object({
-          delayMs: amount,
-          backoff: amount,
-          maxDelayMs: amount,
-          maxMs: amount,
-          maxQuietMs: amount.nullable(),
-          watch: z.array(z.string()),
-        })
-        .nullable(),
-      breaker: z.record(z.string(), count),
-      budget: z.object({
-        maxCostUsd: amount.nullable(),
-        maxTokens: amount.nullable(),
-        maxTimeMs: amount.nullable(),
-        warnAt: amount,
-      }),
-      backgroundWaitMs: amount,
-      pace: policy.shape.pace.extend({ iterationTimeoutMs: amount.nullable() }),
+  contract: contract
+    .pick({ loopId: true, taskPath: true, createdAt: true, head: true, findingsLog: true, consented: true })
+    .extend({
+      ...contract.pick({ clientVersion: true, bundleDir: true }).shape,
+      task: taskTerms.pick({ args: true, requiredOutputs: true, commands: true }).nullable(),
+      policy: policy.omit({ signalMatch: true, plan: true }),
     }),
-  }),
-});
-
-export const guardrailsView = guardrails.extend({
-  blockCommands: z.array(z.union([text, simpleRule, pipelineRule.extend({ pipeline: z.array(text) })])),
-  protectedFiles: z.array(text),
-  privateFiles: z.array(text),
 });
 
 /** Counters of an iteration record, for restoring a state. */
@@ -68,18 +34,13 @@ export const lostIterationView = iterationRecord.pick({
   claimed: true,
 });
 
-export const runStatusView = runStatus.omit({ guardrails: true }).extend({
-  loopId: text,
-  status: text,
-  completion: runStatus.shape.completion.extend({ gate: z.string() }),
-});
+export const runStatusView = runStatus.omit({ guardrails: true });
 
 export const taskIterationView = taskIterationRecord
-  .pick({ loopId: true, iteration: true, endedAt: true, durationMs: true, changedFiles: true, completion: true })
+  .pick({ loopId: true, iteration: true, status: true, endedAt: true, durationMs: true })
   .extend({
-    status: z.string(),
-    progress: z.union([z.boolean(), z.string()]),
-    commands: z.array(z.object({ name: z.string(), outcome: z.string() })),
+    ...taskIterationRecord.pick({ progress: true, changedFiles: true, completion: true }).shape,
+    commands: z.array(commandOutcome.pick({ name: true, outcome: true })),
   });
 
 const marks = z.object({
@@ -129,6 +90,8 @@ export const promptedTurnView = z.object({
   ),
   /** Null for a prompt file, whose progress is not measured. */
   snapshot: snapshot.nullable(),
+  /** The prompt asked the agent to reflect. */
+  reflected: z.boolean().optional(),
 });
 
 /** Last assigned spawn. Stored outside the project, where the agent does not write. */
@@ -155,10 +118,10 @@ export const spawnView = z.object({
     agentType: text,
     description: z.string(),
     allowedScope: z.array(z.string()).nullable(),
-    timeoutSeconds: amount.nullable(),
+    timeoutSeconds: z.number().min(0).nullable(),
     prompt: z.string(),
   }),
 });
 
-export type PromptedTurn = Readonly<z.infer<typeof promptedTurnView>> & { readonly reflected?: boolean };
+export type PromptedTurn = Readonly<z.infer<typeof promptedTurnView>>;
 export type StoredSpawn = Readonly<z.infer<typeof spawnView>>;

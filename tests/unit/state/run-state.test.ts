@@ -80,7 +80,7 @@ test('A broken status is reported with its place and does not throw.', (t) => {
   for (const [text, problem] of [
     ['{', /cannot be read/],
     ['[]', /must be object/],
-    [JSON.stringify({ ...aStatus(), iteration: -1 }), /iteration must be count/],
+    [JSON.stringify({ ...aStatus(), iteration: -1 }), /iteration must be at least 0/],
   ] as const) {
     writeFileSync(files.status, text);
     assert.match(readRunState(files)?.problem ?? '', problem);
