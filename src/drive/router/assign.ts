@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
@@ -16,7 +17,7 @@ import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { lockOptions, type Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { lastSpawn, type Router, readSpawn, type SpawnAnswer, type SpawnRecord } from './router.ts';
+import { lastSpawn, type Router, readSpawn, type SpawnAnswer } from './router.ts';
 
 export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   const contract = router.turn.loaded.stored?.contract;
@@ -72,7 +73,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
         maxIterations: state.maxIterations,
         agentType: agentType(contract, options.env),
         description: `ralph iteration ${iteration}`,
-        allowedScope: scope.length === 0 ? null : scope,
+        allowedScope: scope.length === 0 ? null : [...scope],
         timeoutSeconds: limit === null ? null : limit / 1000,
         prompt,
       },

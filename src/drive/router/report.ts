@@ -1,5 +1,6 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { after, isBefore } from '../../text/time.ts';
@@ -7,7 +8,7 @@ import { endTurn } from '../effects/end-turn.ts';
 import { type Dispatched, dispatch } from '../turn/turn.ts';
 import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import type { Router, RouterAnswer, SpawnRecord } from './router.ts';
+import type { Router, RouterAnswer } from './router.ts';
 import { assignedSpawn, isReported, lastSpawn, spawnMark, updateSpawn } from './router.ts';
 import { answerAfter, answerNow } from './router-driver.ts';
 

@@ -1,5 +1,6 @@
 import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { after, isBefore } from '../../text/time.ts';
@@ -9,7 +10,7 @@ import { reportAtEnd } from '../status/end-report.ts';
 import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
-import type { Router, RouterAnswer, SpawnRecord, StopAnswer } from './router.ts';
+import type { Router, RouterAnswer, StopAnswer } from './router.ts';
 import { assignedSpawn, RouterLeft, updateSpawn } from './router.ts';
 import {
   consentAnswer,

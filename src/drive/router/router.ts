@@ -3,7 +3,7 @@ import type { EndReport } from '../../engine/end-report.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState, TerminalStatus } from '../../engine/schema/state.ts';
-import type { StoredSpawn } from '../../engine/schema/stored-views.ts';
+import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -46,22 +46,9 @@ interface About {
 }
 
 /** Work for a subagent. The same spawn is returned until it is reported. */
-export interface SpawnAnswer extends About {
-  readonly action: 'spawn';
-  /** Number of the spawn within the loop, to be passed to `report`. */
-  readonly spawn: number;
-  /** Iteration that it begins, from 1. An idle one does not count, so the next can have the same number. */
-  readonly iteration: number;
-  readonly maxIterations: number;
-  readonly agentType: string;
-  readonly description: string;
-  /** Globs of files that the work may change, relative to the project; null if the task names none. */
-  readonly allowedScope: readonly string[] | null;
-  /** Time limit of the iteration in seconds; null if it has none. */
-  readonly timeoutSeconds: number | null;
+export interface SpawnAnswer extends About, Omit<SpawnRecord['answer'], keyof About> {
   /** File that holds the prompt, relative to the project; null if it could not be written. */
   readonly promptFile: string | null;
-  readonly prompt: string;
 }
 
 export interface WaitAnswer extends About {
@@ -96,10 +83,6 @@ export interface StopAnswer extends About {
 }
 
 export type RouterAnswer = SpawnAnswer | WaitAnswer | StopAnswer;
-
-export interface SpawnRecord extends Omit<StoredSpawn, 'answer'> {
-  readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
-}
 
 /** Returns the last spawn of the last router loop here, or null. Never throws. */
 export function readSpawn(files: LoopFiles): SpawnRecord | null {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { baseline, provedWork } from './proof.ts';
 import { count } from './scalars.ts';
+import { command } from './state.ts';
 
 /** How the work of a loop got, or gets, to the user's branch. */
 const delivery = z.strictObject({
@@ -69,13 +70,7 @@ export const batch = z.strictObject({
       status: z.string(),
       text: z.string(),
       /** Command that continues it; null if there is none. */
-      next: z
-        .strictObject({
-          verb: z.string(),
-          command: z.string(),
-          options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
-        })
-        .nullable(),
+      next: command.extend({ verb: z.string() }).nullable(),
     })
     .nullable(),
   runner: z.object({ pid: count, startedAt: z.string().nullable() }),

@@ -3,7 +3,7 @@ import { EVENT_VERSION } from './constants.ts';
 import { testSummary } from './proof.ts';
 import { iterationRecord, loopEvent } from './records.ts';
 import { count, instant } from './scalars.ts';
-import { steering } from './state.ts';
+import { checkOutcome, steering } from './state.ts';
 
 const called = {
   callId: z.string(),
@@ -77,7 +77,7 @@ const ACTIVITIES = {
   'check.ran': {
     name: z.string(),
     run: z.string().nullable(),
-    outcome: z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']),
+    outcome: checkOutcome,
     tail: z.string(),
     /** Absent if the output shows no test run. */
     tests: testSummary.optional(),

@@ -37,7 +37,6 @@ export type Baseline = z.infer<typeof baseline>;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const object = z.string().regex(/^[0-9a-f]{40,64}$/);
-const tests = z.strictObject({ run: count, failed: count, skipped: count });
 
 const check = z.strictObject({
   name: z.string(),
@@ -45,7 +44,7 @@ const check = z.strictObject({
   run: z.string().nullable(),
   /** Result before the first iteration; null if it is unknown. */
   before: z.enum(['passed', 'failed']).nullable(),
-  testsBefore: tests.optional(),
+  testsBefore: testSummary.pick({ run: true, failed: true, skipped: true }).optional(),
 });
 
 /** What a complete loop rests on, for others to check (`proof.json`): without output, and without paths of the machine. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { PREVIEW_LIMIT } from '../../text/quote.ts';
-import { guardrails, taskTerms } from './contract.ts';
+import { guardrails, policy, taskTerms } from './contract.ts';
 import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 import { terminalStatus } from './state.ts';
@@ -34,16 +34,7 @@ export const iterationRecord = z.strictObject({
   outputTokens: count.nullable(),
   decision: z.string(),
   /** Consecutive repeats of each signal of the circuit breaker. */
-  breaker: z
-    .strictObject({
-      findings: count,
-      noProgress: count,
-      sameReply: count,
-      sameError: count,
-      denials: count,
-      tdd: count,
-    })
-    .optional(),
+  breaker: policy.shape.breaker.optional(),
   agent: agentRecord.optional(),
 });
 

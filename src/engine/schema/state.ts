@@ -4,7 +4,7 @@ import { planState } from './plan.ts';
 import { proof } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
-const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
+export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
 
 const streak = z.object({ value: z.string().nullable(), repeats: count });
 
@@ -176,6 +176,12 @@ const waiting = {
   why: z.literal('pace').optional(),
 };
 
+/** Command of this program, with its options. */
+export const command = z.object({
+  command: z.string(),
+  options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
+});
+
 /** Failed iteration that ends the loop under its policy, unless completion is proved. */
 const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string(), text: z.string().optional() });
 
@@ -238,9 +244,7 @@ export const statusPart = z.discriminatedUnion('status', [
       /** The message without its advice, if it differs. */
       text: z.string().optional(),
       /** Command of the message that continues the work; absent if the message names none. */
-      next: z
-        .object({ command: z.string(), options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional() })
-        .optional(),
+      next: command.optional(),
       /** True if the completion has a proof other than `none`. */
       verified: z.boolean(),
       /** What a completion rests on; absent for other ends. */

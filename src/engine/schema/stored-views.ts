@@ -110,18 +110,22 @@ export const spawnView = z.object({
   retryAt: instant.optional(),
   answer: z.object({
     action: z.literal('spawn'),
+    /** Number of the spawn within the loop, to be passed to `report`. */
     spawn: z.int().min(1).max(999_999_999),
     loopId: text,
     loop: z.string().nullable(),
+    /** Iteration that it begins, from 1. An idle one does not count, so the next can have the same number. */
     iteration: count,
     maxIterations: count,
     agentType: text,
     description: z.string(),
+    /** Globs of files that the work may change, relative to the project; null if the task names none. */
     allowedScope: z.array(z.string()).nullable(),
+    /** Time limit of the iteration; null if it has none. */
     timeoutSeconds: z.number().min(0).nullable(),
     prompt: z.string(),
   }),
 });
 
 export type PromptedTurn = Readonly<z.infer<typeof promptedTurnView>>;
-export type StoredSpawn = Readonly<z.infer<typeof spawnView>>;
+export type SpawnRecord = Readonly<z.infer<typeof spawnView>>;
