@@ -90,12 +90,3 @@ function readAnswer(input: number, output: number): string {
   }
   return bytes.toString('utf8', 0, length).trim();
 }
-
-/** Returns a function that calls `find` at most once: asking the client for its version takes a moment. */
-export function once<T extends object>(find: () => T): () => T {
-  let result: T | null = null;
-  return () => {
-    result ??= find();
-    return result;
-  };
-}

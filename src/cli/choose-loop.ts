@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { isDriverAlive } from '../drive/control/driver-alive.ts';
+import { isDriverAlive } from '../drive/control/ownership.ts';
 import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';

@@ -9,14 +9,7 @@ import { digest } from '../text/digest.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep } from './check-shape.ts';
 import { appendLine } from './files/journal-lines.ts';
-import {
-  ifOutOfReach,
-  namesIn,
-  regularFile,
-  removeIfThere,
-  syncDirectory,
-  writeAtomically,
-} from './files/regular-file.ts';
+import { ifOutOfReach, namesIn, regularFile, writeAtomically } from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
 /** Absolute paths of a loop's files. */
@@ -238,6 +231,12 @@ export function findEndedContract(files: LoopFiles, loopId: string): StoredContr
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
 }
 
+/** Returns the contract of this loop, live or ended; null if unknown. Never throws. */
+export function contractOfLoop(files: LoopFiles, loopId: string): StoredContract | null {
+  const live = findContract(files);
+  return typeof live !== 'string' && live.contract.loopId === loopId ? live : findEndedContract(files, loopId);
+}
+
 function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
   try {
     const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
@@ -253,27 +252,6 @@ export function readContract(files: LoopFiles): StoredContract | null {
   if (found !== 'unreadable') return found === 'absent' ? null : found;
   const message = `the contract ${files.contract} cannot be read.`;
   throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
-}
-
-/** Errors of a path occupied by another kind of file: the next start needs the whole command line again. */
-const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
-
-/** Moves contract and manifest of an ended loop aside, for a resume. */
-export function dropContract(files: LoopFiles): void {
-  removeIfThere(files.freeReads);
-  for (const path of [files.contract, files.evidence]) setAside(path);
-  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
-  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
-}
-
-function setAside(path: string): void {
-  try {
-    renameSync(path, `${path}.ended`);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
-    removeIfThere(path);
-  }
 }
 
 /** `where` of a hook's message that a launcher repeats, followed by the loop's id. */

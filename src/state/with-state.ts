@@ -141,6 +141,27 @@ export function archiveState(files: LoopFiles, state: LoopState, at: string, lab
   }
 }
 
+/** Errors of a path occupied by another kind of file: the next start needs the whole command line again. */
+const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
+
+/** Moves contract and manifest of an ended loop aside, for a resume. */
+export function dropContract(files: LoopFiles): void {
+  removeIfThere(files.freeReads);
+  for (const path of [files.contract, files.evidence]) setAside(path);
+  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
+  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
+}
+
+function setAside(path: string): void {
+  try {
+    renameSync(path, `${path}.ended`);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
+    removeIfThere(path);
+  }
+}
+
 /** Moves an unusable state file into the archive and returns its new path. Called under the lock. */
 export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tampered'): string {
   mkdirSync(files.archiveDir, { recursive: true });

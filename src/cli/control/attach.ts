@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestAllowance } from '../../drive/control/allow-request.ts';
-import { continueNow, operate } from '../../drive/control/operate.ts';
+import { continueNow, operate, stopCommand } from '../../drive/control/operate.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
@@ -14,7 +14,6 @@ import type { LiveControls } from '../../term/live/live-view.ts';
 import { chosenLoop, liveLoops, noLoop, onePath } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { loopView } from '../runner-lines.ts';
-import { STOP } from './operator-commands.ts';
 
 const POLL_MS = 300;
 /** Polls after the end of a loop during which its runner can still report it. */
@@ -97,7 +96,7 @@ function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => 
     allow: (call) => requestAllowance(files, call),
     interrupt: () => give({ kind: 'pause' }),
     wake: () => void operate(files, env, now(), continueNow),
-    stop: () => void operate(files, env, now(), (state) => STOP.command(null, state)),
+    stop: () => void operate(files, env, now(), stopCommand),
     press: left,
   };
 }

@@ -1,4 +1,4 @@
-import { isDriverAlive } from '../../drive/control/driver-alive.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { ask } from '../ask.ts';

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { isDriverAlive } from '../../drive/control/driver-alive.ts';
-import { type Operated, operate } from '../../drive/control/operate.ts';
-import { clientAlive } from '../../drive/control/ownership.ts';
+import { type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { dropContract, type LoopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
-import { archiveState, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { archiveState, dropContract, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -60,13 +59,21 @@ export function operateOn(
 }
 
 export const STOP = {
-  command: (_context: unknown, state: LoopState): OperatorCommand => ({
-    kind: 'stop',
-    clientAlive: clientAlive(state),
-  }),
-  answer: ({ after }: Pick<Operated, 'after'>): string =>
+  command: (_context: unknown, state: LoopState): OperatorCommand => stopCommand(state),
+  answer: ({ after }: Operated): string =>
     after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.',
 };
+
+export const cancelAnswer = (): string =>
+  'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.';
+
+export const wakeAnswer = ({ before }: Operated): string =>
+  before.status === 'waiting' ? 'The next iteration starts now.' : `The loop is not waiting; it is ${before.status}.`;
+
+export const steerAnswer = ({ after }: Operated): string =>
+  after.steering.at(-1)?.delivery === 'next'
+    ? 'The agent receives it with its next prompt.'
+    : 'The agent receives it at its next tool call, or with its next prompt.';
 
 export const STOP_COMMAND = operatorCommand({
   name: 'stop',
@@ -82,7 +89,7 @@ export const CANCEL_COMMAND = operatorCommand({
   help: 'Archives the loop at once, as cancelled. A working agent is stopped at its next tool call.',
   example: 'ralph-loop cancel --loop docs',
   command: () => ({ kind: 'cancel' }),
-  answer: () => 'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.',
+  answer: cancelAnswer,
 });
 
 export const PAUSE_COMMAND = operatorCommand({
@@ -103,8 +110,7 @@ export const WAKE_COMMAND = operatorCommand({
   help: 'Starts the next iteration of a loop that is waiting after an idle iteration or between two iterations.',
   example: 'ralph-loop wake --loop docs',
   command: () => ({ kind: 'wake' }),
-  answer: ({ before }) =>
-    before.status === 'waiting' ? 'The next iteration starts now.' : `The loop is not waiting; it is ${before.status}.`,
+  answer: wakeAnswer,
 });
 
 export const STEER_COMMAND = operatorCommand({
@@ -129,10 +135,7 @@ export const STEER_COMMAND = operatorCommand({
     if (text === '') throw new RalphError('usage', advise('the message is missing.', 'Usage', 'steer "TEXT"'));
     return steering(randomUUID(), text, values['next'] === true ? 'next' : 'now');
   },
-  answer: ({ after }) =>
-    after.steering.at(-1)?.delivery === 'next'
-      ? 'The agent receives it with its next prompt.'
-      : 'The agent receives it at its next tool call, or with its next prompt.',
+  answer: steerAnswer,
 });
 
 export const RESET_COMMAND: Command = {

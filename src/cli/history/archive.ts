@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { archiveBatch, archivedBatches, findBatch, refuseRunning } from '../../drive/parallel/batch.ts';
-import { runOfBatch } from '../../drive/parallel/run-of-batch.ts';
+import { runOfBatch } from '../../drive/parallel/project-runs.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';

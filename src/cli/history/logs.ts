@@ -14,8 +14,7 @@ import { advise, RalphError } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
-import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
-import { journalLine } from '../show/journal-line.ts';
+import { iterationColumns, iterationTable, journalLine } from '../show/journal-line.ts';
 
 const POLL_MS = 500;
 
@@ -44,7 +43,7 @@ export const LOGS_COMMAND: Command = {
     for (;;) {
       const { entries: all, torn, next } = readOn(files.events, from, (line) => mayBeWanted(line, values));
       from = next;
-      if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+      tellTorn(torn, context);
       // When following, every new line belongs to the current loop.
       const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
       const entries = all.filter(
@@ -75,6 +74,10 @@ function tellUnrecorded(files: LoopFiles, loopId: unknown, { err }: CommandConte
   if (lacking > 0) err(withPrefix(unrecordedText(lacking, state.iteration)));
 }
 
+function tellTorn(lines: number, { err }: CommandContext): void {
+  if (lines > 0) err(`ralph-loop: ${lines === 1 ? 'one line is' : `${lines} lines are`} unreadable and left out.`);
+}
+
 /** Returns whether to print an entry: decisions always, iterations unless --events, activity only with --activity. */
 function isWanted({ type }: Entry, { events, activity }: CommandContext['values']): boolean {
   if (activity === true) return true;
@@ -93,7 +96,7 @@ function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandC
   }
   const { entries, torn } = iterationsOf(files, loopId);
   tellUnrecorded(files, loopId ?? entries.at(-1)?.['loopId'], context);
-  if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+  tellTorn(torn, context);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
     err(withPrefix(advise('no iteration has been recorded yet.', 'List the loops', 'list')));

@@ -1,8 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { archivedBatches } from '../../drive/parallel/batch.ts';
-import { holdsLoop } from '../../drive/parallel/project-runs.ts';
-import { runOfBatch, type Where } from '../../drive/parallel/run-of-batch.ts';
+import { holdsLoop, runOfBatch, type Where } from '../../drive/parallel/project-runs.ts';
 import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { counted } from '../../engine/messages.ts';

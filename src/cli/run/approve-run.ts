@@ -1,4 +1,4 @@
-import type { Supervisor } from '../../drive/parallel/supervised.ts';
+import type { Supervisor } from '../../drive/parallel/supervise.ts';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { givenBaseline } from '../../drive/start/baseline.ts';
 import type { Approved } from '../../drive/start/stages.ts';

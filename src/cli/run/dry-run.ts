@@ -4,8 +4,8 @@ import { extraSections, guardrailsPath, realFindings } from '../../drive/prompt/
 import { readTask } from '../../drive/prompt/read-task.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
 import { beginningState } from '../../drive/start/beginning-state.ts';
-import { prepareStart } from '../../drive/start/prepare-contract.ts';
-import type { Prepared, StartBaseline, StartRequest } from '../../drive/start/stages.ts';
+import { prepareWithMode } from '../../drive/start/prepare-contract.ts';
+import type { Prepared, StartBaseline } from '../../drive/start/stages.ts';
 import { unasked } from '../../drive/start/start-loop.ts';
 import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
 import { promptWith } from '../../drive/turn/task-prompt.ts';
@@ -35,9 +35,8 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   const client = clientFinder(env);
   const target = startTarget(context, 'run');
   const own = { ...RUNNER, plan: null, clientArgs: rest };
-  const prepared = preparedWithMode(
-    startRequest(context, target, { ...own, clientVersion: (host) => client(host).version }),
-  );
+  const asked = startRequest(context, target, { ...own, clientVersion: (host) => client(host).version });
+  const { prepared } = prepareWithMode(asked, RECOMMENDED);
   const { terms, request, resolved } = prepared;
   const open = unagreedSettings(request, resolved);
   // What the user has not agreed to does not run for a look at it.
@@ -62,16 +61,6 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   );
   out(`${lines.join('\n')}\n\n${printable(previewPrompt(prepared, ran.baseline))}`);
   return 0;
-}
-
-/** Prepares a start; one without a permission mode gets the recommended one, as on the start screen. */
-function preparedWithMode(request: StartRequest): Prepared {
-  try {
-    return prepareStart(request);
-  } catch (error) {
-    if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    return prepareStart({ ...request, flags: { ...request.flags, permission_mode: RECOMMENDED } });
-  }
 }
 
 /** Id of a loop that is only looked at. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { isDriverAlive } from '../../drive/control/driver-alive.ts';
 import type { Operated } from '../../drive/control/operate.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
 import { lossOf } from '../../drive/start/resume/former-evidence.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Supervisor } from '../../drive/parallel/supervised.ts';
+import type { Supervisor } from '../../drive/parallel/supervise.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
@@ -12,6 +12,7 @@ import { ringBell } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { loopView } from '../runner-lines.ts';
+import { worktreeText } from '../show/worktree.ts';
 import { LEFT } from '../start/first-checks.ts';
 import { hostHooks } from '../start/host-hooks.ts';
 import { refuseAlone } from '../start/start-plan.ts';
@@ -22,7 +23,6 @@ import { approveRun } from './approve-run.ts';
 import { inWorktree } from './in-worktree.ts';
 import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
-import { worktreeText } from './worktree-text.ts';
 
 /** How a run comes about. */
 interface RunManner {

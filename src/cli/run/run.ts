@@ -1,5 +1,5 @@
 import { hasBatch } from '../../drive/parallel/batch.ts';
-import { type Supervisor, supervisorOf } from '../../drive/parallel/supervised.ts';
+import { type Supervisor, supervisorOf } from '../../drive/parallel/supervise.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
@@ -8,8 +8,7 @@ import { advise, RalphError } from '../../text/message.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
-import { withInput } from '../start/skill-input.ts';
-import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from '../start/start-options.ts';
 import { startFlags } from '../start/start-request.ts';
 import { dryRun } from './dry-run.ts';
 import { removeDrafts } from './remove-drafts.ts';

@@ -18,7 +18,7 @@ import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
-import { iterationTable } from './iteration-table.ts';
+import { iterationTable } from './journal-line.ts';
 import { taskTable } from './run-text.ts';
 
 export type Status = (InactiveLoop | LiveLoop) & {

@@ -1,6 +1,7 @@
 import type { BaselineOptions } from '../../drive/start/baseline.ts';
 import type { StartBaseline } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { isGreen } from '../../engine/policy/proof.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { onSignals } from '../../state/process/signals.ts';
@@ -24,12 +25,10 @@ export async function runFirstChecks(
   const done = await watchChecks(context, async (options) => ({ baseline: await work(options) }));
   if (done === null) context.err(withPrefix(START_TEXTS.baselineLeft));
   else if (done.baseline !== null) {
-    const { checks } = done.baseline.baseline;
+    const { baseline } = done.baseline;
+    context.err(withPrefix(START_TEXTS.checksBefore(printable(redact(baselineText(baseline))))));
     // A task of a plan has evidence of its own.
-    const isGreen =
-      policy?.plan === undefined && checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
-    context.err(withPrefix(START_TEXTS.checksBefore(printable(redact(baselineText({ checks }))))));
-    if (isGreen) context.err(withPrefix(START_TEXTS.allPass));
+    if (policy?.plan === undefined && isGreen(baseline)) context.err(withPrefix(START_TEXTS.allPass));
   }
   return done;
 }

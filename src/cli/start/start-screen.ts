@@ -1,6 +1,7 @@
 import type { PreparedContract } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { counted, iterations } from '../../engine/messages.ts';
+import { isGreen } from '../../engine/policy/proof.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
@@ -195,9 +196,9 @@ function commandsOf({ validation, task }: Terms): string[] {
   return [...accepted, ...normaliseValidation(validation)].map(({ name }) => name);
 }
 
-function resultsOf({ checks }: Baseline, { task, policy }: Terms): string[] {
+function resultsOf(baseline: Baseline, { task, policy }: Terms): string[] {
   const outputs = task?.requiredOutputs ?? [];
-  const lines = checks.map(({ name, outcome, tests }) => {
+  const lines = baseline.checks.map(({ name, outcome, tests }) => {
     if (outcome === 'passed') return `${name}: passed`;
     if (outputs.includes(name)) return `${name}: to be written`;
     if (!tests || tests.failed === 0) return `${name}: failed`;
@@ -206,8 +207,7 @@ function resultsOf({ checks }: Baseline, { task, policy }: Terms): string[] {
     return `${name}: ${failedShareText(tests)}${names.length === 0 ? '' : ` (${names.join(', ')}${more})`}`;
   });
   // A task of a plan has evidence of its own.
-  const isGreen = policy.plan === undefined && checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
-  return isGreen ? [...lines, START_TEXTS.allPass] : lines;
+  return policy.plan === undefined && isGreen(baseline) ? [...lines, START_TEXTS.allPass] : lines;
 }
 
 function keptOf({ unchanged = [], guardrails }: Terms): string[] {

@@ -1,11 +1,14 @@
+import { realpathSync } from 'node:fs';
 import { approveStart, prepareAsked } from '../../drive/start/approve.ts';
+import type { StartedLoop } from '../../drive/start/stages.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
+import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
-import { advise, nullIfRefused, offer, RalphError } from '../../text/message.ts';
+import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -14,9 +17,7 @@ import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
 import { hostHooks, requireUserHooks } from './host-hooks.ts';
 import { launchClient } from './launch-client.ts';
-import { withInput } from './skill-input.ts';
-import { answerStart } from './start-answer.ts';
-import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
+import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from './start-options.ts';
 import { requestStart, startTarget } from './start-request.ts';
 import { printManualStartWarnings, printWarnings } from './warnings.ts';
 
@@ -117,4 +118,33 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
     throw new RalphError('usage', advise('--launch starts a session, and --mode runner has none.', 'Run it', 'run'));
   }
   return mode;
+}
+
+/** Says what starts or approves the loop that is ready now. Returns the exit code. */
+export function answerStart(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
+  const { loopId, files, state } = loop;
+  const { status, maxIterations, taskPath, mode } = state;
+  const { contract, name } = files;
+  const consent = byAgent ? commandFor('consent', loop) : null;
+  context.answer({ success: true, loopId, name, mode, status, maxIterations, taskPath, contract, consent }, () => {
+    if (consent !== null) return `The loop awaits the user's consent. Agree in a terminal: ${consent}`;
+    const next = mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loop);
+    return `The loop ${name ?? loopId} is ready.\n${next}`;
+  });
+  return 0;
+}
+
+function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop): string {
+  return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
+}
+
+function byHand({ loopId, files: { name, projectDir }, stored }: StartedLoop): string {
+  const [variables, program] = hostOf(stored.contract.host).byHand;
+  return [
+    'Start the client for it, or run the same command with --launch, which does all of this:',
+    ...(process.cwd() === realpathSync(projectDir) ? [] : [`  cd '${projectDir.replaceAll("'", "'\\''")}'`]),
+    `  export ${variables}`,
+    `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
+    `  ${program}`,
+  ].join('\n');
 }

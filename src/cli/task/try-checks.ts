@@ -3,7 +3,7 @@ import { runChecksNow } from '../../drive/start/baseline.ts';
 import { examineStart, type StartProblems } from '../../drive/start/examine-start.ts';
 import { taskLoopName } from '../../drive/start/find-task.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
-import { baselineOf } from '../../engine/policy/proof.ts';
+import { baselineOf, isGreen } from '../../engine/policy/proof.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { readArguments } from '../../task/settings/task-settings.ts';
@@ -46,14 +46,13 @@ export async function tryChecks(
   const now = await watchChecks(context, (options) => runChecksNow(files, contract, options));
   if (now === null) return null;
   const { checks } = baselineOf(now.results);
-  const isGreen = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
   return {
     checks,
     problems: now.problems,
     lines: [
       checks.length === 0 ? 'There are no checks to run.' : `Checks: ${printable(redact(baselineText({ checks })))}.`,
       ...now.problems.map((problem) => printable(problem)),
-      ...(isGreen ? [START_TEXTS.allPass] : []),
+      ...(isGreen({ checks }) ? [START_TEXTS.allPass] : []),
     ],
   };
 }

@@ -1,7 +1,8 @@
 import { printableLine } from '../../drive/start/terms/consent-terms.ts';
+import { whyNoList } from '../../drive/tdd/scenario-list.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
-import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
@@ -12,8 +13,7 @@ import type { CommandContext } from '../command.ts';
 export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
-    const { left } = found;
-    const message = show(left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind]);
+    const message = show(whyNoList(found));
     if (context.atTerminal) context.out(withPrefix(message));
     else context.json({ active: false, message });
     return 0;

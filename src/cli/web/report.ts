@@ -119,7 +119,7 @@ export async function reportAtEnd(
 ): Promise<((ended: LoopFiles | Run) => Promise<void>) | null> {
   const { report: out } = context.values;
   if (typeof out !== 'string') return null;
-  const { placeOf, shownLoop, writeReport, writeRunReport } = await import('../web/write-report.ts').catch(noWeb);
+  const { placeOf, writeReport, writeRunReport } = await import('../web/write-report.ts').catch(noWeb);
   placeOf(out, context);
   return async (ended) => {
     try {

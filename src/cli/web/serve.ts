@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { isDriverAlive } from '../../drive/control/driver-alive.ts';
-import { operate } from '../../drive/control/operate.ts';
+import { type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { memberFiles, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
@@ -18,7 +18,7 @@ import { LoopFeed, type LoopSource, type WatchedRun } from '../../web/server/loo
 import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
-import { STOP } from '../control/operator-commands.ts';
+import { cancelAnswer, STOP, steerAnswer, wakeAnswer } from '../control/operator-commands.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { shownLoop } from './shown-loop.ts';
 
@@ -64,7 +64,7 @@ function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessE
   const done = operate(files, env, at, (state) => commandFor(request, state, files));
   const { loopId, iteration } = done.before;
   appendEvent(files, { type: 'operator.request', at, loopId, iteration, request: request.kind, from: 'dashboard' });
-  return answerTo(request, done.before, done.after);
+  return answerTo(request, done);
 }
 
 const DRIVER_ENDED = 'The process that drove the loop has ended, so the loop continues in a terminal.';
@@ -74,7 +74,7 @@ function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles)
     case 'steer':
       return steering(randomUUID(), request.text, 'now');
     case 'stop':
-      return STOP.command(null, state);
+      return stopCommand(state);
     case 'resume':
       if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
       throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
@@ -89,22 +89,20 @@ function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles)
   }
 }
 
-function answerTo({ kind }: ControlRequest, before: LoopState, after: LoopState): string {
+function answerTo({ kind }: ControlRequest, done: Operated): string {
   switch (kind) {
     case 'steer':
-      return 'The agent receives it at its next tool call, or with its next prompt.';
+      return steerAnswer(done);
     case 'stop':
-      return STOP.answer({ after });
+      return STOP.answer(done);
     case 'cancel':
-      return 'The loop is cancelled. An agent still at work is stopped at its next tool call.';
+      return cancelAnswer();
+    case 'wake':
+      return wakeAnswer(done);
     case 'pause':
     case 'resume':
     case 'retry':
-      return `The loop is ${after.status}.`;
-    case 'wake':
-      return before.status === 'waiting'
-        ? 'The next iteration starts now.'
-        : `The loop is not waiting; it is ${before.status}.`;
+      return `The loop is ${done.after.status}.`;
     default:
       return kind satisfies never;
   }

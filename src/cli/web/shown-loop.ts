@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isDriverAlive } from '../../drive/control/driver-alive.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { runOfLoop } from '../../drive/status/plan-run.ts';

@@ -12,8 +12,6 @@ import type { CommandContext } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
 import { loopById, shownLoop } from './shown-loop.ts';
 
-export { shownLoop };
-
 /** Size of the part of a page that has its mark. */
 const HEAD_BYTES = 4096;
 

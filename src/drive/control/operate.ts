@@ -12,8 +12,7 @@ import { advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { isDriverAlive } from './driver-alive.ts';
-import { clientAlive } from './ownership.ts';
+import { clientAlive, isDriverAlive } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
@@ -24,6 +23,11 @@ export interface Person {
 export interface Operated {
   readonly before: LoopState;
   readonly after: LoopState;
+}
+
+/** Ends the loop after its iteration, or at once while it waits. */
+export function stopCommand(state: LoopState): OperatorCommand {
+  return { kind: 'stop', clientAlive: clientAlive(state) };
 }
 
 /** Ends a wait, also one for a rate limit, so that the loop continues now. */

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
+import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
+import { runnerLives } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { jsonOrNull } from '../../text/json.ts';
@@ -86,6 +89,12 @@ export function clientAlive(state: LoopState): boolean {
   return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
 }
 
+/** Returns whether the process that drives the loop is alive; null if none is known, or the loop awaits consent. */
+export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
+  if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
+  return state.clientPid === null ? null : clientAlive(state);
+}
+
 /** Environment variable that names the headless launcher's process to the hooks of its client. */
 const LAUNCHER = 'RALPH_LAUNCHER';
 
@@ -102,4 +111,18 @@ export function launchedHeadless(env: NodeJS.ProcessEnv): boolean {
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   const launcher = jsonOrNull(env[LAUNCHER] ?? '') as ProcessIdentity | null;
   return launcher !== null && !isAlive(launcher);
+}
+
+/** Returns whether the loop of this session was cancelled while its turn went on. */
+export function isCancelled({ env, files, input }: DriverContext): boolean {
+  // Checked first, because an exception would be the slowest way to find out.
+  if (!existsSync(files.cancellation)) return false;
+  const marked = readRecord<LoopState>(files.cancellation);
+  if (marked === null) return false;
+  return marked.sessionId === input.sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
+}
+
+/** Removes the marker: the turn has ended or the user has spoken, so what follows does not belong to the cancelled loop. */
+export function clearCancellation(files: LoopFiles): void {
+  removeIfThere(files.cancellation);
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import shapes from '../../../.build/batch-shapes.json' with { type: 'json' };
-import type { Batch } from '../../engine/schema/batch.ts';
+import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { lossText, lostBy } from '../../state/evidence/lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
@@ -121,6 +121,29 @@ export function archivedBatches(projectDir: string, env: NodeJS.ProcessEnv): { f
 /** Returns the time at which a run was last driven. */
 export function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
   return (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
+}
+
+/** Returns the words of the command that works on a task in its worktree: a new loop, a new one in its place, or the same one. */
+export function wordsFor(
+  { words, rest, plan }: Batch,
+  projectDir: string,
+  task: BatchTask,
+  how: 'begin' | 'fresh' | 'resume',
+): readonly string[] {
+  const which = [
+    ...(how === 'resume' ? ['--resume'] : ['--task', join(projectDir, task.taskPath)]),
+    ...(plan !== undefined && how !== 'resume' ? ['--plan'] : []),
+    ...(how === 'fresh' ? ['--fresh'] : []),
+  ];
+  const from = plan === undefined || plan.from === null ? [] : ['--from', plan.from];
+  const ofPlan = plan === undefined ? [] : ['--max-tasks', String(plan.maxTasks), ...from];
+  const own = [...ofPlan, ...words, ...task.words, ...(rest.length === 0 ? [] : ['--', ...rest])];
+  return ['run', ...which, '--loop', task.name, '--worktree', '--json', ...own];
+}
+
+/** Returns the exit code of several loops: the first of 130, 1, 2, 3 that any of them left; null for none of these. */
+export function firstCode(codes: readonly number[]): number | null {
+  return [130, 1, 2, 3].find((code) => codes.includes(code)) ?? null;
 }
 
 export function interruptedAt(at: string): NonNullable<Batch['ended']> {

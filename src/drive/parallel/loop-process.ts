@@ -3,13 +3,11 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
-import { operate } from '../control/operate.ts';
-import { clientAlive } from '../control/ownership.ts';
+import { operate, stopCommand } from '../control/operate.ts';
 import type { Permit } from '../runner/runner.ts';
-import { worktreePlace } from '../worktree/worktree-place.ts';
+import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { NEW_END } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { SharedBudget } from './shared-budget.ts';
@@ -85,8 +83,7 @@ export class LoopProcess {
   stop(how: 'stop' | 'cancel'): void {
     this.#stopped = how;
     try {
-      if (how === 'stop') this.operate((state) => ({ kind: 'stop', clientAlive: clientAlive(state) }));
-      else this.operate(() => ({ kind: 'cancel' }));
+      this.operate(how === 'stop' ? stopCommand : () => ({ kind: 'cancel' }));
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
       // The loop does not exist yet or any more, or its state cannot be written now; its own process then retries.
@@ -153,5 +150,5 @@ export function operateLoop(
   { projectDir, env, name }: Pick<LoopProcessOptions, 'projectDir' | 'env' | 'name'>,
   command: (state: LoopState) => OperatorCommand,
 ): void {
-  operate(loopFiles(worktreePlace(projectDir, name).projectDir, name, env), env, new Date().toISOString(), command);
+  operate(worktreeLoop(projectDir, name, env), env, new Date().toISOString(), command);
 }

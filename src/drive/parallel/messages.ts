@@ -52,8 +52,8 @@ export const PARALLEL_TEXTS = {
   planStarts: (plan: string, most: number, atOnce: number): string =>
     `at most ${counted(most, 'task')} of ${plan} (--max-tasks), ${atOnce} at once.`,
   planResumes: (plan: string): string => `the tasks of ${plan} are resumed.`,
-  planBranch: (current: string, branch: string): string =>
-    `the project is on ${current || 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
+  planBranch: (current: string | null, branch: string): string =>
+    `the project is on ${current ?? 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
   planChanged: (id: string, path: string): string =>
     `${id} is no longer open in ${path}, so its work is not committed.`,
   diedInTurn: (id: string): string =>
@@ -76,9 +76,6 @@ export const PARALLEL_TEXTS = {
   lostTitle: 'A parallel run',
   resume: { verb: 'Resume', command: 'run --resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,
-  cost: (used: string, limit: string): string => `${used} of ${limit}`,
-  tokens: (used: number, limit: number): string => `${used} of ${limit} tokens`,
-  time: (used: string, limit: string): string => `${used} of ${limit}`,
   unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',
 } as const;
 

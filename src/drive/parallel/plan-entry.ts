@@ -8,15 +8,15 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
-import { loopFiles } from '../../state/loop-files.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { fitName } from '../start/find-task.ts';
 import { describeLoop } from '../status/loop-report.ts';
+import { plannedTasks } from '../status/plan-run.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
-import { worktreePlace } from '../worktree/worktree-place.ts';
-import { NEW_END, NEW_TASK, type PlanBatch } from './batch.ts';
+import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
+import { firstCode, NEW_END, NEW_TASK, type PlanBatch, wordsFor } from './batch.ts';
 import type { LoopEnd } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import type { BatchRun } from './side-by-side-runner.ts';
@@ -34,44 +34,32 @@ export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id, ti
 }
 
 /** Returns the words of the command that begins or resumes a task. */
-export function wordsFor(
-  { words, rest, plan }: PlanBatch,
+export function wordsOfTask(
+  batch: PlanBatch,
   projectDir: string,
   env: NodeJS.ProcessEnv,
-  { name, step, taskPath }: BatchTask,
+  task: BatchTask,
 ): readonly string[] {
-  const place = worktreePlace(projectDir, name);
-  const from = plan.from === null ? [] : ['--from', plan.from];
-  const common = ['--loop', name, '--worktree', '--json', '--max-tasks', String(plan.maxTasks), ...from, ...words];
-  const whole = [...common, ...(rest.length === 0 ? [] : ['--', ...rest])];
-  const isNew = step === 'waiting' || !existsSync(place.dir);
-  if (!isNew && canResume(place.projectDir, name, env)) return ['run', '--resume', ...whole];
-  const fresh = isNew ? [] : ['--fresh'];
-  return ['run', '--task', join(projectDir, taskPath), '--plan', ...fresh, ...whole];
-}
-
-function canResume(projectDir: string, name: string, env: NodeJS.ProcessEnv): boolean {
-  const { live, lastState: last } = describeLoop(loopFiles(projectDir, name, env), env);
-  // It was killed before its first state and has done nothing: it begins again.
-  if (live !== null) return true;
-  return last !== null && !(last.status === 'ended' && last.ended.as === 'complete');
+  if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, task.name).dir)) {
+    return wordsFor(batch, projectDir, task, 'begin');
+  }
+  const { live, lastState: last } = describeLoop(worktreeLoop(projectDir, task.name, env), env);
+  const isComplete = last?.status === 'ended' && last.ended.as === 'complete';
+  // One that was killed before its first state has done nothing: it begins again.
+  const resumes = live !== null || (last !== null && !isComplete);
+  return wordsFor(batch, projectDir, task, resumes ? 'resume' : 'fresh');
 }
 
 /** Returns whether the loop of a task has not ended. */
 export function isLive(projectDir: string, name: string, env: NodeJS.ProcessEnv): boolean {
-  const { live, lost } = describeLoop(loopFiles(worktreePlace(projectDir, name).projectDir, name, env), env);
+  const { live, lost } = describeLoop(worktreeLoop(projectDir, name, env), env);
   return live !== null || lost !== null;
-}
-
-/** Returns the tasks of a plan as the record of a run keeps them. */
-export function keptTasks(tasks: readonly PlanFileTask[]): PlanBatch['plan']['tasks'] {
-  return tasks.map(({ id, title, status, dependsOn }) => ({ id, title, status, needs: [...dependsOn] }));
 }
 
 /** Returns the tasks of a plan for the record of a run that begins: those that are blocked now are skipped. */
 export function tasksAtStart(text: string): Pick<PlanBatch['plan'], 'tasks' | 'blocked'> {
   const { tasks } = readPlan(text);
-  return { tasks: keptTasks(tasks), blocked: blockedIn(tasks) };
+  return { tasks: plannedTasks(tasks), blocked: blockedIn(tasks) };
 }
 
 /** Returns the end of a task whose process was killed after its loop had ended. */
@@ -135,7 +123,7 @@ export function planEnd(
   const { resume } = PARALLEL_TEXTS;
   if (left.length > 0 || stop === null) {
     const codes = left.map(({ end }) => end?.code ?? 3);
-    const code = [130, 1, 2, 3].find((each) => codes.includes(each)) ?? (refused === null ? 3 : 2);
+    const code = firstCode(codes) ?? (refused === null ? 3 : 2);
     const status = code === 2 ? 'budget-exhausted' : code === 1 ? 'error' : pressed ? 'stopped' : 'interrupted';
     const message = { text: PARALLEL_TEXTS.unfinished(path), advice: [resume] };
     return { status, code, message, isOver: false };

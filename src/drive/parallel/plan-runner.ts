@@ -5,14 +5,15 @@ import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
-import { headOf, userGit } from '../worktree/repository.ts';
+import { plannedTasks } from '../status/plan-run.ts';
+import { branchOf, headOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import { endNow, entryOf, isLive, keptTasks, planEnd, removeDone, withoutReport, wordsFor } from './plan-entry.ts';
+import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
-import type { PlanTurn } from './supervised.ts';
+import type { PlanTurn } from './supervise.ts';
 
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
@@ -124,7 +125,7 @@ export class PlanRunner extends SideBySideRunner {
     this.#giveSlots();
     this.#giveTurn(tasks, order);
     if (this.closed) return;
-    const current = userGit(projectDir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env).text.trim();
+    const current = branchOf(projectDir, env);
     if (current !== branch) {
       this.closed = true;
       this.options.notice(PARALLEL_TEXTS.planBranch(current, branch));
@@ -189,7 +190,7 @@ export class PlanRunner extends SideBySideRunner {
     const { projectDir, env, tell } = this.options;
     const { name, planTask: id = '' } = entry;
     const { branch, done, baseline } = this.#record.plan;
-    const words = wordsFor(this.#record, projectDir, env, entry);
+    const words = wordsOfTask(this.#record, projectDir, env, entry);
     this.#saveTask({ ...entry, step: 'started' });
     const process = this.start({
       name,
@@ -282,7 +283,7 @@ export class PlanRunner extends SideBySideRunner {
 
   #save(change: Partial<Pick<PlanBatch, 'tasks' | 'plan'>>): void {
     const { plan } = { ...this.#record, ...change };
-    const tasks = this.#tasks.length === 0 ? plan.tasks : keptTasks(this.#tasks);
+    const tasks = this.#tasks.length === 0 ? plan.tasks : plannedTasks(this.#tasks);
     this.#record = { ...this.#record, ...change, plan: { ...plan, tasks } };
     this.write(this.#record);
   }

@@ -1,12 +1,12 @@
 import { totalCost } from '../../engine/policy/budget.ts';
-import { findEndedContract, loopFiles } from '../../state/loop-files.ts';
+import { findEndedContract } from '../../state/loop-files.ts';
 import { dollarText } from '../../text/figures.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { commandOf } from '../status/proof-record.ts';
 import { tipOf, userGit } from '../worktree/repository.ts';
-import { readWorktreeRecord, worktreePlace } from '../worktree/worktree-place.ts';
-import type { Where } from './run-of-batch.ts';
+import { readWorktreeRecord, worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
+import type { Where } from './project-runs.ts';
 
 /** Maximum number of changed files that are listed. */
 const MOST_FILES = 50;
@@ -16,8 +16,7 @@ const MOST_FILES = 50;
  * without output. Read from what is kept outside the project; '' if it is not known.
  */
 export function provedText(projectDir: string, name: string, env: NodeJS.ProcessEnv): string {
-  const place = worktreePlace(projectDir, name);
-  const files = loopFiles(place.projectDir, name, env);
+  const files = worktreeLoop(projectDir, name, env);
   const { lastState: state } = describeLoop(files, env);
   const stored = state && findEndedContract(files, state.loopId);
   if (state?.status !== 'ended' || !stored) return '';
@@ -28,7 +27,7 @@ export function provedText(projectDir: string, name: string, env: NodeJS.Process
     return `| ${codeCell(run ?? check.name)} | ${before.get(check.name) ?? 'not run'} | ${check.outcome === 'ok' ? 'passed' : check.outcome} |`;
   });
   const { base = null } = readWorktreeRecord(projectDir, name, env) ?? {};
-  const tip = tipOf(projectDir, place.branch, env);
+  const tip = tipOf(projectDir, worktreePlace(projectDir, name).branch, env);
   const git = base !== null && tip !== null ? userGit(projectDir, ['diff', '--stat=100', base, tip], env).text : '';
   const stat = git
     .trimEnd()

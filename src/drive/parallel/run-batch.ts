@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { exitCode } from '../../engine/exit-code.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
-import { loopFiles } from '../../state/loop-files.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { headOf } from '../worktree/repository.ts';
-import { worktreePlace } from '../worktree/worktree-place.ts';
-import { NEW_END } from './batch.ts';
+import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
+import { firstCode, NEW_END, wordsFor } from './batch.ts';
 import type { Integrated } from './delivery/deliver.ts';
 import { integrate } from './delivery/integrate.ts';
 import { commentIssue } from './issues.ts';
@@ -115,28 +113,21 @@ export class BatchRunner extends SideBySideRunner {
   /** Returns the words of the command that begins or resumes the task; null if its loop has ended already. */
   #wordsFor(task: BatchTask): readonly string[] | null {
     const { batch, projectDir, env } = this.options;
-    const { name, taskPath } = task;
-    const rest = batch.rest.length === 0 ? [] : ['--', ...batch.rest];
-    const common = ['--loop', name, '--worktree', '--json', ...batch.words, ...task.words, ...rest];
-    const begin = ['run', '--task', join(projectDir, taskPath), ...(batch.fresh ? ['--fresh'] : []), ...common];
-    const place = worktreePlace(projectDir, name);
-    if (task.step === 'waiting' || !existsSync(place.dir)) return begin;
-    const { live, lost, lastState } = describeLoop(loopFiles(place.projectDir, name, env), env);
-    if (live !== null || lost !== null) return ['run', '--resume', ...common];
-    if (lastState === null || lastState.startedAt < batch.startedAt)
-      return [...begin.slice(0, 3), '--fresh', ...common];
-    if (
-      task.end?.status === 'budget-exhausted' &&
-      lastState.status === 'ended' &&
-      lastState.ended.as === task.end.status
-    ) {
-      return ['run', '--resume', ...common];
+    const words = (how: Parameters<typeof wordsFor>[3]) => wordsFor(batch, projectDir, task, how);
+    const { name } = task;
+    if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, name).dir)) {
+      return words(batch.fresh ? 'fresh' : 'begin');
     }
+    const { live, lost, lastState } = describeLoop(worktreeLoop(projectDir, name, env), env);
+    if (live !== null || lost !== null) return words('resume');
+    if (lastState === null || lastState.startedAt < batch.startedAt) return words('fresh');
+    const end = lastState.status === 'ended' ? lastState.ended.as : 'interrupted';
+    if (end === 'budget-exhausted' && task.end?.status === end) return words('resume');
     // The process that watched it was killed after its loop had ended.
     const { loopId, status, iteration, message, costUsd, endedAt, verified, proof } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;
-    const code = exitCode(lastState.status === 'ended' ? lastState.ended.as : 'interrupted', lacksProof);
+    const code = exitCode(end, lacksProof);
     const durationMs = timeSpent(lastState, endedAt);
     this.#save({
       ...task,
@@ -253,6 +244,5 @@ export class BatchRunner extends SideBySideRunner {
 
 /** Returns the exit code of a run: the first of 130, 1, 2, 3 that any loop left; 0 only if all are complete. */
 export function batchCode(tasks: readonly BatchTask[], refused: string | null): number {
-  const codes = tasks.map(({ end }) => end?.code ?? (refused === null ? 3 : 2));
-  return [130, 1, 2, 3].find((code) => codes.includes(code)) ?? 0;
+  return firstCode(tasks.map(({ end }) => end?.code ?? (refused === null ? 3 : 2))) ?? 0;
 }

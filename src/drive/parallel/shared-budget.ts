@@ -1,8 +1,6 @@
-import type { Allowance } from '../../engine/policy/budget.ts';
+import { allowanceOf, readLimits, type Spent } from '../../engine/policy/budget.ts';
 import type { Batch } from '../../engine/schema/batch.ts';
-import { dollarText } from '../../text/figures.ts';
-import { formatDuration } from '../../text/time.ts';
-import type { Permit, Spent } from '../runner/runner.ts';
+import type { Permit } from '../runner/runner.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 /** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */
@@ -49,38 +47,13 @@ export class SharedBudget {
 
   /** Returns whether another agent run may start at `at`, in epoch milliseconds. */
   permit(at: number): Permit {
-    const reading = this.#reached(at);
-    if (reading !== null) return { kind: 'budget', reading };
+    const [limits, spent, passed] = [this.#limits, this.spent, at - this.#startedAt - this.stoppedMs];
+    if (limits.maxCostUsd !== null && spent.costUsd === null) {
+      return { kind: 'budget', reading: PARALLEL_TEXTS.unknownCost };
+    }
+    const reached = readLimits(spent, passed, limits).find(({ used, limit }) => used >= limit);
+    if (reached !== undefined) return { kind: 'budget', reading: reached.text };
     if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };
-    return { kind: 'go', allowance: this.#allowance(at) };
-  }
-
-  #passed(at: number): number {
-    return at - this.#startedAt - this.stoppedMs;
-  }
-
-  #allowance(at: number): Allowance {
-    const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
-    const { costUsd, tokens } = this.spent;
-    return {
-      costUsd: maxCostUsd === null || costUsd === null ? null : maxCostUsd - costUsd,
-      tokens: maxTokens === null ? null : maxTokens - tokens,
-      timeMs: maxTimeMs === null ? null : maxTimeMs - this.#passed(at),
-    };
-  }
-
-  #reached(at: number): string | null {
-    const { maxCostUsd, maxTokens, maxTimeMs } = this.#limits;
-    const { costUsd, tokens } = this.spent;
-    const passed = this.#passed(at);
-    if (maxCostUsd !== null && costUsd === null) return PARALLEL_TEXTS.unknownCost;
-    if (maxCostUsd !== null && costUsd !== null && costUsd >= maxCostUsd) {
-      return PARALLEL_TEXTS.cost(dollarText(costUsd), dollarText(maxCostUsd));
-    }
-    if (maxTokens !== null && tokens >= maxTokens) return PARALLEL_TEXTS.tokens(tokens, maxTokens);
-    if (maxTimeMs !== null && passed >= maxTimeMs) {
-      return PARALLEL_TEXTS.time(formatDuration(passed), formatDuration(maxTimeMs));
-    }
-    return null;
+    return { kind: 'go', allowance: allowanceOf(spent, passed, limits) };
   }
 }

@@ -10,11 +10,11 @@ import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
-import { worktreePlace } from '../worktree/worktree-place.ts';
+import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
 import { LoopProcess, type LoopProcessOptions, operateLoop } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import { runOfBatch } from './run-of-batch.ts';
+import { runOfBatch } from './project-runs.ts';
 import { SharedBudget } from './shared-budget.ts';
 
 export interface BatchRun {
@@ -121,7 +121,7 @@ export abstract class SideBySideRunner {
     const loops = tasks.flatMap(({ loop }) =>
       loop?.name == null || loop.loopId === null
         ? []
-        : [{ files: loopFiles(worktreePlace(projectDir, loop.name).projectDir, loop.name, env), loopId: loop.loopId }],
+        : [{ files: worktreeLoop(projectDir, loop.name, env), loopId: loop.loopId }],
     );
     notifyOfRun(loopFiles(projectDir, null, env), at, loops, {
       title: `${title}: ${statusWords(status)}, ${done} of ${total} tasks done`,

@@ -1,13 +1,38 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Spent } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
 import { jsonOrNull } from '../../text/json.ts';
-import type { Message } from '../../text/message.ts';
+import { type Message, RalphError } from '../../text/message.ts';
 import { RUN_MEMBER } from '../records/notification.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
-import type { PlanTerms } from '../turn/plan-part.ts';
-import { PLAN_PART, type PlanTurn, SUPERVISOR, type SupervisedRequest, type SupervisorAnswer } from './supervised.ts';
+import type { PlanPart, PlanTerms } from '../turn/plan-part.ts';
+
+/** Names the process that supervises this one; agents and checks never see it. */
+const SUPERVISOR = 'RALPH_SUPERVISOR';
+
+/** Describes the one task of a plan that a supervised run works on, as JSON; agents and checks never see it. */
+const PLAN_PART = 'RALPH_PLAN_PART';
+
+/** Request of a supervised run to its supervisor, over the channel between them. */
+type SupervisedRequest =
+  | { readonly type: 'permit'; readonly id: number; readonly spent: Spent }
+  /** Asks whether the task of a plan may be committed now. */
+  | { readonly type: 'turn'; readonly id: number }
+  /** Plan and branch are written; no answer is sent. */
+  | { readonly type: 'turn-over'; readonly id: number; readonly proved: ProvedWork | null }
+  /** Reason why the run ends although its loop has not ended; no answer is sent. */
+  | { readonly type: 'failed'; readonly id: number; readonly message: Message };
+
+/** `session`: ids of the tasks done in this session. */
+export type PlanTurn = { readonly session: readonly string[] } | { readonly refused: string };
+
+/** Answer to the request with the same id. */
+interface SupervisorAnswer {
+  readonly id: number;
+  readonly answer: Permit | PlanTurn;
+}
 
 export interface SupervisedRun {
   readonly directory: string;
@@ -16,7 +41,7 @@ export interface SupervisedRun {
   readonly words: readonly string[];
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
-  readonly onPermit: (spent: Parameters<AskPermit>[0]) => Permit | Promise<Permit>;
+  readonly onPermit: (spent: Spent) => Permit | Promise<Permit>;
   /** Task of the plan to work on, and the function that grants its turn. */
   readonly plan?: {
     readonly terms: PlanTerms;
@@ -70,13 +95,12 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
       if (event !== null) onEvent(event);
     });
   }
-  const answer = async (request: SupervisedRequest): Promise<SupervisorAnswer | null> => {
-    const { id } = request;
+  const answerTo = async (request: SupervisedRequest): Promise<SupervisorAnswer['answer'] | null> => {
     switch (request.type) {
       case 'permit':
-        return { type: 'permit', id, permit: await answerOf(onPermit, request.spent) };
+        return permitOf(onPermit, request.spent);
       case 'turn':
-        return { type: 'turn', id, turn: plan === undefined ? { refused: NO_PLAN } : await plan.onTurn() };
+        return plan === undefined ? { refused: NO_PLAN } : plan.onTurn();
       case 'turn-over':
         plan?.onTurnOver(request.proved);
         return null;
@@ -88,9 +112,11 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
     }
   };
   child.on('message', (request: SupervisedRequest) => {
-    void answer(request).then((given) => {
+    void answerTo(request).then((answer) => {
       // The run may have exited while waiting.
-      if (given !== null && child.connected) child.send(given, () => undefined);
+      if (answer !== null && child.connected) {
+        child.send({ id: request.id, answer } satisfies SupervisorAnswer, () => undefined);
+      }
     });
   });
   return {
@@ -103,7 +129,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, plan }: Su
   };
 }
 
-async function answerOf(onPermit: SupervisedRun['onPermit'], spent: Parameters<AskPermit>[0]): Promise<Permit> {
+async function permitOf(onPermit: SupervisedRun['onPermit'], spent: Spent): Promise<Permit> {
   try {
     return await onPermit(spent);
   } catch {
@@ -117,4 +143,66 @@ function eventOf(line: string): RunnerEvent | null {
   const event = jsonOrNull(line);
   const isEvent = typeof event === 'object' && event !== null && 'type' in event;
   return isEvent ? (event as RunnerEvent) : null;
+}
+
+export interface Supervisor {
+  readonly askPermit: AskPermit;
+  readonly part: PlanPart | null;
+  /** Reports the error that ends this run. */
+  readonly tellFailure: (error: unknown) => void;
+}
+
+/** `Omit` that preserves the members of a union. */
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+/** Returns the supervisor; null if there is none. If it exits, this process ends as by SIGTERM, and the loop can be resumed. */
+export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
+  const { [SUPERVISOR]: named, [PLAN_PART]: described } = env;
+  delete env[SUPERVISOR];
+  delete env[PLAN_PART];
+  if (named === undefined || named !== String(process.ppid) || process.send === undefined) return null;
+  const waiting = new Map<number, (answer: SupervisorAnswer['answer']) => void>();
+  let next = 0;
+  process.on('message', ({ id, answer }: SupervisorAnswer) => {
+    waiting.get(id)?.(answer);
+    waiting.delete(id);
+    if (waiting.size === 0) process.channel?.unref();
+  });
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel?.unref();
+  const ask = (request: WithoutId<SupervisedRequest>): Promise<SupervisorAnswer['answer']> =>
+    new Promise((resolve, reject) => {
+      if (!process.connected) {
+        reject(new RalphError('refused', 'the process that supervises these loops has ended.'));
+        return;
+      }
+      const id = next++;
+      waiting.set(id, resolve);
+      process.channel?.ref();
+      process.send?.({ ...request, id } satisfies SupervisedRequest);
+    });
+  const takeTurn = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const turn = (await orAborted(ask({ type: 'turn' }), signal)) as PlanTurn;
+    if ('refused' in turn) throw new RalphError('refused', turn.refused);
+    return turn.session;
+  };
+  const tell = (request: WithoutId<SupervisedRequest>): void => {
+    if (process.connected) process.send?.({ ...request, id: next++ } satisfies SupervisedRequest);
+  };
+  const endTurn: PlanPart['endTurn'] = (proved) => tell({ type: 'turn-over', proved });
+  return {
+    askPermit: async (spent) => (await ask({ type: 'permit', spent })) as Permit,
+    tellFailure: (error) => {
+      if (error instanceof RalphError) tell({ type: 'failed', message: error.advised });
+    },
+    part: described === undefined ? null : { ...(JSON.parse(described) as PlanTerms), takeTurn, endTurn },
+  };
+}
+
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

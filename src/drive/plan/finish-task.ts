@@ -2,13 +2,24 @@ import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { changeByGit } from '../../task/git/run-git.ts';
 import { blockTask } from '../../task/plan/read-plan.ts';
+import { RalphError } from '../../text/message.ts';
 import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from '../records/open-task-file.ts';
-import { type CheckedWork, entryId, entryOf, intentOf, progressTitle, taskIn } from './commit-intent.ts';
-import { recoverCommit, replaceText, rollBack, writeTexts } from './commit-journal.ts';
-import { commitTask, type TaskCommit } from './commit-task.ts';
-import { type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
-import type { Proved } from './prove-work.ts';
+import type { CheckedWork, FoundWork } from './commit-journal.ts';
+import {
+  entryId,
+  entryOf,
+  intentOf,
+  progressTitle,
+  recoverCommit,
+  replaceText,
+  rollBack,
+  taskIn,
+  writeTexts,
+} from './commit-journal.ts';
+import { commitTask, stageTask, type TaskCommit } from './commit-task.ts';
+import { changing, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** How the commit of passed work ended, with the results of its checks and of what kept it from being committed. */
 export interface FinishedTask {
@@ -89,4 +100,51 @@ function appendOnce(place: PlanPlace, path: string, text: string): void {
 
 function failed(detail: string): CheckResult {
   return { name: 'commit', outcome: 'failed', detail };
+}
+
+export interface Proved {
+  readonly results: readonly CheckResult[];
+  /** Commit on which the checks ran, on no branch; null if they ran in the project, or there are none. */
+  readonly commit: string | null;
+}
+
+/**
+ * Runs the checks on exactly what the commit of the task will contain, unless they run in the project. Project, index and
+ * branch are then as before, apart from staged work. Throws RalphError `refused` if git refuses.
+ */
+export async function proveWork(
+  place: PlanPlace,
+  task: OpenTask,
+  work: FoundWork,
+  checks: PlanChecks,
+): Promise<Proved> {
+  const { contract } = place;
+  const isOnCommit = contract.verifyIn !== undefined && contract.validation.length > 0;
+  const commit = isOnCommit ? await candidateOf(place, task, work) : null;
+  return { results: commit === null ? await checks.inProject() : await checks.on(commit), commit };
+}
+
+/** Creates the commit that the task would make, without a branch and without hooks; null if the plan lost the task. */
+async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): Promise<string | null> {
+  const { files, contract } = place;
+  const intent = intentOf(place, task, work);
+  if (intent === null) return null;
+  // A process that is killed now has written texts that the next one removes.
+  writeIntent(files, intent);
+  try {
+    writeTexts(place, intent);
+    const staged = await stageTask(place, task, work.changes);
+    if (!staged.ok) throw new RalphError('refused', staged.said);
+    const tree = await git(place, ['write-tree']);
+    return await git(place, ['commit-tree', tree, '-p', task.commit], intent.message);
+  } finally {
+    await rollBack(place, intent);
+    dropIntent(files, contract);
+  }
+}
+
+async function git(place: PlanPlace, words: readonly string[], input = ''): Promise<string> {
+  const done = await changeByGit({ ...changing(place), words, input });
+  if (!done.ok) throw new RalphError('refused', done.said);
+  return done.text.trim();
 }

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
@@ -14,14 +13,13 @@ import { fileTask, tellBegin } from '../turn/file-task.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../turn/turn.ts';
-import type { CheckedWork } from './commit-intent.ts';
+import type { CheckedWork } from './commit-journal.ts';
 import { examineWork } from './examine-work.ts';
-import { finishBlocked, finishPartial } from './finish-task.ts';
+import { finishBlocked, finishPartial, type Proved, proveWork } from './finish-task.ts';
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { type PlanChecks, type PlanPlace, planIn } from './plan-place.ts';
-import { type Proved, proveWork } from './prove-work.ts';
 
 export const planTask: TaskKind = {
   openPrompt,

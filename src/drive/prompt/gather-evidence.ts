@@ -1,3 +1,4 @@
+import { isGreen } from '../../engine/policy/proof.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -25,9 +26,8 @@ export async function gatherEvidence(
   if (!contract.task?.commands.length) return [];
   const { runEvidence } = await import('../../task/commands/run-evidence.ts');
   const run = () => runEvidence(contract, files.projectDir, { ...options, blockingRule: evidenceGuard(contract) });
-  const { checks = [] } = contract.baseline ?? {};
   // Otherwise the proof rests on a check that failed.
-  const restsOnChange = checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+  const restsOnChange = contract.baseline !== undefined && isGreen(contract.baseline);
   if (!restsOnChange) return redactRecord({ found: await run() }).found;
   const { apartFromWork } = await import('./project-change.ts');
   const found = (await apartFromWork(files, contract, options, run)).result;

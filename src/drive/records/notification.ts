@@ -7,7 +7,7 @@ import type { Proof } from '../../engine/schema/proof.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
-import { findContract, findEndedContract, log, loopFiles, readState } from '../../state/loop-files.ts';
+import { contractOfLoop, findContract, log, loopFiles, readState } from '../../state/loop-files.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 type Kind = Notify['on'][number];
@@ -146,9 +146,8 @@ function proofIn(effects: readonly Effect[]): Pick<Notice, 'proof'> {
 
 function contractOf(files: LoopFiles, loopId?: string): StoredContract | null {
   const live = findContract(files);
-  const isMeant = typeof live !== 'string' && (loopId === undefined || live.contract.loopId === loopId);
-  const stored = isMeant ? live : loopId === undefined ? null : findEndedContract(files, loopId);
-  if (stored === null || !stored.contract.consented) return null;
+  const stored = loopId === undefined ? live : contractOfLoop(files, loopId);
+  if (stored === null || typeof stored === 'string' || !stored.contract.consented) return null;
   return hashContract(stored.contract) === stored.hash ? stored : null;
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bindSession } from '../../engine/initial-state.ts';
-import { allowanceOf, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
+import { allowanceOf, knownSpent, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { hasRules } from '../../guard/guard.ts';
@@ -41,7 +41,7 @@ export async function runAgent(
     silenceMs: options.timeouts.silenceMs,
     timeMs: policy.pace.iterationTimeoutMs,
     allowance: smallerAllowance(
-      allowanceOf(runner.spent.total, timeSpent(bound.loaded.state, startedAt), policy.budget),
+      allowanceOf(knownSpent(runner.spent.total), timeSpent(bound.loaded.state, startedAt), policy.budget),
       runner.shared,
     ),
     lingerMs: policy.backgroundWaitMs,

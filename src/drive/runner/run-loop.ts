@@ -7,13 +7,12 @@ import { loopStarted, recordLive } from '../records/live-events.ts';
 import type { StartedLoop } from '../start/stages.ts';
 import { type Driver, startFreshTurn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
-import { deliverPrompt } from './deliver-prompt.ts';
+import { deliverPrompt, waitForResume } from './deliver-prompt.ts';
 import { handleSignals, liveControls } from './handle-signals.ts';
 import { takeLease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { newRunner, now, type Runner, type RunnerOptions } from './runner.ts';
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
-import { waitForResume } from './runner-waits.ts';
 import { watchOperator } from './watch-operator.ts';
 
 /** Drives a loop to its end under its lease, and always ends its agent. Calls `start` once the lease is held. */

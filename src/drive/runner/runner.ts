@@ -1,6 +1,6 @@
 import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
-import { type Allowance, addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
+import { type Allowance, addRunUsage, exactCost, type RunUsage, type Spent } from '../../engine/policy/budget.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
@@ -35,12 +35,6 @@ export interface RunnerOptions {
   readonly live?: (controls: LiveControls) => void;
   /** Exits with 3 if the loop completes unverified. */
   readonly requiresProof: boolean;
-}
-
-/** Usage of a loop so far; `costUsd` is null while the cost of a run is unknown. */
-export interface Spent {
-  readonly costUsd: number | null;
-  readonly tokens: number;
 }
 
 /** Answer to whether an agent run may start, for loops that share a budget and an account. */

@@ -14,7 +14,7 @@ import type { Person } from '../control/operate.ts';
 import { termsOf } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { lastLoopIn } from './find-task.ts';
-import { preparedTerms, prepareStart } from './prepare-contract.ts';
+import { preparedTerms, prepareStart, withFlag } from './prepare-contract.ts';
 import type { Approval, Approved, Prepared, StartBaseline, StartRequest } from './stages.ts';
 import { type RiskySetting, rememberAgreed, settingsRefusal, unagreedSettings } from './terms/agreed-settings.ts';
 import { consentTerms, diffTerms, showTerms } from './terms/consent-terms.ts';
@@ -51,7 +51,7 @@ export async function prepareAsked(request: StartRequest, approver: Approver): P
   const prepared = prepareStart(request);
   if (prepared.terms.unsandboxed !== 'not-set') return prepared;
   const mode = await approver.chooseSandbox();
-  return mode === null ? prepared : prepareStart({ ...request, flags: { ...request.flags, 'sandbox.mode': mode } });
+  return mode === null ? prepared : prepareStart(withFlag(request, 'sandbox.mode', mode));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import { type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
-import { isDriverAlive } from '../control/driver-alive.ts';
+import { isDriverAlive } from '../control/ownership.ts';
 import { loopNames } from '../status/project-loops.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 

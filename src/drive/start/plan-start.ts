@@ -5,7 +5,7 @@ import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
-import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
+import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { withOtherLoop } from '../../task/other-loops.ts';
@@ -89,9 +89,7 @@ function loopsWork(
 
 /** Returns the task that a loop has left open; null if it has none. */
 function openTaskOf(files: LoopFiles, loopId: string): OpenTask | 'lost' | null {
-  const found = findContract(files);
-  const stored =
-    typeof found !== 'string' && found.contract.loopId === loopId ? found : findEndedContract(files, loopId);
+  const stored = contractOfLoop(files, loopId);
   if (stored === null) return null;
   try {
     return readOpenTask(filesAtEnd(files), stored.contract);

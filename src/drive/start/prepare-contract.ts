@@ -28,6 +28,24 @@ export function prepareStart(request: StartRequest): Prepared {
   return { ...prepareContract(request), request, files: loopFiles(projectDir, name, env) };
 }
 
+/** Prepares a start. One that needs a permission mode and has none is prepared with `mode`, which `lacksMode` says. */
+export function prepareWithMode(
+  request: StartRequest,
+  mode: string,
+): { readonly prepared: Prepared; readonly lacksMode: boolean } {
+  try {
+    return { prepared: prepareStart(request), lacksMode: false };
+  } catch (error) {
+    if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
+    return { prepared: prepareStart(withFlag(request, 'permission_mode', mode)), lacksMode: true };
+  }
+}
+
+/** Returns the same request with the user's answer to a question. */
+export function withFlag(request: StartRequest, key: string, value: string): StartRequest {
+  return { ...request, flags: { ...request.flags, [key]: value } };
+}
+
 /** Reads the task file and all settings, and checks them. Throws RalphError with every problem. */
 export function prepareContract(request: ContractRequest): PreparedContract {
   const { projectDir, fixed } = request;

@@ -6,7 +6,7 @@ import { findEndedContract, makeRuntimeDir, nameProject, orLogged } from '../../
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
-import { clearCancellation } from '../control/cancellation.ts';
+import { clearCancellation } from '../control/ownership.ts';
 import { recordJournal } from '../records/journal.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { listUnder, tddTerms } from '../tdd/scenario-list.ts';

@@ -17,7 +17,7 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
-import { isDriverAlive } from '../control/driver-alive.ts';
+import { isDriverAlive } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { lastRecord } from '../records/journal.ts';

@@ -2,6 +2,7 @@ import { basename, join } from 'node:path';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
+import type { Batch } from '../../engine/schema/batch.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -49,8 +50,31 @@ export function wholeRun(run: Omit<Run, 'done' | 'total' | 'iterations' | 'costU
   };
 }
 
-/** Says of each task that has not begun which of the tasks it waits for. */
-export function waitsFor(tasks: readonly RunTask[]): RunTask[] {
+/** A task of a plan, as runs show and record it. */
+type PlannedTask = NonNullable<Batch['plan']>['tasks'][number];
+
+export function plannedTasks(tasks: readonly PlanFileTask[]): PlannedTask[] {
+  return tasks.map(({ id, title, status, dependsOn }) => ({ id, title, status, needs: [...dependsOn] }));
+}
+
+/**
+ * Returns the tasks of a plan with the work on those that have begun; those that are no longer in the plan come last. A task
+ * that has not begun says which others it waits for.
+ */
+export function tasksOfPlan(planned: readonly PlannedTask[], begun: readonly RunTask[]): RunTask[] {
+  const byKey = tasksByKey(begun);
+  const tasks = planned.map(({ id, title, status: own, needs }): RunTask => {
+    const known = byKey.get(planKey(id));
+    const done = own === 'done' || known?.done === true;
+    const shown = { id, title, needs, done };
+    if (known !== undefined) return { ...known, ...shown };
+    return { ...OPEN_TASK, ...shown, status: own === 'open' ? 'not-started' : done ? 'complete' : own };
+  });
+  const keys = new Set(planned.map(({ id }) => planKey(id)));
+  return waitsFor([...tasks, ...begun.filter(({ id }) => !keys.has(planKey(id)))]);
+}
+
+function waitsFor(tasks: readonly RunTask[]): RunTask[] {
   const byKey = tasksByKey(tasks);
   return tasks.map((task) => {
     if (task.status !== 'not-started') return task;
@@ -86,37 +110,21 @@ export function runOfLoop(files: LoopFiles, state: LoopState, live: string | nul
     durationMs: Math.round(timeSpent(state, endedAt ?? at)),
     why: ended === null ? paused : (ended.text ?? ended.message),
     next: ended?.next === undefined ? '' : commandLine(ended.next, { ...state, program: programName() }),
-    tasks: tasksOf(readPlan(text).tasks, workOf(files, state), { status, loop: { name, loopId } }),
+    tasks: tasksOfPlan(plannedTasks(readPlan(text).tasks), begunTasks(workOf(files, state), status, { name, loopId })),
   });
   return { ...run, iterations: iteration, costUsd: totalCost(usage), tokens: billedTokens(usage) || null };
 }
 
-type Work = Pick<
-  RunTask,
-  | 'id'
-  | 'title'
-  | 'done'
-  | 'status'
-  | 'proof'
-  | 'files'
-  | 'iterations'
-  | 'costUsd'
-  | 'tokens'
-  | 'durationMs'
-  | 'commit'
-  | 'why'
->;
-
 /** Reads from the loop's events what it did on each task, in the order in which it took them up. */
-function workOf(files: LoopFiles, { loopId }: LoopState): Work[] {
-  const works = new Map<string, Work>();
-  let current: Work | null = null;
-  const begin = (id: string, title: string): Work => {
+function workOf(files: LoopFiles, { loopId }: LoopState): RunTask[] {
+  const works = new Map<string, RunTask>();
+  let current: RunTask | null = null;
+  const begin = (id: string, title: string): RunTask => {
     const known = works.get(planKey(id)) ?? { ...OPEN_TASK, id, title, iterations: 0 };
     works.set(planKey(id), known);
     return known;
   };
-  const change = (more: Partial<Work>): void => {
+  const change = (more: Partial<RunTask>): void => {
     if (current === null) return;
     current = { ...current, ...more };
     works.set(planKey(current.id), current);
@@ -132,7 +140,7 @@ function workOf(files: LoopFiles, { loopId }: LoopState): Work[] {
   return [...works.values()];
 }
 
-function withIteration(work: Work | null, { durationMs, kind, agent }: Entry): Partial<Work> {
+function withIteration(work: RunTask | null, { durationMs, kind, agent }: Entry): Partial<RunTask> {
   if (work === null) return {};
   const { costUsd, usage } = (agent ?? {}) as {
     costUsd?: number | null;
@@ -149,7 +157,7 @@ function withIteration(work: Work | null, { durationMs, kind, agent }: Entry): P
   };
 }
 
-function doneBy({ commit = null, proof = null, files = null }: Entry): Partial<Work> {
+function doneBy({ commit = null, proof = null, files = null }: Entry): Partial<RunTask> {
   return {
     status: 'complete',
     done: true,
@@ -165,33 +173,11 @@ export function reasonIn({ reasons }: Entry): string | null {
   return Array.isArray(reasons) && typeof reasons[0] === 'string' ? reasons[0] : null;
 }
 
-/** Returns the tasks of the plan with the loop's work on them; those that are no longer in the plan come last. */
-function tasksOf(
-  planned: readonly PlanFileTask[],
-  works: readonly Work[],
-  { status, loop }: { readonly status: string; readonly loop: RunTask['loop'] },
-): RunTask[] {
-  const byKey = tasksByKey(works);
-  const last = works.at(-1);
-  const worked = (work: Work): RunTask => {
-    const isCurrent = work === last && work.status === 'not-started';
-    const own = work.status === 'not-started' ? (isCurrent ? status : 'interrupted') : work.status;
-    return { ...OPEN_TASK, ...work, status: own, loop };
-  };
-  const tasks = planned.map(({ id, title, status: own, dependsOn }): RunTask => {
-    const work = byKey.get(planKey(id));
-    const needs = [...dependsOn];
-    if (work !== undefined) return { ...worked(work), id, title, needs };
-    const isDone = own === 'done';
-    return {
-      ...OPEN_TASK,
-      id,
-      title,
-      needs,
-      done: isDone,
-      status: own === 'open' ? 'not-started' : isDone ? 'complete' : own,
-    };
+/** Returns the tasks that a loop has taken up: the last one shares the loop's status until it is done or blocked. */
+function begunTasks(works: readonly RunTask[], status: string, loop: RunTask['loop']): RunTask[] {
+  return works.map((work, index): RunTask => {
+    const isLast = index === works.length - 1;
+    const open = isLast ? status : 'interrupted';
+    return { ...work, status: work.status === 'not-started' ? open : work.status, loop };
   });
-  const keys = new Set(planned.map(({ id }) => planKey(id)));
-  return waitsFor([...tasks, ...works.filter(({ id }) => !keys.has(planKey(id))).map(worked)]);
 }

@@ -6,18 +6,20 @@ import { allComplete, remaining } from '../../engine/tdd/phases.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
-import { findContract, findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
+import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { type FoundTdd, peekTdd, unprovedTdd, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
-import { RalphError } from '../../text/message.ts';
+import { type Message, RalphError } from '../../text/message.ts';
 
 /** Returns the list. Throws RalphError `no-loop` with the reason and how to create one if there is none. */
 export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, { kind: 'list' }> {
   if (found.kind === 'list') return found;
-  const { left } = found;
-  const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
-  throw new RalphError('no-loop', show(message, { name, mode: 'hook' }));
+  throw new RalphError('no-loop', show(whyNoList(found), { name, mode: 'hook' }));
+}
+
+export function whyNoList({ left }: Extract<FoundTdd, { kind: 'none' }>): Message | string {
+  return left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
 }
 
 type TermsOfList = EvidenceOf & Pick<Contract, 'tdd'>;
@@ -88,9 +90,7 @@ export function tddTerms(
 }
 
 function workedByTests(files: LoopFiles, loopId: string): boolean {
-  const live = findContract(files);
-  const stored = typeof live !== 'string' && live.contract.loopId === loopId ? live : findEndedContract(files, loopId);
-  return stored?.contract.tdd !== undefined;
+  return contractOfLoop(files, loopId)?.contract.tdd !== undefined;
 }
 
 /** Returns the list. Throws RalphError if there is none. */

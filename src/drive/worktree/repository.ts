@@ -73,8 +73,13 @@ interface CheckedOut {
 /** Returns what is checked out in a work tree. Throws `refused` if git does not tell. */
 export function checkedOut(dir: string, env: NodeJS.ProcessEnv): CheckedOut {
   const commit = askGit(dir, ['rev-parse', '--verify', 'HEAD^{commit}'], env, `the commit in ${dir} could not be read`);
+  return { branch: branchOf(dir, env), commit };
+}
+
+/** Returns the branch that is checked out in a work tree; null on a detached HEAD. */
+export function branchOf(dir: string, env: NodeJS.ProcessEnv): string | null {
   const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env);
-  return { branch: ok ? text.trim() : null, commit };
+  return ok ? text.trim() : null;
 }
 
 /** Returns the abbreviated commit of the project's HEAD; null if there is none. */

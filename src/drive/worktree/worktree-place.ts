@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { lossIn } from '../../state/evidence/lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
-import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { prefixInRepository } from '../../task/project-file.ts';
 import { WORKTREES } from '../../task/task-file.ts';
@@ -24,6 +24,11 @@ export interface WorktreePlace {
 export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   const dir = join(projectDir, WORKTREES, name);
   return { name, branch: `ralph/${name}`, dir, projectDir: resolve(dir, prefixInRepository(projectDir) ?? '') };
+}
+
+/** Returns the files of the loop `name` in its worktree. */
+export function worktreeLoop(projectDir: string, name: string, env: NodeJS.ProcessEnv): LoopFiles {
+  return loopFiles(worktreePlace(projectDir, name).projectDir, name, env);
 }
 
 export function worktreePlaces(projectDir: string): WorktreePlace[] {

@@ -11,19 +11,36 @@ export interface BudgetReading {
   readonly text: string;
 }
 
+/** Usage of one or several loops; a cost of null is unknown. */
+export interface Spent {
+  readonly costUsd: number | null;
+  readonly tokens: number;
+}
+
+type Limits = Pick<Policy['budget'], 'maxCostUsd' | 'maxTokens' | 'maxTimeMs'>;
+
 /** Reads each limit of the budget, by the time that the loop has spent. Leaves out limits that are not set or whose use is unknown. */
-export function readBudget(usage: UsageState, spentMs: number, budget: Policy['budget']): BudgetReading[] {
+export function readBudget(usage: UsageState, spentMs: number, budget: Limits): BudgetReading[] {
+  return readLimits(knownSpent(usage), spentMs, budget);
+}
+
+/** Returns what a loop is known to have used: the cost is that of the runs whose cost is known. */
+export function knownSpent(usage: UsageState): Spent {
+  return { costUsd: usage.costUsd, tokens: billedTokens(usage) };
+}
+
+export function readLimits({ costUsd, tokens }: Spent, spentMs: number, limits: Limits): BudgetReading[] {
   const readings: BudgetReading[] = [];
-  if (budget.maxCostUsd !== null && usage.costUsd !== null) {
-    const [used, limit] = [usage.costUsd, budget.maxCostUsd];
+  if (limits.maxCostUsd !== null && costUsd !== null) {
+    const [used, limit] = [costUsd, limits.maxCostUsd];
     readings.push({ name: 'max_cost', used, limit, text: `${dollarText(used)} of ${dollarText(limit)}` });
   }
-  if (budget.maxTokens !== null) {
-    const [used, limit] = [billedTokens(usage), budget.maxTokens];
+  if (limits.maxTokens !== null) {
+    const [used, limit] = [tokens, limits.maxTokens];
     readings.push({ name: 'max_tokens', used, limit, text: `${used} of ${limit} tokens` });
   }
-  if (budget.maxTimeMs !== null) {
-    const [used, limit] = [spentMs, budget.maxTimeMs];
+  if (limits.maxTimeMs !== null) {
+    const [used, limit] = [spentMs, limits.maxTimeMs];
     readings.push({ name: 'max_time', used, limit, text: `${formatDuration(used)} of ${formatDuration(limit)}` });
   }
   return readings;
@@ -33,8 +50,7 @@ export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | n
   return unpricedRuns > 0 ? null : costUsd;
 }
 
-/** Returns what a loop has used; a cost of null is unknown. */
-export function spentOf(usage: UsageState): { readonly costUsd: number | null; readonly tokens: number } {
+export function spentOf(usage: UsageState): Spent {
   const tokens = billedTokens(usage);
   return { costUsd: tokens === 0 ? 0 : totalCost(usage), tokens };
 }
@@ -107,18 +123,14 @@ export interface Allowance {
   readonly timeMs: number | null;
 }
 
-/** Returns what is left of a loop's budget. Of an unknown cost the known part counts. */
+/** Returns what is left of a budget. An unknown cost counts as none. */
 export function allowanceOf(
-  usage: UsageState,
+  { costUsd, tokens }: Spent,
   spentMs: number,
-  { maxCostUsd, maxTokens, maxTimeMs }: Policy['budget'],
+  { maxCostUsd, maxTokens, maxTimeMs }: Limits,
 ): Allowance {
   const left = (limit: number | null, used: number): number | null => limit && Math.max(0, limit - used);
-  return {
-    costUsd: left(maxCostUsd, usage.costUsd ?? 0),
-    tokens: left(maxTokens, billedTokens(usage)),
-    timeMs: left(maxTimeMs, spentMs),
-  };
+  return { costUsd: left(maxCostUsd, costUsd ?? 0), tokens: left(maxTokens, tokens), timeMs: left(maxTimeMs, spentMs) };
 }
 
 /** Returns the smaller of two allowances, for each of their limits. */

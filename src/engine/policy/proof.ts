@@ -42,6 +42,11 @@ export function baselineOf(results: readonly CheckResult[]): Baseline {
   };
 }
 
+/** Returns whether there are checks, and all of them passed: a claim that rests on them alone shows nothing. */
+export function isGreen({ checks }: Baseline): boolean {
+  return checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
+}
+
 /** Returns the baseline after an accepted claim: all of its checks passed. The numbers of tests stay those of the start. */
 export function allPassed({ checks }: Baseline): Baseline {
   return { checks: checks.map((check) => ({ ...check, outcome: 'passed' })) };

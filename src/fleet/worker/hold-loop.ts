@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type Supervised, type SupervisedEnd, supervise } from '../../drive/parallel/supervise.ts';
-import type { Permit, Spent } from '../../drive/runner/runner.ts';
+import type { Permit } from '../../drive/runner/runner.ts';
 import { passTerms } from '../../drive/start/terms/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { reportLines } from '../../engine/end-report.ts';
-import { billedTokens, spentOf } from '../../engine/policy/budget.ts';
+import { billedTokens, type Spent, spentOf } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readRecord } from '../../state/files/regular-file.ts';

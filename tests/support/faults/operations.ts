@@ -6,8 +6,8 @@ import { writeContract } from '../../../src/state/evidence/live-contract.ts';
 import { appendLine } from '../../../src/state/files/journal-lines.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
-import { dropContract, type ReadState, readState } from '../../../src/state/loop-files.ts';
-import { archiveState, quarantine, serialise, withState } from '../../../src/state/with-state.ts';
+import { type ReadState, readState } from '../../../src/state/loop-files.ts';
+import { archiveState, dropContract, quarantine, serialise, withState } from '../../../src/state/with-state.ts';
 import { aContract, aState, counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explainRun, taskTable } from '../../../src/cli/show/run-text.ts';
-import { OPEN_TASK, waitsFor, wholeRun } from '../../../src/drive/status/plan-run.ts';
+import { OPEN_TASK, tasksOfPlan, wholeRun } from '../../../src/drive/status/plan-run.ts';
 import type { Run, RunTask } from '../../../src/engine/schema/run.ts';
 import { cells, wrapText } from '../../../src/term/write-text.ts';
 
@@ -76,7 +76,7 @@ test('a task that a check refused names the failed test and the command that sho
 });
 
 test('the table has a row for each task, why it is not done below it, and the sums', () => {
-  assert.deepEqual(shown(waitsFor(TASKS), 120), [
+  assert.deepEqual(shown(tasksOfPlan([], TASKS), 120), [
     'task   state           needs  proof         files  iterations  tokens    cost    time  commit',
     'docs   complete               red-to-green     12           3   12.3k   $1.50  2m 14s  abc1234',
     'types  repeats itself                                      12   12.3k  $20.25  2m 14s',

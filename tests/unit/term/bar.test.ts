@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { iterationColumns, iterationTable } from '../../../src/cli/show/iteration-table.ts';
+import { iterationColumns, iterationTable } from '../../../src/cli/show/journal-line.ts';
 import { bar, painter } from '../../../src/term/format.ts';
 import fc from '../../support/property.ts';
 

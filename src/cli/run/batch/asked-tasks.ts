@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { lastLoopIn } from '../../../drive/start/find-task.ts';
-import { prepareStart } from '../../../drive/start/prepare-contract.ts';
+import { prepareStart, prepareWithMode, withFlag } from '../../../drive/start/prepare-contract.ts';
 import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { checkWorktree } from '../../../drive/worktree/make-worktree.ts';
 import { worktreePlace } from '../../../drive/worktree/worktree-place.ts';
@@ -46,10 +46,8 @@ export function askedTasks(
       const own = ownContext(context, command, batch, task);
       const made = setUpRequest(own, startTarget(own, 'run'), plan === undefined ? null : { from: plan.from });
       const request: StartRequest = { ...made, clientVersion: (host) => client(host).version };
-      const prepared = preparedWithoutMode(request);
-      const asking = prepared ?? prepareStart(withFlag(request, 'permission_mode', mode));
-      const words = prepared === null ? [`--permission-mode=${mode}`] : [];
-      asked.push({ task, label, prepared: asking, words, lacksMode: prepared === null });
+      const { prepared, lacksMode } = prepareWithMode(request, mode);
+      asked.push({ task, label, prepared, lacksMode, words: lacksMode ? [`--permission-mode=${mode}`] : [] });
     } catch (error) {
       if (!(error instanceof RalphError) || error.code === 'client-missing') throw error;
       const problem = show(error.advised, { name: task?.name ?? null, mode: 'runner' });
@@ -63,26 +61,12 @@ export function askedTasks(
   return asked;
 }
 
-/** Prepares a start; null if it lacks a permission mode. */
-function preparedWithoutMode(request: StartRequest): Prepared | null {
-  try {
-    return prepareStart(request);
-  } catch (error) {
-    if (error instanceof RalphError && error.code === 'mode-missing') return null;
-    throw error;
-  }
-}
-
 /** Returns a task with the user's answer about the sandbox, if that is open. */
 export function withSandbox(asked: Asked, mode: 'on' | 'off'): Asked {
   const { prepared, words } = asked;
   if (prepared.terms.unsandboxed !== 'not-set') return asked;
   const request = withFlag(prepared.request, 'sandbox.mode', mode);
   return { ...asked, prepared: prepareStart(request), words: [...words, `--set=sandbox.mode=${mode}`] };
-}
-
-function withFlag(request: StartRequest, key: string, value: string): StartRequest {
-  return { ...request, flags: { ...request.flags, [key]: value } };
 }
 
 /** Returns the command line of a task's run, in its worktree if its loop has begun; null is the plan. */

@@ -6,7 +6,7 @@ import { readPlanText, resumedPlanBatch, tasksAtStart } from '../../../drive/par
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
-import { userGit } from '../../../drive/worktree/repository.ts';
+import { branchOf, userGit } from '../../../drive/worktree/repository.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
@@ -128,7 +128,7 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   if (!userGit(projectDir, ['merge-tree', '--write-tree', 'HEAD', 'HEAD'], env).ok) {
     throw new RalphError('refused', PARALLEL_TEXTS.oldGit);
   }
-  const branch = userGit(projectDir, ['symbolic-ref', '--short', 'HEAD'], env).text.trim();
+  const branch = branchOf(projectDir, env) ?? '';
   const text = readPlanText(projectDir, task);
   return {
     ...newBatch(context),

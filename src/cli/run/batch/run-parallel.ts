@@ -1,8 +1,8 @@
 import { continueNow } from '../../../drive/control/operate.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
+import { runOfBatch } from '../../../drive/parallel/project-runs.ts';
 import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
-import { runOfBatch } from '../../../drive/parallel/run-of-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
 import { withPrefix } from '../../../drive/turn/messages.ts';
 import { steering } from '../../../engine/events.ts';

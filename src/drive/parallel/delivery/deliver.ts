@@ -5,7 +5,7 @@ import type { Delivery } from '../../../engine/schema/batch.ts';
 import { removeIfThere } from '../../../state/files/regular-file.ts';
 import { onPath } from '../../../state/process/find-program.ts';
 import { RalphError } from '../../../text/message.ts';
-import { changedFiles, checkedOut, type GitRun, userGit } from '../../worktree/repository.ts';
+import { branchOf, changedFiles, checkedOut, type GitRun, userGit } from '../../worktree/repository.ts';
 import { gh, ghJson } from '../issues.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import { provedText, quotedForOthers } from '../proved-text.ts';
@@ -103,10 +103,10 @@ function isOwn({ state, headRefOid, isCrossRepository }: z.infer<typeof pulls>[n
 /** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */
 function remoteOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const git = (...words: string[]): string => userGit(projectDir, words, env).text.trim();
-  const head = git('symbolic-ref', '--quiet', '--short', 'HEAD');
-  const own = head === '' ? '' : git('config', '--get', `branch.${head}.remote`);
+  const branch = branchOf(projectDir, env);
+  const own = branch === null ? null : git('config', '--get', `branch.${branch}.remote`);
   const all = git('remote')
     .split('\n')
     .filter((line) => line !== '');
-  return [own, 'origin', ...(all.length === 1 ? all : [])].find((name) => all.includes(name)) ?? null;
+  return [own ?? '', 'origin', ...(all.length === 1 ? all : [])].find((name) => all.includes(name)) ?? null;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reasonText } from '../../../engine/messages.ts';
 import type { Delivery } from '../../../engine/schema/batch.ts';
 import { hashContract } from '../../../state/hash-contract.ts';
-import { findEndedContract, loopFiles } from '../../../state/loop-files.ts';
+import { findEndedContract } from '../../../state/loop-files.ts';
 import { areHooksPinned } from '../../../task/git/git-pins.ts';
 import { viewAtEnd } from '../../../task/git/git-view.ts';
 import { changedLinks, linkTarget } from '../../../task/git/link-target.ts';
@@ -14,7 +14,13 @@ import { holdingsOf } from '../../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
 import { removeWorktree } from '../../worktree/remove-worktree.ts';
 import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../../worktree/repository.ts';
-import { lossOfRecord, readWorktreeRecord, type WorktreePlace, worktreePlace } from '../../worktree/worktree-place.ts';
+import {
+  lossOfRecord,
+  readWorktreeRecord,
+  type WorktreePlace,
+  worktreeLoop,
+  worktreePlace,
+} from '../../worktree/worktree-place.ts';
 import type { Integrate } from '../batch.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import { type Integrated, moveBranch, openPullRequest, takeBackMove } from './deliver.ts';
@@ -151,7 +157,7 @@ class OneIntegration {
         !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isSame(join(projectDir, path), join(dir, path)),
     );
     if (paths.length === 0) return null;
-    const view = viewAtEnd(loopFiles(this.#place.projectDir, name, env), contract);
+    const view = viewAtEnd(worktreeLoop(projectDir, name, env), contract);
     if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
       return this.#failed(INTEGRATE_TEXTS.hooks(name));
     const added = userGit(dir, ['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], env);
@@ -164,7 +170,7 @@ class OneIntegration {
   /** Returns the terms of the loop's verification. Throws `contract-missing` if they are not known. */
   #verified(): Verified & { readonly loopId: string } {
     const { projectDir, name, env } = this.#request;
-    const files = loopFiles(this.#place.projectDir, name, env);
+    const files = worktreeLoop(projectDir, name, env);
     const { lastState } = describeLoop(files, env);
     if (lastState === null) throw new RalphError('contract-missing', INTEGRATE_TEXTS.noLoop);
     const { loopId } = lastState;
@@ -267,7 +273,7 @@ function termsOf(
   { name, loopId, setUp, copies }: Omit<Verified, 'contract'> & { readonly loopId: string },
   env: NodeJS.ProcessEnv,
 ): Verified {
-  const files = loopFiles(worktreePlace(projectDir, name).projectDir, name, env);
+  const files = worktreeLoop(projectDir, name, env);
   const stored = findEndedContract(files, loopId);
   if (stored === null || hashContract(stored.contract) !== stored.hash) {
     throw new RalphError('contract-missing', INTEGRATE_TEXTS.noContract(name, `${files.contract}.ended`));

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { readRecord, writeRecord } from '../../../state/files/regular-file.ts';
 import { sha256 } from '../../../state/hash-contract.ts';
 import { outsideRoot } from '../../../state/loop-files.ts';
+import type { Frontmatter } from '../../../task/frontmatter/schema.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/layers.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { about, RalphError } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { Prepared, Resolved, StartRequest } from '../stages.ts';
-import { widens } from './widening-keys.ts';
 
 /** A setting of the task file or a configuration file that starts a program or widens what the agent may do. */
 export interface RiskySetting {
@@ -77,4 +77,124 @@ function remembered(env: NodeJS.ProcessEnv): string[] {
 
 function pathOf(env: NodeJS.ProcessEnv): string {
   return join(outsideRoot(env), 'agreed-settings.json');
+}
+
+/** Where a value comes from, and what it takes the place of. */
+export interface ValueOrigin {
+  readonly source: Source;
+  /** Values of the same key in the files of a wider scope, over which this one takes precedence. */
+  readonly wider: readonly unknown[];
+  readonly driver: 'hook' | 'runner' | 'router';
+}
+
+/** Returns whether a value from a file widens what may run or be reached. */
+type Widens = (value: unknown, origin: ValueOrigin) => boolean;
+
+/** Either one answer for a key with everything in it, or one for each key of a group. */
+type Classified<T> = {
+  readonly [K in keyof T]-?:
+    | Widens
+    | (NonNullable<T[K]> extends readonly unknown[] ? never : GroupOf<NonNullable<T[K]>>);
+};
+type GroupOf<T> = T extends object ? Classified<T> : never;
+
+const always: Widens = () => true;
+
+/** A key that describes, limits or checks the work. By starting a loop, its user agrees to the commands that check it. */
+const never: Widens = () => false;
+
+/** Modes that allow no more than a start without a mode. */
+const HARMLESS_MODES = ['default', 'plan', 'acceptEdits'];
+
+const isLonger: Widens = (value) => !Array.isArray(value) || value.length > 0;
+
+/** Says if rules of a file with a wider scope are missing here. */
+const dropsRules: Widens = (value, { wider }) => {
+  const kept = new Set((Array.isArray(value) ? value : []).map((rule) => JSON.stringify(rule)));
+  return wider.some((rules) => Array.isArray(rules) && rules.some((rule) => !kept.has(JSON.stringify(rule))));
+};
+
+const isOther: Widens = (value, { wider }) => wider.some((other) => JSON.stringify(other) !== JSON.stringify(value));
+
+const SANDBOX_MODES = ['off', 'auto', 'on'];
+
+const confinesLess: Widens = (value, { source, wider }) => {
+  // The user's own configuration stores their answer to the question about the sandbox.
+  if (value === 'off') return source !== 'user config';
+  return wider.some((other) => SANDBOX_MODES.indexOf(String(other)) > SANDBOX_MODES.indexOf(String(value)));
+};
+
+/** Every key of a file, and when its value needs the consent of a person. */
+const KEYS: Classified<Frontmatter> = {
+  validation: never,
+  unchanged: never,
+  may_change: never,
+  may_run: isLonger,
+  verify_in: never,
+  baseline: never,
+  completion_signal: never,
+  completion_promise: never,
+  signal_match: never,
+  reinject: never,
+  idle: never,
+  breaker: never,
+  budget: never,
+  max_tasks: never,
+  commit_message: never,
+  commit_footers: never,
+  background_wait: never,
+  inter_iteration_delay: never,
+  timeout: never,
+  stop_on_error: never,
+  // A session is always one of Claude Code.
+  agent: (_, { driver }) => driver === 'runner',
+  model: never,
+  effort: never,
+  permission_mode: (value) => !HARMLESS_MODES.includes(String(value)),
+  isolation: (value) => value === 'client',
+  guardrails: {
+    block_commands: dropsRules,
+    protected_files: dropsRules,
+    private_files: dropsRules,
+    shell_policy: isOther,
+    lift: isLonger,
+    strict: (value, { wider }) => value === false && wider.includes(true),
+  },
+  sandbox: {
+    mode: confinesLess,
+    allow_write: isLonger,
+    deny_write: dropsRules,
+    deny_read: dropsRules,
+    network: (value) => value !== false,
+  },
+  worktree_setup: always,
+  accept: never,
+  notify: {
+    on: never,
+    command: always,
+    url: always,
+    template: never,
+    bell: never,
+  },
+  worktree_copy: never,
+  findings_log: never,
+  args: never,
+  commands: never,
+  items_per_iteration: never,
+  reflect_every: never,
+  completion_gate: never,
+  required_outputs: never,
+  open_questions: never,
+  max_iterations: never,
+};
+
+/** Paths of the keys that have an answer of their own: `agent`, `sandbox.mode`. */
+export const CLASSIFIED_KEYS: readonly string[] = Object.entries(KEYS).flatMap(([key, answer]) =>
+  typeof answer === 'function' ? [key] : Object.keys(answer).map((inner) => `${key}.${inner}`),
+);
+
+/** Returns whether the value of a key, which comes from a file, needs the consent of a person. */
+export function widens(path: string, value: unknown, origin: ValueOrigin): boolean {
+  const answer = valueAt(KEYS, path);
+  return typeof answer === 'function' && (answer as Widens)(value, origin);
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unagreedSettings } from '../../../../src/drive/start/terms/agreed-settings.ts';
-import { CLASSIFIED_KEYS } from '../../../../src/drive/start/terms/widening-keys.ts';
+import { CLASSIFIED_KEYS, unagreedSettings } from '../../../../src/drive/start/terms/agreed-settings.ts';
 import type { Frontmatter } from '../../../../src/task/frontmatter/schema.ts';
 import { KEY_PATHS } from '../../../../src/task/settings/layers.ts';
 import { resolvePolicy } from '../../../../src/task/settings/resolve.ts';
