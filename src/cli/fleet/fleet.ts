@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDir } from '../../install/places.ts';
 import { FLEET_FILE } from '../../state/files/code-cache.ts';
-import { advise, RalphError } from '../../text/message.ts';
+import { RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
-import { ACTIONS } from './actions.ts';
 
 export const FLEET_COMMAND: Command = {
   name: 'fleet',
@@ -43,14 +42,8 @@ export const FLEET_COMMAND: Command = {
   }),
   control: true,
   async run(context) {
-    const [word, ...words] = context.positionals;
-    const action = ACTIONS.find((name) => name === word);
-    if (action === undefined) {
-      const said = word === undefined ? 'the action is missing.' : `fleet has no action ${word}.`;
-      throw new RalphError('usage', advise(said, 'Help', 'fleet --help'));
-    }
     const { runFleet } = await import('./run-fleet.ts').catch(noFleet);
-    return runFleet(action, { ...context, positionals: words });
+    return runFleet(context);
   },
 };
 

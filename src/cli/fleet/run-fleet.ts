@@ -12,17 +12,17 @@ import { checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts'
 import { FleetWorker } from '../../fleet/worker/worker.ts';
 import { isActivity } from '../../state/event-stream.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
-import { RalphError } from '../../text/message.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';
 import { journalLine } from '../show/journal-line.ts';
-import type { FleetAction } from './actions.ts';
 import { addTasks } from './add-tasks.ts';
 import { fleetDoctor, requeue } from './doctor.ts';
 import { accountOf, connectFleet, type FleetContext, idOf, placeOfFleet, wordsOfOption } from './fleet-options.ts';
 import { showStatus } from './status.ts';
 
-const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<number>>> = {
+/** Actions of `ralph-loop fleet`, by the word after it. */
+const ACTIONS: Readonly<Record<string, (context: FleetContext) => Promise<number>>> = {
   worker: runWorker,
   add: addTasks,
   status: showStatus,
@@ -37,14 +37,21 @@ const ACTIONS: Readonly<Record<FleetAction, (context: FleetContext) => Promise<n
 };
 
 /** Runs one action of the fleet. Throws RalphError if packages, server or key are missing. */
-export async function runFleet(action: FleetAction, context: CommandContext): Promise<number> {
+export async function runFleet(given: CommandContext): Promise<number> {
+  const [action = '', ...positionals] = given.positionals;
+  const act = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  if (act === undefined) {
+    const said = action === '' ? 'the action is missing.' : `fleet has no action ${action}.`;
+    throw new RalphError('usage', advise(said, 'Help', 'fleet --help'));
+  }
+  const context = { ...given, positionals };
   if (action === 'doctor' && context.values['requeue'] !== true) return fleetDoctor(context);
   const runsOn = action === 'worker' || context.values['follow'] === true;
   const server = await connectFleet(context, action === 'dashboard' ? 'reconnect' : runsOn ? 'wait' : 'fail');
   try {
     const key = new FleetKey(fleetVariables()['RALPH_FLEET_KEY']);
     await checkKey(server, key);
-    return await ACTIONS[action]({ ...context, server, key });
+    return await act({ ...context, server, key });
   } catch (error) {
     const { name, message } = error as Error;
     if (name === 'ReplyError') throw new RalphError('refused', FLEET_TEXTS.refuses(message), error);

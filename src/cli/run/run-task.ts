@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
-import { iterations } from '../../engine/messages.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
@@ -17,13 +16,12 @@ import {
   RALPH_FILE,
   taskFileIn,
 } from '../../task/task-file.ts';
-import { dollarText } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { formatDuration } from '../../text/time.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { AGREED_BY_START, startFlags } from '../start/start-request.ts';
+import { limitsOf } from '../start/start-screen.ts';
 import type { DraftedTask } from '../task/draft.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
@@ -92,7 +90,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   refuseArguments(context, name);
   if (context.values['dry-run'] === true) throw new RalphError('usage', `there is no task ${name} to be shown.`);
   const template = bundledText('templates/task.md');
-  billOf(context, path, template);
+  settingsFor(context, path, template); // throws for invalid options
   const others = loopDirectoryTasks(projectDir).map((other) => other.name);
   const hint = suggestion(name, others);
   const goal = await askGoal(context, name);
@@ -173,15 +171,8 @@ function settingsFor(context: CommandContext, path: string, text: string) {
   return resolved;
 }
 
-/** Returns the limits of a loop on this task. Throws `usage` for invalid options. */
+/** Says which limits a loop on this task has. Throws `usage` for invalid options. */
 function billOf(context: CommandContext, path: string, text: string): string {
-  const { maxIterations, pace, budget } = settingsFor(context, path, text).policy;
-  const { maxCostUsd: cost, maxTimeMs: time } = budget;
-  const timeout = pace.iterationTimeoutMs;
-  return [
-    `Limits: ${iterations(maxIterations)} (--max-iterations)`,
-    timeout === null ? 'no timeout' : `${formatDuration(timeout)} for each`,
-    `${time === null ? 'no time limit' : `total time ${formatDuration(time)}`} (--max-time)`,
-    `${cost === null ? 'no cost limit' : `cost ${dollarText(cost)}`} (--max-cost).`,
-  ].join(', ');
+  const limits = limitsOf(settingsFor(context, path, text));
+  return `Limits: ${limits}. To change them: --max-iterations, --max-time, --max-cost.`;
 }

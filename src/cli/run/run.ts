@@ -10,8 +10,8 @@ import { type Command, type CommandContext, options, valuesOf } from '../command
 import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from '../start/start-options.ts';
 import { startFlags } from '../start/start-request.ts';
+import { removeDrafts } from '../task/scaffold.ts';
 import { dryRun } from './dry-run.ts';
-import { removeDrafts } from './remove-drafts.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { runToEnd } from './run-to-end.ts';

@@ -220,7 +220,11 @@ function keptOf({ unchanged = [], guardrails }: Terms): string[] {
   ];
 }
 
-function limitsOf({ policy: { maxIterations, pace, budget, plan } }: Terms, shared: readonly string[] = []): string {
+/** Returns the limits of a loop in one line, without those that several tasks share. */
+export function limitsOf(
+  { policy: { maxIterations, pace, budget, plan } }: Pick<Terms, 'policy'>,
+  shared: readonly string[] = [],
+): string {
   const { maxTimeMs: time, maxCostUsd: cost } = budget;
   const each = pace.iterationTimeoutMs;
   return [

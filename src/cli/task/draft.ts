@@ -12,7 +12,7 @@ import { quoted } from '../../text/quote.ts';
 import { readTaskText, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
+import { baseDir, newTaskFile, type WrittenTask, writeTaskFile } from './scaffold.ts';
 
 /** Maximum number of characters; a longer text belongs in RALPH.md itself. */
 const LIMIT = 20_000;
@@ -86,12 +86,8 @@ interface DraftedRun {
   readonly billOf: (path: string, text: string) => string;
 }
 
-/** Draft that a run has written: its absolute path, its text as written, and what the user should know of it. */
-export interface DraftedTask {
-  readonly path: string;
-  readonly text: string;
-  /** Other files that were written for it. */
-  readonly made: readonly string[];
+/** Draft that a run has written, and what the user should know of it. */
+export interface DraftedTask extends WrittenTask {
   readonly notes: readonly string[];
   /** Digests of its settings to which the user agrees by starting it: commands of the project, and commits. */
   readonly agreed: string[];

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { bundledText, TASK_SCHEMA } from '../../install/files/planned-files.ts';
 import { BUNDLE_HOME, bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
+import { namesIn, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';
 import { namedCommands, projectSignals } from '../../task/draft/project-signals.ts';
@@ -109,26 +110,46 @@ export function newTaskFile(base: string, name: string): string {
   return safePath(base, join(plain, 'RALPH.md'));
 }
 
+/** A task file as it was written. */
+export interface WrittenTask {
+  /** Absolute. */
+  readonly path: string;
+  readonly text: string;
+  /** Other files that were written for it. */
+  readonly made: readonly string[];
+}
+
 /**
- * Writes a task file, which names the schema of its frontmatter. Returns its text and the other files that are new. Throws
- * `refused`, with nothing changed, if something already exists there.
+ * Writes a task file, which names the schema of its frontmatter. Throws `refused`, with nothing changed, if something already
+ * exists there.
  */
-export function writeTaskFile(
-  path: string,
-  content: string,
-  projectDir: string,
-): { readonly text: string; readonly made: readonly string[] } {
+export function writeTaskFile(path: string, content: string, projectDir: string): WrittenTask {
   if (existsSync(path)) throw refusal(path);
   try {
     mkdirSync(dirname(path), { recursive: true });
     const { way, made } = placeSchema(content, path, projectDir);
     const text = way === null ? content : content.replace(/^---\n/, (marker) => `${marker}${LINE}${way}\n`);
     writeFileSync(path, text, { flag: 'wx' });
-    return { text, made };
+    return { path, text, made };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
     throw refusal(path, error);
+  }
+}
+
+/** Removes drafts that were not started, and their folders in the project as far as they are empty. Keeps one that was edited. */
+export function removeDrafts({ projectDir, err }: CommandContext, drafted: readonly WrittenTask[]): void {
+  for (const { path, text, made } of drafted) {
+    if (readRegularFile(path) === text) for (const file of [path, ...made]) removeFrom(projectDir, file);
+    else if (existsSync(path)) err(withPrefix(`Kept ${relative(process.cwd(), path)}, which was edited.`));
+  }
+}
+
+function removeFrom(projectDir: string, file: string): void {
+  rmSync(file, { force: true });
+  for (let at = dirname(file); at.startsWith(`${projectDir}${sep}`) && namesIn(at).length === 0; at = dirname(at)) {
+    rmdirSync(at);
   }
 }
 

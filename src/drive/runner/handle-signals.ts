@@ -18,7 +18,10 @@ export function handleSignals(runner: Runner): () => void {
 }
 
 function pressCtrlC(runner: Runner): void {
-  attempt(runner, () => pressed(runner));
+  attempt(runner, () => {
+    const current = readState(runner.files.state);
+    if (current.kind === 'loop') pressed(runner, current.state);
+  });
 }
 
 /** Runs an action. Does nothing if the loop no longer exists: the runner is about to notice. */
@@ -33,25 +36,20 @@ function attempt(runner: Runner, act: () => void): void {
   }
 }
 
-function pressed(runner: Runner): void {
-  const current = readState(runner.files.state);
-  if (current.kind === 'loop') whatNow(runner, current.state)();
-}
-
-function whatNow(runner: Runner, state: LoopState): () => void {
+function pressed(runner: Runner, state: LoopState): void {
   switch (state.status) {
     case 'waiting':
-      return () => stopNow(runner);
+      return stopNow(runner);
     case 'paused':
-      if (state.paused.reason === 'rate-limited') return () => stopNow(runner);
-      return () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
+      if (state.paused.reason === 'rate-limited') return stopNow(runner);
+      return state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused');
     case 'running':
     case 'verifying':
-      if (runner.retryNow !== null) return () => stopNow(runner);
-      return state.stopRequested ? () => cancel(runner) : () => finish(runner);
+      if (runner.retryNow !== null) return stopNow(runner);
+      return state.stopRequested ? cancel(runner) : finish(runner);
     case 'awaiting-consent':
     case 'ended':
-      return () => leave(runner, 'signal');
+      return leave(runner, 'signal');
     default:
       return state satisfies never;
   }
@@ -109,16 +107,15 @@ function leave(runner: Runner, why: Leaving): void {
 }
 
 export function liveControls(runner: Runner): LiveControls {
-  const command = (what: Parameters<typeof operate>[3]): void => steerBy(runner, what);
   return {
     say: (text, delivery) => {
-      command(() => steering(randomUUID(), text, delivery));
+      steerBy(runner, () => steering(randomUUID(), text, delivery));
       pollForChanges(runner);
     },
     interrupt: () => interrupt(runner),
     goOn: (text) => {
-      if (text !== '') command(() => steering(randomUUID(), text, 'next'));
-      command(() => ({ kind: 'resume', by: 'launcher' }));
+      if (text !== '') steerBy(runner, () => steering(randomUUID(), text, 'next'));
+      steerBy(runner, () => ({ kind: 'resume', by: 'launcher' }));
       pollForChanges(runner);
     },
     wake: () => wake(runner),
