@@ -11,8 +11,8 @@ import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../s
 import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
-import { oneLine } from '../../text/quote.ts';
 import { RalphError } from '../../text/message.ts';
+import { oneLine } from '../../text/quote.ts';
 import { type CommitIntent, dropIntent, type OpenTask, readIntent } from '../records/open-task-file.ts';
 import { changing, gitOptions, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 

@@ -39,19 +39,25 @@ function attempt(runner: Runner, act: () => void): void {
 function pressed(runner: Runner, state: LoopState): void {
   switch (state.status) {
     case 'waiting':
-      return stopNow(runner);
+      stopNow(runner);
+      return;
     case 'paused':
-      if (state.paused.reason === 'rate-limited') return stopNow(runner);
-      return state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused');
+      if (state.paused.reason === 'rate-limited') stopNow(runner);
+      else if (state.paused.reason === 'interrupted') leaveIt(runner);
+      else leave(runner, 'paused');
+      return;
     case 'running':
     case 'verifying':
-      if (runner.retryNow !== null) return stopNow(runner);
-      return state.stopRequested ? cancel(runner) : finish(runner);
+      if (runner.retryNow !== null) stopNow(runner);
+      else if (state.stopRequested) cancel(runner);
+      else finish(runner);
+      return;
     case 'awaiting-consent':
     case 'ended':
-      return leave(runner, 'signal');
+      leave(runner, 'signal');
+      return;
     default:
-      return state satisfies never;
+      state satisfies never;
   }
 }
 
