@@ -2,7 +2,8 @@
 interface Form {
   /** Text without which the pattern cannot match. */
   readonly mark: string;
-  readonly pattern: RegExp;
+  /** Made with the first text that has the mark, which most tool calls have not. */
+  readonly pattern: () => RegExp;
 }
 
 /** Rest of a command line from the program to one of these options, of a limited length. */
@@ -16,61 +17,66 @@ function options(programs: string, names: string, value = ARGUMENT): RegExp {
   return new RegExp(upTo(programs, names) + value, 'g');
 }
 
-let forms: readonly Form[] | undefined;
-
-/** Returns where programs and their files hold a secret without a name and a separator. */
-const makeForms = (): readonly Form[] => [
+/** Where programs and their files hold a secret without a name and a separator. */
+const FORMS: readonly Form[] = [
   // no space: `-p NAME` is a database
-  { mark: ' -p', pattern: options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p') },
+  { mark: ' -p', pattern: () => options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p') },
   {
     mark: ' -p',
-    pattern: options(
-      'mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload',
-      '-p[ \\t]{0,2}',
-    ),
+    pattern: () =>
+      options(
+        'mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload',
+        '-p[ \\t]{0,2}',
+      ),
   },
-  { mark: ' -a', pattern: options('redis-cli|valkey-cli', '-a[ \\t]{1,2}') },
-  { mark: ' -w', pattern: options('ldap\\w+', '-w[ \\t]{0,2}') },
-  { mark: ' -P', pattern: options('zip|unzip|sqlcmd|bcp', '-P[ \\t]{0,2}') },
-  { mark: ' -N', pattern: options('ssh-keygen', '-N[ \\t]{1,2}') },
-  { mark: ' -k', pattern: options('nuget push|openssl enc', '-k[ \\t]{1,2}') },
-  { mark: ' --auth', pattern: options('netlify', '--auth[ \\t=]{1,2}') },
-  { mark: ' -a', pattern: options('https?|xh', '-a[ \\t]{1,2}', '([^\\s:"\'$]{1,100}:[^\\s"\'$\\\\]{3,})') },
-  { mark: ' -b', pattern: options('curl', '-b[ \\t]{0,2}', '([\\w.-]{1,100}=[^\\r\\n"\'`\\\\]{4,})') },
-  { mark: ' -U', pattern: options('smbclient|rpcclient', '-U[ \\t]{0,2}[^\\s%]{1,100}%') },
-  { mark: ' -u', pattern: options('lftp', '-u[ \\t]{0,2}[^\\s,]{1,100},') },
-  { mark: 'pass:', pattern: /(\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})/g },
-  { mark: '/p:', pattern: /(\s\/p:)([^\s"'$]{3,})/g },
-  { mark: '/user:', pattern: /(\s\/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})/g },
+  { mark: ' -a', pattern: () => options('redis-cli|valkey-cli', '-a[ \\t]{1,2}') },
+  { mark: ' -w', pattern: () => options('ldap\\w+', '-w[ \\t]{0,2}') },
+  { mark: ' -P', pattern: () => options('zip|unzip|sqlcmd|bcp', '-P[ \\t]{0,2}') },
+  { mark: ' -N', pattern: () => options('ssh-keygen', '-N[ \\t]{1,2}') },
+  { mark: ' -k', pattern: () => options('nuget push|openssl enc', '-k[ \\t]{1,2}') },
+  { mark: ' --auth', pattern: () => options('netlify', '--auth[ \\t=]{1,2}') },
+  { mark: ' -a', pattern: () => options('https?|xh', '-a[ \\t]{1,2}', '([^\\s:"\'$]{1,100}:[^\\s"\'$\\\\]{3,})') },
+  { mark: ' -b', pattern: () => options('curl', '-b[ \\t]{0,2}', '([\\w.-]{1,100}=[^\\r\\n"\'`\\\\]{4,})') },
+  { mark: ' -U', pattern: () => options('smbclient|rpcclient', '-U[ \\t]{0,2}[^\\s%]{1,100}%') },
+  { mark: ' -u', pattern: () => options('lftp', '-u[ \\t]{0,2}[^\\s,]{1,100},') },
+  { mark: 'pass:', pattern: () => /(\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})/g },
+  { mark: '/p:', pattern: () => /(\s\/p:)([^\s"'$]{3,})/g },
+  { mark: '/user:', pattern: () => /(\s\/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})/g },
   {
     mark: '--password-stdin',
-    pattern:
+    pattern: () =>
       /(\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)/g,
   },
-  { mark: 'oracle:thin:', pattern: /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,512})(?=@)/g },
-  { mark: 'sqlplus', pattern: /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g },
-  { mark: 'password', pattern: /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g },
+  { mark: 'oracle:thin:', pattern: () => /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,512})(?=@)/g },
+  {
+    mark: 'sqlplus',
+    pattern: () => /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g,
+  },
+  {
+    mark: 'password',
+    pattern: () => /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g,
+  },
   {
     mark: 'password',
     // In prose, other words follow.
-    pattern:
+    pattern: () =>
       /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))/g,
   },
   {
     mark: 'Private-Lines',
-    pattern: /(\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})/g,
+    pattern: () => /(\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})/g,
   },
-  { mark: 'requirepass', pattern: /(\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})/g },
-  { mark: 'masterauth', pattern: /(\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})/g },
-  { mark: ':', pattern: /(^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$/gm },
+  { mark: 'requirepass', pattern: () => /(\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})/g },
+  { mark: 'masterauth', pattern: () => /(\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})/g },
+  { mark: ':', pattern: () => /(^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$/gm },
   {
     mark: "'",
-    pattern:
+    pattern: () =>
       /(\b(?:identified(?:[ \t]{1,4}with[ \t]{1,4}\w{1,60})?[ \t]{1,4}by|(?:with|encrypted|(?:user|role)[ \t]{1,4}\S{1,60})[ \t]{1,4}password)[ \t]{1,4}')([^'\r\n]{3,200})(?=')/gi,
   },
   {
     mark: '"auth',
-    pattern: /("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")/g,
+    pattern: () => /("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")/g,
   },
 ];
 
@@ -84,9 +90,8 @@ const COMMAND_LENGTH = 200;
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
 export function redactCommands(text: string, mask: string): string {
   let out = text;
-  // Made with the first text that may hold a secret, which most tool calls have not.
-  forms ??= makeForms();
-  for (const { mark, pattern } of forms) if (out.includes(mark)) out = out.replace(pattern, `$1${mask}`);
+  for (const { mark, pattern } of FORMS) if (out.includes(mark)) out = out.replace(pattern(), `$1${mask}`);
+  if (!out.includes('-u') && !out.includes('-U')) return out;
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
     const command = before.slice(Math.max(...[...'\n;|&'].map((end) => before.lastIndexOf(end))) + 1);

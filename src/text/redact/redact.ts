@@ -41,6 +41,11 @@ const COLOUR = /\u001b\[[0-9;:]*m/g;
 const MAY_HOLD =
   /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|machine|set|requirepass|masterauth|sqlplus)\s/;
 
+/** Pattern for a word as long as every token of a known form is. */
+const LONG_WORD = /[\w.~+/%=-]{14}/;
+/** Pattern that every name of a secret matches: what the words of a name are compared with is only asked of such a text. */
+const MAY_NAME = /pass|secret|token|credential|key|cookie|auth|pat|pwd|jwt|otp|sig|psk/i;
+
 /** An instant or the id of a loop, which every record has and which only looks as if it could hold a secret. */
 const PLAIN = /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,12}Z|loop-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
 
@@ -60,8 +65,10 @@ export function redact(text: string): string {
 function redactPlain(text: string): string {
   if (PLAIN.test(text) || !MAY_HOLD.test(text)) return text;
   let out = redactKeyBlocks(text, MASK);
-  for (const { mark, pattern } of tokenForms()) {
-    if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);
+  if (LONG_WORD.test(out)) {
+    for (const { mark, pattern } of tokenForms()) {
+      if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);
+    }
   }
   if (out.includes('eyJ')) out = out.replace(JSON_WEB_TOKEN, MASK);
   if (out.includes('sk-'))
@@ -86,6 +93,7 @@ function redactPlain(text: string): string {
     );
   }
   out = redactCommands(out, MASK);
+  if (!MAY_NAME.test(out)) return out;
   if (/(?:^|\s)-|\bset\s/.test(out)) out = redactAfter(out, OPTION, '=');
   if (/\bvalue\b/i.test(out)) out = redactAfter(out, PAIR, ':');
   return redactAssignments(out, MASK);
