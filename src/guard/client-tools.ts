@@ -33,6 +33,11 @@ export function classOf(tool: string): ToolClass {
   return READS.test(verb) && !rest.some((word) => WRITES.test(word)) ? 'reads' : 'unknown';
 }
 
+/** Returns whether a tool may change files: every one but known readers. */
+export function mayWrite(tool: string): boolean {
+  return classOf(tool) !== 'reads';
+}
+
 /** Returns whether a tool removes its paths with everything below them. */
 export function isRemoval(tool: string): boolean {
   return tool.startsWith('mcp__') && wordsOf(tool).some((word) => REMOVES.test(word));

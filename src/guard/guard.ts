@@ -144,19 +144,6 @@ function protectedPaths(rules: GuardRules, real: RealPath): ProtectedPath[] {
   return entries;
 }
 
-/** Returns the own file that this (comparable) path would be by its name, even if its folder does not exist yet. */
-export function ownByName(
-  path: string,
-  { rules: { ownNames = [], caseInsensitive }, real }: Guard,
-): ProtectedPath | undefined {
-  const own = ownNames.find(({ dir, name }) =>
-    [dir, real(dir)].some(
-      (each) => path.startsWith(`${comparablePath(each, caseInsensitive)}/`) && path.endsWith(`/${name}`),
-    ),
-  );
-  return own === undefined ? undefined : { path, prefix: false, label: path };
-}
-
 export function isInside(target: string, entry: ProtectedPath): boolean {
   return target.startsWith(entry.prefix ? entry.path : `${entry.path}/`) || target === entry.path;
 }

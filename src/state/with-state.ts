@@ -1,16 +1,14 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { atLeast, higher } from '../engine/counters.ts';
-import { withoutSleep } from '../engine/policy/loop-time.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
-import { instantOf } from '../text/time.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
 import { type LockOptions, withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
-import { asleepMs, isWatching, lookAtClock } from './process/sleep-watch.ts';
+import { awake, lookAtClock } from './process/sleep-watch.ts';
 import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
@@ -115,12 +113,6 @@ function refuseUnreadable(text: string): void {
   if (read.kind === 'loop') return;
   const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
   throw new RalphError('state-corrupt', `the state could not be read again after this change: ${problem}`);
-}
-
-/** Leaves out a sleep of the machine since the last change. */
-function awake(state: LoopState): LoopState {
-  const asleep = state.asleepMs === undefined ? null : asleepMs();
-  return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), isWatching());
 }
 
 /** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */

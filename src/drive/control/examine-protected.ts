@@ -14,12 +14,19 @@ import { restoreProtected } from './restore-protected.ts';
 export function examineAroundCall(
   context: ProtectionContext,
   state: LoopState,
+  contract: Contract,
   call: HookToolCall | null,
 ): ProtectionReport | null {
   const { files } = context;
   const mayBeAgents = call === null ? mayHaveChanged(files, state) : mayHaveChangedBy(call, files, state);
   const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, files.projectDir);
-  return examineFor(context, state, { found, depth: 'stamps', mayBeAgents });
+  return restoreProtected(context, {
+    state: ofContract(state, contract),
+    contract,
+    found,
+    depth: 'stamps',
+    mayBeAgents,
+  });
 }
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
@@ -59,20 +66,18 @@ function mayBeAgentsAt(
   return (path) => !path.startsWith(closed) || others(path);
 }
 
-/** Examines every protected file after background work of the agent has ended. */
+/** Examines every protected file after background work of the agent has ended. Throws `evidence-lost`. */
 export function examineAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
-  return examineFor(context, state, { found: { when: 'background' }, depth: 'all', mayBeAgents: () => true });
+  const { contract = null } = liveContract(context.files, state) ?? {};
+  if (contract === null) return null;
+  const found = { when: 'background' } as const;
+  const mayBeAgents = (): boolean => true;
+  return restoreProtected(context, { state: ofContract(state, contract), contract, found, depth: 'all', mayBeAgents });
 }
 
-function examineFor(
-  context: ProtectionContext,
-  state: LoopState,
-  how: Pick<ProtectionRequest, 'found' | 'depth' | 'mayBeAgents'>,
-): ProtectionReport | null {
-  const stored = liveContract(context.files, state);
-  if (stored === null) return null;
-  const { contract } = stored;
-  return restoreProtected(context, { state: { ...state, loopId: contract.loopId }, contract, ...how });
+/** Returns a state, which the agent could write, with the loop that its contract names. */
+function ofContract(state: LoopState, { loopId }: Contract): LoopState {
+  return { ...state, loopId };
 }
 
 const GIT =

@@ -58,6 +58,11 @@ export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
+/** Returns whether the user's rules of this loop apply here: another runner's agent has those of its own loop. */
+export function rulesApply(loopId: string, env: NodeJS.ProcessEnv): boolean {
+  return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(loopId, env);
+}
+
 /** Returns whether this hook runs in a subagent of this loop's host: the router decides, the guardrails apply. */
 export function routersOwn(state: LoopState, context: DriverContext): boolean {
   const { env, input } = context;

@@ -4,7 +4,8 @@ import { transition } from '../../engine/transition.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
 import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
-import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
+import { recordEffects } from '../records/apply-effects.ts';
+import { projectionOf } from '../records/status-projection.ts';
 import { announcement, HOOK_TEXTS } from '../turn/messages.ts';
 import { hasCancelFlag } from './guarded-loop.ts';
 import { changeOwnLoop } from './own-loop.ts';
@@ -26,21 +27,21 @@ export function endIfDue(context: DriverContext, loop: LiveState, stored: Stored
  * Its `systemMessage` is null if the user wrote all of it.
  */
 export function deliverSteering(context: DriverContext) {
-  const { env, host } = context;
+  const { env, host, files, now } = context;
   const runners = (state: LiveState): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
   const ours = (state: LiveState): boolean =>
     ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
   const deliver = (state: LiveState, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);
-    const at = context.now();
+    const at = now();
     const next = transition(state, { type: 'steering-delivered', at, ids }, policy);
-    const written = (): void => recordEffects(context.files, at, next.effects);
-    return { state: next.state, result: { due, effects: next.effects }, written };
+    return { state: next.state, result: due, written: (): void => recordEffects(files, at, next.effects) };
   };
-  const taken = changeOwnLoop(context, deliver, ours);
-  if (taken === null || taken.due.length === 0) return null;
-  applyRecorded(context.files, context.now(), taken.effects);
-  const additionalContext = `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
-  return { additionalContext, systemMessage: announcement(taken.due) };
+  const due = changeOwnLoop(context, deliver, ours) ?? [];
+  if (due.length === 0) return null;
+  // The event is recorded, and a delivery has no other effect: it ends and pauses nothing.
+  projectionOf(files, now()).status(now());
+  const additionalContext = `The user says, to be followed from now on:\n${due.map(({ text }) => text).join('\n')}`;
+  return { additionalContext, systemMessage: announcement(due) };
 }

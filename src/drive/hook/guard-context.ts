@@ -1,12 +1,13 @@
 import { dirname, sep } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
-import type { Guardrails } from '../../engine/schema/contract.ts';
+import type { Contract, Guardrails, StoredContract } from '../../engine/schema/contract.ts';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
 import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
+import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder } from '../../state/home-folder.ts';
-import { type LoopFiles, outsideRoot, type StoredContract } from '../../state/loop-files.ts';
+import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import { MADE_BY_TOOLS } from '../../task/left-out.ts';
 import { guardedBranches } from '../../task/settings/main-branches.ts';
@@ -25,8 +26,8 @@ import {
   RUN_CONFIG,
 } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { drivenElsewhere, runnersOwn } from '../control/ownership.ts';
-import { readOpenTask } from '../records/open-task-file.ts';
+import { rulesApply } from '../control/ownership.ts';
+import type { OpenTask } from '../records/open-task-file.ts';
 
 /** Command for the host of a router loop. Its subagents share its session, so a report from them would count. */
 const HOSTS = 'router';
@@ -60,25 +61,33 @@ const MEMORY = [LEARNINGS, DECISIONS, GUARDRAILS];
 /** Joins names below a folder without normalising, which node's join does letter by letter. */
 const join = (...parts: readonly string[]): string => parts.join(sep);
 
-/** Returns the rules for a tool call: the loop's own files and the user's guardrails. */
-export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
-  const home = homeFolder(env);
-  const claude = join(files.projectDir, '.claude');
+/** Returns the rules for a tool call: the loop's own files and the user's guardrails. `openTask` is that of a loop with a plan. */
+export function guardRules(
+  { projectDir, runtimeDir }: Pick<LoopFiles, 'projectDir' | 'runtimeDir'>,
+  env: NodeJS.ProcessEnv,
+  stored: StoredContract | null,
+  openTask: OpenTask | null = null,
+): GuardRules {
+  const ours = stored !== null && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
+  const plan = ours?.policy.plan ? ours : null;
+  const scope = plan && scopeOf(openTask, plan);
+  const folder =
+    stored !== null && hasTaskFolder(stored.contract) ? taskFiles(projectDir, stored.contract.taskPath) : [];
   // A worktree is inside its main project, whose loops are protected as well.
-  const main = mainProjectOf(files.projectDir);
+  const main = mainProjectOf(projectDir);
+  const projects = main === null ? [projectDir] : [projectDir, main];
+  const configs = configFiles(projectDir, env);
+  const home = homeFolder(env);
+  const claude = join(projectDir, '.claude');
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const known = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir, runningBundle()];
   const bundles = [...new Set(known.filter((path) => path != null))];
   const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
-  const isDrivenHere =
-    !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(stored?.contract.loopId ?? '', env);
-  // The user's rules apply to the loop that is driven here alone.
-  const ours = isDrivenHere ? stored : null;
-  const sandbox = ours?.contract.sandbox;
-  const plan = ours && planScope(files, ours);
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
+  const { settings } = HOOK_HOSTS.find(({ name }) => name === stored?.contract.host) ?? {};
+  const clients = settings ? clientFolders(settings, home, projects, env) : [];
   return {
-    projectDir: files.projectDir,
+    projectDir,
     home,
     ownFiles: [
       outsideRoot(env),
@@ -88,79 +97,60 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(home, '.claude.json'),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
-      ...Object.values(configFiles(files.projectDir, env)),
-      ...clientFiles(stored?.contract.host, [files.projectDir, ...(main === null ? [] : [main])], home, env),
-      ...(stored !== null && hasTaskFolder(stored.contract) ? taskFiles(files, stored) : []),
+      ...Object.values(configs),
+      ...clients.flatMap((each) => (settings?.files ?? []).map((file) => join(each, file))),
+      ...folder,
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
-      ...(plan?.files ?? []),
+      ...(plan === null ? [] : [plan.taskPath, progressPath(plan.taskPath)].map((path) => join(projectDir, path))),
     ],
     ownGlobs: [
-      ...(main === null ? [] : ['ralph-', 'tdd-'].map((prefix) => ({ dir: join(main, RUNTIME), prefix }))),
-      { dir: files.runtimeDir, prefix: 'ralph-' },
-      { dir: files.runtimeDir, prefix: 'tdd-' },
-      { dir: join(claude, 'hooks'), prefix: 'ralph-' },
-      { dir: join(claude, 'agents'), prefix: 'ralph-' },
+      ...[runtimeDir, ...(main === null ? [] : [join(main, RUNTIME)])].flatMap((dir) =>
+        ['ralph-', 'tdd-'].map((prefix) => ({ dir, prefix })),
+      ),
+      ...['hooks', 'agents'].map((name) => ({ dir: join(claude, name), prefix: 'ralph-' })),
     ],
-    ownNames: [files.projectDir, ...(main === null ? [] : [main])].map((project) => ({
-      dir: join(project, LOOP_DIRECTORIES),
-      name: LOOP_CONFIG,
-    })),
+    ownNames: projects.map((project) => ({ dir: join(project, LOOP_DIRECTORIES), name: LOOP_CONFIG })),
     controlProgram: [...programs, ...launchers],
     agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: Object.fromEntries(SHARED_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
-    ...(sandbox && {
-      writable: [
-        files.projectDir,
-        ...sandbox.allowWrite,
-        env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`,
-      ],
+    ...(ours?.sandbox && {
+      writable: [projectDir, ...ours.sandbox.allowWrite, env['CLAUDE_CODE_TMPDIR'] ?? clientTemporary()],
     }),
-    scope: plan?.scope ?? null,
+    scope,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
   };
 }
 
-/** Settings of the loop's client that decide whether it runs our hooks. Those of Claude Code are in every list. */
-function clientFiles(
-  name: string | undefined,
-  projects: readonly string[],
+/** Returns the folders with settings of the loop's client, of the user and of projects. Those of Claude Code are in every list. */
+function clientFolders(
+  { folder, variable, namesHome }: NonNullable<HookHost['settings']>,
   home: string,
+  projects: readonly string[],
   env: NodeJS.ProcessEnv,
 ): string[] {
-  const settings = HOOK_HOSTS.find((host) => host.name === name)?.settings;
-  if (settings === undefined) return [];
-  const { folder, files, variable, namesHome } = settings;
   const named = env[variable];
   const user = named && !namesHome ? named : join(named || home, folder);
-  return [user, ...projects.map((project) => join(project, folder))].flatMap((dir) =>
-    files.map((file) => join(dir, file)),
-  );
+  return [user, ...projects.map((project) => join(project, folder))];
 }
 
-/** Scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
-function planScope(
-  files: LoopFiles,
-  { contract }: StoredContract,
-): { readonly files: readonly string[]; readonly scope: TaskScope } | null {
-  if (!contract.policy.plan) return null;
-  const { taskPath, guardrails } = contract;
-  const task = readOpenTask(files, contract);
+/** Returns the folder for temporary files that the client gives its sandbox. */
+const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
+
+/** Returns the scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
+function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {
   return {
-    files: [taskPath, progressPath(taskPath)].map((path) => join(files.projectDir, path)),
-    scope: {
-      task: task?.id ?? 'the task',
-      entries: task?.scope.length ? [...task.scope, ...MEMORY] : [],
-      free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
-      noPushTo: guardedBranches(guardrails),
-    },
+    task: task?.id ?? 'the task',
+    entries: task?.scope.length ? [...task.scope, ...MEMORY] : [],
+    free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
+    noPushTo: guardedBranches(guardrails),
   };
 }
 
 /** Returns the user's rules. Throws RalphError `contract-changed` if the contract's guardrails are malformed. */
-function guardrailsOf({ contract }: StoredContract): Guardrails {
-  const problem = checkShape(contract.guardrails, shapes.guardrails);
-  if (problem === null) return contract.guardrails;
+function guardrailsOf({ guardrails }: Contract): Guardrails {
+  const problem = checkShape(guardrails, shapes.guardrails);
+  if (problem === null) return guardrails;
   throw new RalphError(
     'contract-changed',
     advise(`the guardrails in the contract cannot be read (${problem}).`, 'The user has to start over', 'restart'),
@@ -168,7 +158,7 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
 }
 
 /** Files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
-function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
+function taskFiles(projectDir: string, taskPath: string): string[] {
   const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
   return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];
 }
@@ -176,11 +166,7 @@ function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: Stored
 const STEPS = 'next|red|green|refactored|status';
 
 /** Adds the steps of a TDD loop to an allowlist: the prompt asks for them and their commands are fixed. */
-function withTddCalls(
-  rules: Guardrails,
-  { contract: { tdd } }: StoredContract,
-  programs: readonly string[],
-): Guardrails {
+function withTddCalls(rules: Guardrails, { tdd }: Contract, programs: readonly string[]): Guardrails {
   if (tdd === undefined || rules.shellAllow === null) return rules;
   const literals = programs.map((program) => program.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const calls = literals.map((path) => `node ${path} tdd(?: --loop [\\w.-]+)? (?:${STEPS})(?: [\\w.-]+)*`);

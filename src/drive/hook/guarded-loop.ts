@@ -46,7 +46,8 @@ export function mayEnd(
 }
 
 export function hasCancelFlag({ projectDir }: Pick<LoopFiles, 'projectDir'>, contract: Contract): boolean {
-  return hasTaskFolder(contract) && existsSync(runFiles(taskFolder(projectDir, contract.taskPath)).cancelFlag);
+  const folder = hasTaskFolder(contract) ? taskFolder(projectDir, contract.taskPath) : null;
+  return folder !== null && existsSync(runFiles(folder).cancelFlag);
 }
 
 /** Returns whether the contract is that of this loop. */

@@ -1,29 +1,34 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { mayWrite } from '../../guard/client-tools.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/lost.ts';
-import { orLogged, readContract } from '../../state/loop-files.ts';
+import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import type { DriverContext } from '../control/ownership.ts';
-import type { ProtectionReport } from '../control/restore-protected.ts';
+import type { ProtectionContext, ProtectionReport } from '../control/restore-protected.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { contractOf, type Guarded } from './guarded-loop.ts';
 
+interface CallOfLoop {
+  readonly call: HookToolCall;
+  readonly loop: Guarded;
+}
+
 /** Records a call in the event stream, from which the breaker counts. */
 export function record(
-  { files, now }: DriverContext,
-  loop: Guarded,
-  { name: tool, id: callId, agentId, input }: HookToolCall,
+  files: LoopFiles,
+  at: string,
+  { call: { name: tool, id: callId, agentId, input }, loop }: CallOfLoop,
   phase: 'asked' | 'denied' | 'done' | 'failed',
   more: Readonly<Record<string, unknown>> = {},
 ): void {
   if (typeof loop === 'string') return;
-  const at = now();
   const { loopId, iteration } = loop;
   // Later events of a call are matched by its id.
   const subject = phase === 'asked' || phase === 'denied' ? { about: toolSubject(input, files.projectDir) } : {};
@@ -33,16 +38,36 @@ export function record(
   orLogged(files, at, 'calls', () => appendEvent(files, event));
 }
 
-/** Records the end of a call, and a heartbeat. */
-export function recordEnd(context: DriverContext, loop: Guarded, call: HookToolCall): void {
+/** Examines the protected files before a call that may write, and records it with what the rules left undecided. */
+export async function observeBefore(
+  context: ProtectionContext,
+  { call, loop, stored }: CallOfLoop & { readonly stored: StoredContract | null },
+  recorded: readonly string[],
+): Promise<ProtectionReport | null> {
+  // A change from before this call, outside any other call, is the user's: examine before recording the call.
+  const seen = mayWrite(call.name) ? await lookAtProtected(context, loop, stored, null) : null;
+  const undecided = recorded.length > 0 ? { undecided: recorded } : {};
+  record(context.files, context.now(), { call, loop }, 'asked', undecided);
+  return seen;
+}
+
+/** Examines the protected files after a call that may have written, and records its end and a heartbeat. */
+export async function observeAfter(
+  context: DriverContext,
+  { call, loop }: CallOfLoop,
+): Promise<ProtectionReport | null> {
+  // Until the end of a call is recorded, a change belongs to that call, even for another call's look and after a kill.
+  const seen = mayWrite(call.name) ? await lookAfter(context, loop, call) : null;
   const background = mayStayInBackground(call.name, call.input, call.response) ? { background: true } : {};
-  record(context, loop, call, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done', background);
-  if (typeof loop !== 'string') showHeartbeat(context, loop);
+  const phase = context.input.event === 'PostToolUseFailure' ? 'failed' : 'done';
+  record(context.files, context.now(), { call, loop }, phase, background);
+  if (typeof loop !== 'string') showHeartbeat(context.files, context.now(), loop);
+  return seen;
 }
 
 /** Examines the protected files, by lstat alone while nothing has changed. `call` has just run; null before a call. */
-export async function lookAtProtected(
-  context: DriverContext,
+async function lookAtProtected(
+  context: ProtectionContext,
   loop: Guarded,
   stored: StoredContract | null,
   call: HookToolCall | null,
@@ -50,12 +75,12 @@ export async function lookAtProtected(
   const { snapshot } = context.files;
   if (typeof loop === 'string' || stored === null || looksUnchanged(`${snapshot}.look`) === true) return null;
   const { examineAroundCall } = await import('../control/examine-protected.ts');
-  return examineAroundCall(context, loop, call);
+  return examineAroundCall(context, loop, stored.contract, call);
 }
 
 /** Examines the protected files after a call. Lost evidence is reported; the next call is denied. */
-export async function lookAfter(
-  context: DriverContext,
+async function lookAfter(
+  context: ProtectionContext,
   loop: Guarded,
   call: HookToolCall,
 ): Promise<ProtectionReport | null> {
@@ -68,9 +93,8 @@ export async function lookAfter(
 }
 
 /** Records a heartbeat in the task folder, at most once a minute. Failures are logged. */
-function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
+function showHeartbeat(files: LoopFiles, at: string, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
-  const at = now();
   orLogged(files, at, 'mirror', () => {
     // The agent can write the state, so the folder is the one that the contract names.
     const contract = readContract(files)?.contract;

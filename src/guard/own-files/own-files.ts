@@ -2,7 +2,7 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { comparableForms, comparablePath } from '../comparable-path.ts';
-import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
+import { type Guard, holds, isInside, type ProtectedPath } from '../guard.ts';
 
 /** Returns the protected path that writing to this file changes; undefined if there is none. */
 export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
@@ -51,6 +51,19 @@ export function absolutePath(path: string, cwd: string): string {
 
 export function formsOf(path: string, cwd: string, guard: Guard): string[] {
   return comparableForms(absolutePath(path, cwd), guard.rules.caseInsensitive, guard.real);
+}
+
+/** Returns the own file that this (comparable) path would be by its name, even if its folder does not exist yet. */
+export function ownByName(
+  path: string,
+  { rules: { ownNames = [], caseInsensitive }, real }: Guard,
+): ProtectedPath | undefined {
+  const own = ownNames.find(({ dir, name }) =>
+    [dir, real(dir)].some(
+      (each) => path.startsWith(`${comparablePath(each, caseInsensitive)}/`) && path.endsWith(`/${name}`),
+    ),
+  );
+  return own === undefined ? undefined : { path, prefix: false, label: path };
 }
 
 /** Returns another name (hard link) of a protected file. Needs one stat for a target with a single name, as nearly all have. */

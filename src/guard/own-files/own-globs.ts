@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, posix } from 'node:path';
 import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { comparablePath } from '../comparable-path.ts';
-import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
+import { type Guard, holds, isInside, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
-import { absolutePath, formsOf, hitByRemoval, hitByWrite } from './own-files.ts';
+import { absolutePath, formsOf, hitByRemoval, hitByWrite, ownByName } from './own-files.ts';
 
 const MAX_FILES = 5000;
 

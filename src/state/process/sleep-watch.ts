@@ -1,3 +1,5 @@
+import { withoutSleep } from '../../engine/policy/loop-time.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { instantOf } from '../../text/time.ts';
 import { uptimeMs } from './identity.ts';
 
@@ -35,7 +37,7 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
   };
 }
 
-export const isWatching = (): boolean => watches.size > 0;
+const isWatching = (): boolean => watches.size > 0;
 
 /** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
 export function lookAtClock(): void {
@@ -61,4 +63,10 @@ export function asleepMs(): number | null {
     if (later - before < CLOSE_MS) return Math.round(upMs) - later;
   }
   return null;
+}
+
+/** Returns a state with a sleep of the machine since its last change left out of the loop's time. */
+export function awake<S extends LoopState>(state: S): S {
+  const asleep = state.asleepMs === undefined ? null : asleepMs();
+  return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), isWatching());
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
-import { writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
+import { readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { aProject, start } from '../../../support/drive/drive-project.ts';
 
 const MEMORY = [
@@ -20,7 +20,7 @@ test('the agent of a plan may write the memory that its prompt names, whatever t
     policy: { ...stored.contract.policy, plan: { maxTasks: 5, from: null } },
   };
   const entriesOf = (scope: readonly string[]): readonly string[] | undefined => {
-    const task = {
+    const opened = {
       id: 'Task 1',
       title: 'Make',
       text: '',
@@ -29,8 +29,9 @@ test('the agent of a plan may write the memory that its prompt names, whatever t
       progressPath: 'PLAN.progress.md',
     };
     const stands = { commit: '', branch: 'work', dirty: [], plan: '', progress: null };
-    writeOpenTask(project.files, { loopId: contract.loopId, ...task, ...stands });
-    return guardRules(project.files, project.env, { ...stored, contract }).scope?.entries;
+    writeOpenTask(project.files, { loopId: contract.loopId, ...opened, ...stands });
+    const task = readOpenTask(project.files, contract);
+    return guardRules(project.files, project.env, { ...stored, contract }, task).scope?.entries;
   };
   assert.deepEqual(entriesOf(['src']), ['src', ...MEMORY]);
   assert.deepEqual(entriesOf([]), []);
