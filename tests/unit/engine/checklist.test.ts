@@ -123,6 +123,31 @@ describe('a checklist in the engine', () => {
     );
   });
 
+  for (const [had, now] of [
+    ['Fix login (two tests)', 'Fix login'],
+    ['Fix login(two tests)', 'Fix login'],
+    ['Fix login — for all', 'Fix login'],
+    ['Fix login – for all', 'First fix login'],
+    ['Fix login -- for all', 'Fix login, then log out'],
+    ['Fix login -> session', 'Fix login'],
+    ['Fix login → session', 'Fix login'],
+    ['Fix login => session', 'Fix login'],
+  ] as const) {
+    test(`takes "${now}" for "${had}" without its note`, () =>
+      assert.deepEqual(compareChecklist(`- [x] ${now}`, 1, [had]).stand.missing, []));
+  }
+
+  for (const [had, now] of [
+    ['Fix (the) login', 'Fix'],
+    ['Fix login—for all', 'Fix login'],
+    ['Fix login - for all', 'Fix login'],
+    ['(later)', 'Fix login'],
+    ['Fix login (two)', 'Fix logins'],
+  ] as const) {
+    test(`does not take "${now}" for "${had}"`, () =>
+      assert.deepEqual(compareChecklist(`- [x] ${now}`, 1, [had]).stand.missing, [had]));
+  }
+
   test('is that of the user when they accept it', () => {
     const cut = running({ checklist: { done: 1, total: 3 } });
     const accept = {

@@ -32,6 +32,22 @@ test('a conventional header has at most 100 characters and ends with a whole wor
   assert.ok(word.length <= 100 && word.startsWith('feat:'), word);
 });
 
+test('a header is cut after 100 characters, at a word behind its middle and without marks before the cut', () => {
+  const header = (...words: string[]): string => subject(CONVENTIONAL_FORM, ['Add', ...words].join(' '));
+  const [x, y] = [(count: number) => 'x'.repeat(count), 'y'.repeat(60)];
+  assert.equal(header(x(90)), `feat: add ${x(90)}`);
+  assert.equal(header(x(91)), `feat: add ${x(90)}`);
+  assert.equal(header(x(40), y), `feat: add ${x(40)} ${y.slice(0, 49)}`);
+  assert.equal(header(x(41), y), `feat: add ${x(41)}`);
+  assert.equal(header(`${x(41)}.,:`, y), `feat: add ${x(41)}`);
+  assert.equal(subject('{id} {title}', `Add ${x(200)}`), `Task 1 Add ${x(200)}`, 'no other form is cut');
+});
+
+test('a subject is one line without doubled blanks, and a name that the form does not know stays', () => {
+  assert.equal(subject('  {id}   {title}\t', 'Add\n  it'), 'Task 1 Add it');
+  assert.equal(subject('{other} {title}', 'Add it'), '{other} Add it');
+});
+
 test('the form of the source stays as it is, and other forms take all four values', () => {
   assert.equal(subject(PLAIN_FORM, 'Add an index.'), 'feat: Task 1 - Add an index.');
   assert.equal(subject('[{plan}] {id}: {title}', 'Add it'), '[my-plan] Task 1: Add it');

@@ -34,6 +34,7 @@ test('a memory that is too long to count is still named', () => {
 test('entries are headings below the title, or else list items', () => {
   assert.equal(countEntries('# Learnings\n\nWhat finished loops taught.\n'), 0);
   assert.equal(countEntries('# Learnings\n\n- one\n  - part of it\n- two\n'), 2);
-  assert.equal(countEntries('# Decisions\n\n## One\n\n- why\n- what\n\n### Two\n\ntext\n'), 2);
+  assert.equal(countEntries('# Decisions\n\n## One\n\n- why\n- what\n- who\n\n### Two\n\ntext\n'), 2);
+  assert.equal(countEntries('- see ## Two\n- one\n'), 2);
   assert.equal(countEntries('```\n- in code\n```\n> - quoted\n'), 0);
 });
