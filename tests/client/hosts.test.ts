@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promptFile } from '../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { CLIENTS, type Move } from '../support/hosts/either-host.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const CLAIM: Move = { says: 'All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
@@ -22,6 +22,9 @@ const STOP_HOOK = /ralph-stop-hook\.cjs/;
 
 /** Claude Code refuses a long `sleep`. */
 const IDLING = `tail -s 31${process.pid} -f /dev/null`;
+
+/** What other tests show for the real Claude Code: guardrails, api-errors, breaker, idle and steering. */
+const variant = { standIn: !IS_LONG };
 
 /** How our messages begin. */
 const OURS = /ralph(-loop)?: /;
@@ -43,7 +46,8 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
         { runs: 'touch made.txt' },
         CLAIM,
       ];
-      await inProject({ frontmatter, files }, moves, async (project) => {
+      const own = driver === 'begin' ? variant : {};
+      await inProject({ ...own, frontmatter, files }, moves, async (project) => {
         const run = await project[driver]().done;
         assert.equal(run.code, 0, run.stdout + run.stderr);
         const { as, verified } = project.ended();
@@ -64,7 +68,7 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
 
   test(`${client}, run: a limit and a failing API are waited for, and a refused run is resumed`, async () => {
     const moves: Move[] = [{ refuses: 429 }, { runs: 'touch made.txt' }, { refuses: 500 }, { refuses: 400 }, CLAIM];
-    await inProject({ frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
+    await inProject({ ...variant, frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
       const run = await project.begin([], { env: { RALPH_RATE_LIMIT_WAIT: '1s', RALPH_RETRY_WAIT: '100ms' } }).done;
       assert.notEqual(run.code, 0, run.stdout + run.stderr);
       assert.match(run.stdout, /the request is refused/);
@@ -76,7 +80,7 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
 
   test(`${client}, session: it sleeps while idle, is woken, takes a message, and a cancel ends its command`, async () => {
     const moves = [IDLE, { runs: 'until test -f go.txt; do sleep 0.2; done' }, { runs: IDLING }];
-    await inProject({ frontmatter: 'max_iterations: 5\nidle: {delay: 10m}' }, moves, async (project) => {
+    await inProject({ ...variant, frontmatter: 'max_iterations: 5\nidle: {delay: 10m}' }, moves, async (project) => {
       const running = project.session();
       await until('it waits', () => project.state()?.['status'] === 'waiting');
       const second = await project.session().done;
@@ -140,14 +144,18 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
 
   test(`${client}, run: the same reply three times opens the breaker, and a limit ends the resumed loop`, async () => {
     const moves = Array.from({ length: 5 }, () => ({ says: 'I am stuck here.' }));
-    await inProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' }, moves, async (project) => {
-      const run = await project.begin().done;
-      assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
-      assert.equal(project.iterations().length, 3);
-      const resumed = await project.begin(['--resume', '--max-iterations', '4']).done;
-      assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);
-      assert.equal(project.iterations().length, 4);
-    });
+    await inProject(
+      { ...variant, frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' },
+      moves,
+      async (project) => {
+        const run = await project.begin().done;
+        assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
+        assert.equal(project.iterations().length, 3);
+        const resumed = await project.begin(['--resume', '--max-iterations', '4']).done;
+        assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);
+        assert.equal(project.iterations().length, 4);
+      },
+    );
   });
 
   test(`${client}, run: a pause waits for the iteration, and a killed runner leaves no agent and is resumed`, async () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { mainPath } from '../../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
 import { CODEX, inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
-import { say, shell, status } from '../../support/codex/responses-model.ts';
+import { say, shell, shellToEnd, status } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 import { startTerminal } from '../../support/terminal/terminal.ts';
 import { until } from '../../support/until.ts';
@@ -110,12 +110,7 @@ longTest('Codex: a session whose wrapper alone is killed ends with it, and the l
 });
 
 test('Codex: beside a loop, sessions that are not its own end after one turn, with hooks that say nothing', async () => {
-  const script = [
-    shell('until test -f go.txt; do sleep 0.2; done', { yield_time_ms: 30_000 }),
-    say('First.'),
-    say('Second.'),
-    DONE,
-  ];
+  const script = [shellToEnd('until test -f go.txt; do sleep 0.2; done'), say('First.'), say('Second.'), DONE];
   await inCodexProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
     const { workspace, environment, codexHome } = project;
     const running = project.session();

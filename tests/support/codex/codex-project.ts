@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inLoopProject, type LoopProject, type LoopProjectOptions } from '../client/loop-project.ts';
@@ -81,6 +81,8 @@ export async function inCodexProject(
   try {
     await inLoopProject({ init: false, ...options }, steps([]), async (project) => {
       configure(codexHome, model.url, project.workspace.project, options.tools ?? 'shell');
+      // Each start of Codex asks it twice for the system's name, and Debian's is a script that starts twenty processes.
+      symlinkSync('/bin/false', join(project.workspace.binDir, 'lsb_release'));
       const own = { CODEX_HOME: codexHome, RALPH_CODEX: CODEX, MOCK_KEY: 'any' };
       const codex: LoopProject = { ...project, environment: (changes) => project.environment({ ...own, ...changes }) };
       const begin: CodexProject['begin'] = (words = [], own = {}) => {

@@ -41,6 +41,29 @@ export const say = (text: string): ResponsesReply =>
 export const shell = (cmd: string, more: Readonly<Record<string, unknown>> = {}): ResponsesReply =>
   call('exec_command', { cmd, ...more });
 
+/** Commands whose end the model waits for, by their calls; the client itself waits for 30 seconds at most. */
+const awaited = new Set<string>();
+
+/** The model runs a command and waits for its end, however long the machine takes. */
+export const shellToEnd = (cmd: string): ResponsesReply => awaiting(shell(cmd, { yield_time_ms: LONGEST_YIELD_MS }));
+
+const LONGEST_YIELD_MS = 30_000;
+
+function awaiting(reply: ResponsesReply): ResponsesReply {
+  if (reply.kind === 'items') for (const { call_id } of reply.items) awaited.add(String(call_id));
+  return reply;
+}
+
+/** The wait for a command that still runs, if the last item of a conversation says so of one that is awaited. */
+function furtherWait(input: unknown): ResponsesReply | null {
+  const last = (Array.isArray(input) ? input.at(-1) : null) as Item | null;
+  if (last?.type !== 'function_call_output' || !awaited.has(String(last['call_id']))) return null;
+  const [, session] = /running with session ID (\d+)/.exec(JSON.stringify(last['output'])) ?? [];
+  if (session === undefined) return null;
+  const wait = { session_id: Number(session), chars: '', yield_time_ms: LONGEST_YIELD_MS };
+  return awaiting(call('write_stdin', wait));
+}
+
 /** The model calls one of its functions. */
 export const call = (name: string, input: object): ResponsesReply =>
   items({ type: 'function_call', call_id: nextCall(), name, arguments: JSON.stringify(input) });
@@ -107,6 +130,7 @@ const answer = (response: ServerResponse, reply: ResponsesReply, index: number):
 
 /**
  * A Responses API on 127.0.0.1 that says what `script` says: a list of replies, one a request, or a function of the request.
+ * A request after which an awaited command still runs is no request of the script: it waits again.
  * After the end of a list the request fails with 400, which the client does not retry. Always `close()` it.
  */
 export const startResponsesModel = async (
@@ -117,6 +141,8 @@ export const startResponsesModel = async (
     const body = await readBody(incoming);
     const { input } = JSON.parse(body || '{}') as { input?: unknown };
     const request = { index: requests.length, input: JSON.stringify(input), bytes: Buffer.byteLength(body) };
+    const wait = furtherWait(input);
+    if (wait !== null) return answer(response, wait, request.index);
     requests.push(request);
     const reply = typeof script === 'function' ? await script(request) : script[request.index];
     answer(response, reply ?? status(400, { error: { message: 'the script is over' } }), request.index);

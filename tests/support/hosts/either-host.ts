@@ -5,7 +5,7 @@ import { type CommandRun, inLoopProject, type LoopProject, type LoopProjectOptio
 import { type RunnerOptions, type RunningRunner, startRunner } from '../client/runner.ts';
 import { CODEX, inCodexProject } from '../codex/codex-project.ts';
 import { ownSession } from '../codex/own-session.ts';
-import { type ResponsesReply, status as refusal, say, shell } from '../codex/responses-model.ts';
+import { type ResponsesReply, status as refusal, say, shellToEnd } from '../codex/responses-model.ts';
 import { trustAll } from '../codex/trust-all.ts';
 import { bash, type Reply, type Script, status, steps, text } from '../model/scripted-model.ts';
 
@@ -26,7 +26,7 @@ export interface EitherProject extends Omit<LoopProject, 'model' | 'start' | 'ru
 }
 
 type InProject = (
-  options: Omit<LoopProjectOptions, 'standIn'>,
+  options: LoopProjectOptions,
   moves: readonly Move[],
   body: (project: EitherProject) => Promise<void>,
 ) => Promise<void>;
@@ -39,8 +39,7 @@ const claudeReply = (move: Move): Reply => {
 
 const codexReplies = (move: Move): readonly ResponsesReply[] => {
   if ('says' in move) return [say(move.says)];
-  // It goes on beside a command that takes longer.
-  if ('runs' in move) return [shell(move.runs, { yield_time_ms: 30_000 })];
+  if ('runs' in move) return [shellToEnd(move.runs)];
   const error =
     move.refuses === 429
       ? { type: 'usage_limit_reached', message: 'used up', resets_at: 1 }
@@ -89,7 +88,8 @@ export const CLIENTS: Readonly<Record<'Claude Code' | 'Codex', InProject>> = {
       });
     });
   },
-  Codex: (options, moves, body) => {
+  // Codex has no stand-in.
+  Codex: ({ standIn: _, ...options }, moves, body) => {
     return inCodexProject(options, moves.flatMap(codexReplies), (project) =>
       body({
         ...project,
