@@ -202,7 +202,8 @@ test('remove loses nothing without a yes at the terminal and keeps the journals'
   assert.equal(git(p, 'branch --list ralph/*'), '');
   assert.ok(existsSync(join(String(json['kept']), '.claude/context/runtime/ralph-archive.fix')));
   assert.equal(p.ralph(['worktree', 'list', '--json']).json['worktrees']?.toString(), '');
-  assert.equal(run(p).code, 0, 'and the way is free');
+  const again = run(p);
+  assert.equal(again.code, 0, `and the way is free: ${again.stdout}${again.stderr}`);
   assert.doesNotMatch(refused.stderr, /--force/);
   assert.equal(p.ralph(['worktree', 'remove', 'fix', '--force']).code, 1, 'no option replaces the person');
   const declined = inPerson(p, ['worktree', 'remove', 'fix'], 'no');

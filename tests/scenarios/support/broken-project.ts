@@ -6,6 +6,9 @@ import { type GhIssue, type Pull, withGh } from './gh-stand-in.ts';
 export const ISSUE: GhIssue = { number: 7, title: 'sum is wrong', body: 'sum(2, 3) gives -1.', labels: ['ralph'] };
 export const FIX = "sed -i 's/a - b/a + b/' sum.cjs\ngit commit -qam 'Fix it'\n";
 
+/** Runs the test without npm and without a process for each file: most of what a test of an issue would cost. */
+const NPM = `#!/bin/sh\nexec '${process.execPath}' sum.test.cjs\n`;
+
 /** A project whose test fails, a remote, and an agent that does this. */
 export function broken(t: TestContext, issues: readonly GhIssue[], work = FIX, pulls: readonly Pull[] = []) {
   const p = project(t);
@@ -19,6 +22,7 @@ export function broken(t: TestContext, issues: readonly GhIssue[], work = FIX, p
   commitFolder(p.dir);
   p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');
   const gh = withGh(p, issues, pulls);
+  p.write('../bin/npm', NPM, 0o755);
   const run = (words: readonly string[], more: NodeJS.ProcessEnv = {}) =>
     p.ralph(['run', ...words, '--agent', './agent.sh', '--yes'], { ...gh.env, ...more });
   return { p, gh, run };
