@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 export const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Runs a command, which gets the signals that end this process. Returns its exit code, 1 for one that could not be started
- * or was ended by a signal.
+ * Runs a command, which gets the signals that end this process, and SIGTERM when `stop` is aborted. Returns its exit code,
+ * 1 for one that could not be started or was ended by a signal.
  */
-export function runForwarding(command, args, options = { stdio: 'inherit' }) {
+export function runForwarding(command, args, options = { stdio: 'inherit' }, stop) {
   return new Promise((done) => {
     const child = spawn(command, args, options);
     const forward = (signal) => child.kill(signal);
@@ -16,6 +16,7 @@ export function runForwarding(command, args, options = { stdio: 'inherit' }) {
       done(code ?? 1);
     };
     for (const signal of ENDING) process.on(signal, forward);
+    stop?.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
     child.once('error', () => end(1));
     child.once('close', end);
   });

@@ -1,4 +1,4 @@
-// What `npm test` does: install, build, checks, all tests. Beside the installation of packages it installs the programs
+// What `npm test` does: install, build, checks beside all tests. Beside the installation of packages it installs the programs
 // of the tests that are missing, as root on Debian; what fails there is tried again and reported by the tests.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -17,8 +17,18 @@ async function installPrograms() {
 }
 
 const programs = installPrograms();
-for (const step of ['scripts/setup.mjs', 'tests/tools/check.mjs', 'tests/tools/run-tests.mjs']) {
-  if (step.endsWith('run-tests.mjs')) await programs;
-  process.exitCode = await runForwarding(process.execPath, [step]);
-  if (process.exitCode !== 0) break;
+process.exitCode = await runForwarding(process.execPath, ['scripts/setup.mjs']);
+if (process.exitCode === 0) {
+  await programs;
+  process.exitCode = await checkAndTest();
+}
+
+/** Runs the check beside the tests, which leave it the cores when they begin; one that fails ends them. */
+async function checkAndTest() {
+  const failing = new AbortController();
+  const tests = runForwarding(process.execPath, ['tests/tools/run-tests.mjs'], undefined, failing.signal);
+  const check = await runForwarding(process.execPath, ['tests/tools/check.mjs']);
+  if (check !== 0) failing.abort();
+  const tested = await tests;
+  return check || tested;
 }

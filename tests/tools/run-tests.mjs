@@ -15,7 +15,7 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
 const LONG =
-  'terminal-session issues issue-attacks plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page hosts mod documented worktree terminal-interrupt dashboard-page fleet-dashboard screens task-terminal plan-kills screens-fleet fleet-control fleet-limits'.split(
+  'terminal-session hosts issues issue-attacks plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page mod documented worktree terminal-interrupt dashboard-page fleet-dashboard screens attacker commit-hooks task-terminal plan-kills asked-loop breaker budget-within screens-fleet fleet-control fleet-limits'.split(
     ' ',
   );
 /** Files about fleets that only the long form plays: each of their tests starts dozens of programs. */
@@ -23,11 +23,11 @@ const ONLY_IN_LONG_FORM =
   'fleet-add fleet-checkpoint fleet-control fleet-doctor fleet-limits fleet-set-up fleet-storm screens-fleet'.split(
     ' ',
   );
-/** Files that last seconds, and what a file does for all of its tests. */
-const SHORT = /tests[\\/](?:unit|property)[\\/]/;
-const FOR_ALL = /^(?:before|after)(?:Each)?\(/m;
-const TOGETHER = 4;
 const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
+/** How many files of a folder share a process, which loads their code once. In the long form some last minutes. */
+const TOGETHER = { unit: 4, property: 4, ...(IS_LONG ? {} : { client: 3, scenarios: 3, faults: 2 }) };
+/** What a file does for all of its tests. */
+const FOR_ALL = /^(?:before|after)(?:Each)?\(/m;
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves four files. */
 const AT_ONCE = Math.min(8, Math.max(4, 4 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
@@ -96,7 +96,7 @@ run({ files: all.map((file) => join(process.cwd(), file)), concurrency: AT_ONCE,
 
 /**
  * The bundles of these test files. One takes the place of the unit tests that start no process, and one each of a few
- * files of other unit tests and properties, unless they are named: each file of its own costs a start.
+ * other files, unless they are named: each file of its own costs a start.
  */
 async function bundled(files) {
   const { bundleTests } = await import('./bundle-tests.ts');
@@ -108,18 +108,17 @@ async function bundled(files) {
   return [await bundleFastTests([...fast], path), ...(await bundleTests(inGroups(others), BUNDLES))];
 }
 
-/** Short files of one folder that prepare nothing for all of their tests, a few together. */
+/** Files of one folder that prepare nothing for all of their tests, a few together. */
 function inGroups(files) {
   const groups = [];
-  let open = [];
+  const open = new Map();
   for (const file of files) {
-    const isShort = !isNamed(file) && SHORT.test(file) && !isFirst(file) && !FOR_ALL.test(readFileSync(file, 'utf8'));
-    if (!isShort) groups.push([file]);
-    else if (open.length > 0 && open.length < TOGETHER) open.push(file);
-    else {
-      open = [file];
-      groups.push(open);
-    }
+    const [, folder] = file.split(/[\\/]/);
+    const isAlone = isNamed(file) || isFirst(file) || FOR_ALL.test(readFileSync(file, 'utf8'));
+    const group = isAlone ? [] : (open.get(folder) ?? []);
+    if (group.length === 0) groups.push(group);
+    group.push(file);
+    if (!isAlone) open.set(folder, group.length < (TOGETHER[folder] ?? 1) ? group : []);
   }
   return groups;
 }
