@@ -118,11 +118,13 @@ async function call(project: LoopProject, line: string): Promise<{ code: number 
 
 test('every command line and task file of README, guide and patterns is one that the program knows', async () => {
   await inLoopProject({ init: false, standIn: true }, steps([]), (project) => {
+    const helps = new Map<string, ReturnType<typeof project.main>>();
     for (const path of PAGES) {
       const named = [...page(path).matchAll(/`(ralph-loop [^`]+)`/g)].map(([, line = '']) => line);
       for (const line of [...commandLines(path), ...named]) {
         const [command = '', ...args] = wordsOf(line);
-        const help = project.main([command, '--help']);
+        const help = helps.get(command) ?? project.main([command, '--help']);
+        helps.set(command, help);
         assert.equal(help.code, 0, line);
         for (const option of args.filter((word) => word.startsWith('--'))) {
           assert.ok(help.stdout.includes(`${option} `), `${path}: ${line}\n${help.stdout}`);

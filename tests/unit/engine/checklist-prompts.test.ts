@@ -98,3 +98,17 @@ test('an item or a reflection of a whole page is shortened', () => {
   const whole = wholePrompt(assembleChecklistPrompt({ ...parts(all, {}, [`a ${page}`]), body: '', reflection: page }));
   assert.ok(whole.length < 8_000, `${whole.length}`);
 });
+
+test('items that are gone are named, the first twenty of them, with the number of the others', () => {
+  const lost = (count: number): string => {
+    const had = Array.from({ length: count }, (_, at) => `item ${at + 1} of old`);
+    return wholePrompt(assembleChecklistPrompt(parts(list('[x] routes'), {}, had)));
+  };
+  assert.match(lost(1), /^1 item of the list is missing\. Put it back, .*\n- item 1 of old\n(?!\d+ more)/m);
+  const twenty = lost(20);
+  assert.match(twenty, /^20 items of the list are missing\. Put them back, [\s\S]*\n- item 20 of old\n/m);
+  assert.doesNotMatch(twenty, /more are missing/);
+  const more = lost(22);
+  assert.match(more, /\n- item 20 of old\n2 more are missing\.$/m);
+  assert.doesNotMatch(more, /item 21/);
+});

@@ -57,7 +57,9 @@ test('the form of the source stays as it is, and other forms take all four value
 });
 
 test('a form without title and id, or with an unknown name, is refused', () => {
-  assert.match(commitFormProblem('done') ?? '', /\{title\} or \{id\}/);
-  assert.match(commitFormProblem('{type}: {titel}') ?? '', /\{titel\}/);
+  const apart = 'must have {title} or {id}, which tell the commits apart';
+  assert.equal(commitFormProblem('done'), apart);
+  assert.equal(commitFormProblem('{plan} {type}'), apart);
+  assert.equal(commitFormProblem('{type}: {titel}'), 'has no {titel}; use {type}, {title}, {id} and {plan}');
   assert.equal(commitFormProblem('{type}: {id}'), null);
 });

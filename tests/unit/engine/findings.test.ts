@@ -77,6 +77,14 @@ test('the last status of a finding counts, and the last block of its number', ()
   );
 });
 
+test('an id is the same in either case, and with a dash, an underscore or a blank in it', () => {
+  const rows = ['F-1 | OPEN', 'f1 | FIXED', 'F_1 | OPEN', 'F2 | OPEN'].map((row) => `| ${row} |\n`).join('');
+  assert.deepEqual(
+    readFindings(`| ID | Status |\n|---|---|\n${rows}`).findings.map(({ id, status }) => `${id} ${status}`),
+    ['F_1 OPEN', 'F2 OPEN'],
+  );
+});
+
 test('headings below a finding belong to it', () => {
   assert.deepEqual(openFindings('### FINDING-1: x\n#### Details\nStatus: FIXED_THIS_ITERATION\n'), []);
 });
