@@ -3,8 +3,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
-import { assembleTaskPrompt, type TaskPromptParts } from '../../../src/engine/prompt/assemble-task-prompt.ts';
+import { assemblePrompt, wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
+import {
+  assemblePromptWithTerms,
+  assembleTaskPrompt,
+  type TaskPromptParts,
+} from '../../../src/engine/prompt/assemble-task-prompt.ts';
 import { deliverPrompt } from '../../../src/engine/prompt/deliver-prompt.ts';
 
 /**
@@ -168,5 +172,47 @@ Its sections:
   test('in the reason at any length if no file holds it', () => {
     const { reason, context } = deliverPrompt(long, 'auto', { ...client, promptPath: null });
     assert.deepEqual([reason, context], [wholePrompt(long), null]);
+  });
+});
+
+describe('a plain prompt has beside its own sections', () => {
+  const NO_TERMS = { ...USUAL.terms, commands: [], requiredOutputs: [], openQuestions: 'optional' } as const;
+  const given = (terms: Partial<TaskPromptParts['terms']>, change: Partial<TaskPromptParts> = {}) => {
+    const parts = { ...USUAL, taskPath: 'PROMPT.md', ...change, terms: { ...NO_TERMS, ...terms } };
+    return { whole: assemblePromptWithTerms(parts), plain: assemblePrompt(parts) };
+  };
+  const added = (terms: Partial<TaskPromptParts['terms']>, change: Partial<TaskPromptParts> = {}): string => {
+    const { whole, plain } = given(terms, change);
+    assert.deepEqual([whole.preface, whole.body], [plain.preface, plain.body]);
+    assert.ok(whole.closing.endsWith(plain.closing), whole.closing);
+    return whole.closing.slice(0, whole.closing.length - plain.closing.length);
+  };
+  const [command] = USUAL.terms.commands;
+  assert.ok(command?.acceptance);
+
+  test('nothing where it has no terms', () => {
+    assert.equal(added({}), '');
+    assert.equal(added({ commands: [{ ...command, acceptance: false }] }), '');
+  });
+
+  for (const [what, terms] of [
+    ['an output', { requiredOutputs: ['OUT.md'] }],
+    ['a command that must pass', { commands: [{ ...command, acceptance: false }, command] }],
+    ['questions that must be answered', { openQuestions: 'required' }],
+  ] as const) {
+    test(`its gate where it asks for ${what}, and no gate without a promise`, () => {
+      assert.match(
+        added(terms),
+        /^[^\n]*Completion gate: required\n[\s\S]*<promise>DONE<\/promise> is checked[\s\S]*\n\n$/,
+      );
+      assert.match(added({ ...terms, gate: 'optional' }), /Before you give <promise>DONE<\/promise>, make sure/);
+      assert.equal(added(terms, { completion: { kind: 'none' } }), '');
+    });
+  }
+
+  test('its pace, and the reflection that is due, before its gate', () => {
+    const all = added({ itemsPerIteration: 1, reflectEvery: 2, requiredOutputs: ['OUT.md'] }, { iteration: 4 });
+    assert.match(all, /Pace\n[\s\S]*\n\n[^\n]*Reflect first\n[\s\S]*\n\n[^\n]*Completion gate: required\n/);
+    assert.doesNotMatch(added({ itemsPerIteration: 1, reflectEvery: 2 }, { iteration: 3 }), /Reflect|gate/);
   });
 });
