@@ -38,6 +38,25 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report({ checks: [] }), ['  No check was run.', FIGURES]);
   });
 
+  test('says why a check failed, how the checks were before, and where those of a plan ran', () => {
+    const checks = [{ name: 'lint', outcome: 'failed', why: 'exit code 1' }] as const;
+    assert.deepEqual(report({ checks, before: [{ name: 'lint', outcome: 'failed' }], verifiedIn: 'project' }), [
+      '  Failed: lint: exit code 1',
+      '  Before the start: lint failed',
+      '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.',
+      FIGURES,
+    ]);
+    assert.equal(report({ checks: [], before: [] })[0], '  No check has run since the start.');
+  });
+
+  test('says what its time leaves out, and how many iterations its journal lacks', () => {
+    assert.deepEqual(report({ stoppedMs: 60_000, unrecorded: 1 }).slice(1), [
+      '  2 iterations of 25, 1m 1s (not counting 1m in which it was stopped), $0.50, 1,234 tokens',
+      '  The journal lacks 1 of 2 iterations: a process, or the machine, stopped before it was written.',
+    ]);
+    assert.equal(report({ stoppedMs: 999 })[1], FIGURES);
+  });
+
   test('names unknown figures and rounds the time to seconds', () => {
     assert.equal(
       report({ iterations: 1, durationMs: 61_500, costUsd: null, tokens: null })[1],

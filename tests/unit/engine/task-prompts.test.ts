@@ -176,12 +176,13 @@ Its sections:
 });
 
 describe('a plain prompt has beside its own sections', () => {
-  const NO_TERMS = { ...USUAL.terms, commands: [], requiredOutputs: [], openQuestions: 'optional' } as const;
-  const given = (terms: Partial<TaskPromptParts['terms']>, change: Partial<TaskPromptParts> = {}) => {
+  type Terms = TaskPromptParts['terms'];
+  const NO_TERMS: Terms = { ...USUAL.terms, commands: [], requiredOutputs: [], openQuestions: 'optional' };
+  const given = (terms: Partial<Terms>, change: Partial<TaskPromptParts> = {}) => {
     const parts = { ...USUAL, taskPath: 'PROMPT.md', ...change, terms: { ...NO_TERMS, ...terms } };
     return { whole: assemblePromptWithTerms(parts), plain: assemblePrompt(parts) };
   };
-  const added = (terms: Partial<TaskPromptParts['terms']>, change: Partial<TaskPromptParts> = {}): string => {
+  const added = (terms: Partial<Terms>, change: Partial<TaskPromptParts> = {}): string => {
     const { whole, plain } = given(terms, change);
     assert.deepEqual([whole.preface, whole.body], [plain.preface, plain.body]);
     assert.ok(whole.closing.endsWith(plain.closing), whole.closing);
@@ -195,11 +196,12 @@ describe('a plain prompt has beside its own sections', () => {
     assert.equal(added({ commands: [{ ...command, acceptance: false }] }), '');
   });
 
-  for (const [what, terms] of [
+  const ASKING: readonly (readonly [string, Partial<Terms>])[] = [
     ['an output', { requiredOutputs: ['OUT.md'] }],
     ['a command that must pass', { commands: [{ ...command, acceptance: false }, command] }],
     ['questions that must be answered', { openQuestions: 'required' }],
-  ] as const) {
+  ];
+  for (const [what, terms] of ASKING) {
     test(`its gate where it asks for ${what}, and no gate without a promise`, () => {
       assert.match(
         added(terms),
