@@ -25,7 +25,7 @@ let main: string;
 before(async () => {
   // As ever, but for how long it takes until a lease that nobody renews is free.
   main = await bundleVariant(join(directory, 'bundle'), [
-    { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
+    { file: 'state/lock/hold.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
     { file: 'state/lock/owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
   ]);
 });
@@ -67,7 +67,7 @@ async function asleep(one: RunnerProject): Promise<StartedRunner> {
 
 /** Has the runner that holds the loop look like one of another machine, of whose process nobody here can know. */
 function moveElsewhere(one: RunnerProject): void {
-  const path = outside(one, 'runner.holder.json');
+  const path = outside(one, 'runner.holder');
   const holder = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   writeFileSync(path, JSON.stringify({ ...holder, host: 'another machine', agent: null }));
   const state = JSON.parse(readFileSync(one.files.state, 'utf8')) as Record<string, unknown>;
@@ -88,8 +88,8 @@ test('A runner that loses its lease ends its agent and itself, and leaves the lo
   const runner = startRunner(one);
   await works(one);
   const lease = readdirSync(one.files.outsideDir).filter((name) => name.endsWith('.lease'));
-  assert.deepEqual(lease, ['runner.lease']);
-  rmdirSync(outside(one, 'runner.lease'));
+  assert.deepEqual(lease, ['runner.holder.lease']);
+  rmdirSync(outside(one, 'runner.holder.lease'));
   await leftAsLost(runner);
   await allGone(one);
   writeFileSync(one.finish, '');
@@ -106,7 +106,7 @@ test('A runner that slept beyond its lease ends, and neither writes nor takes an
   await until('its agent ends its turn', () => agentNotes(one.journal).at(-1)?.what === 'end');
   moveElsewhere(one);
   // However long the other one takes to look at it.
-  const fresh = setInterval(() => utimesSync(outside(one, 'runner.lease'), new Date(), new Date()), 100);
+  const fresh = setInterval(() => utimesSync(outside(one, 'runner.holder.lease'), new Date(), new Date()), 100);
   const refused = await startRunner(one, ['--resume']).over;
   clearInterval(fresh);
   assert.equal(refused.code, 1, 'its lease still holds');
@@ -119,8 +119,8 @@ test('A runner that slept beyond its lease ends, and neither writes nor takes an
   slept.child.kill('SIGCONT');
   await leftAsLost(slept);
   assert.ok(
-    readdirSync(one.files.outsideDir).includes('runner.lease') &&
-      readdirSync(one.files.outsideDir).includes('runner.holder.json'),
+    readdirSync(one.files.outsideDir).includes('runner.holder.lease') &&
+      readdirSync(one.files.outsideDir).includes('runner.holder'),
     'the other one still holds its lease',
   );
   await until('the other one goes on', () => counted(one).iteration > before.iteration + 2);
@@ -154,9 +154,9 @@ test('A runner that slept beyond its lease and is terminated does not interrupt 
 
 test('Control: without the epoch a runner that slept overwrites what its successor has counted.', async () => {
   const unfenced = await bundleVariant(join(directory, 'unfenced'), [
-    { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
+    { file: 'state/lock/hold.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
     { file: 'state/lock/owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
-    { file: 'drive/runner/lease.ts', from: 'onCompromised, fs', to: 'onCompromised: () => undefined, fs' },
+    { file: 'state/lock/hold.ts', from: 'onLost();', to: 'void onLost;' },
     { file: 'state/with-state.ts', from: 'writer.epoch >= current.epoch', to: 'true' },
     // Else it pauses over the contract that its successor has written.
     { file: 'drive/runner/run-loop.ts', from: 'holdEvidence(files, started.loopId)', to: '() => undefined' },

@@ -5,7 +5,7 @@ import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/without-git-excludes.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
-import { runnerLives } from '../../state/lock/owner.ts';
+import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { jsonOrNull } from '../../text/json.ts';
@@ -96,7 +96,7 @@ export function clientAlive(state: LoopState): boolean {
 
 /** Returns whether the process that drives the loop is alive; null if none is known, or the loop awaits consent. */
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
-  if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
+  if (state.mode === 'runner') return isHeld(runnerHold(files)) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);
 }
 

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { bindSession } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HostSession } from '../../hosts/claude/host-session.ts';
-import { removeIfThere } from '../../state/files/regular-file.ts';
-import { awaitHold } from '../../state/lock/hold.ts';
+import { awaitHold, clearHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { clientAlive } from '../control/ownership.ts';
 
@@ -39,7 +38,7 @@ export async function takeBusyLock(
 ): Promise<(() => void) | null> {
   const pathOf = (of: number): string =>
     join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
-  removeIfThere(pathOf(epoch - 1));
+  clearHold(pathOf(epoch - 1));
   const hold = await awaitHold(pathOf(epoch), until - Date.now(), signal);
   return hold?.release ?? null;
 }

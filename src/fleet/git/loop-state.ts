@@ -16,7 +16,7 @@ import { GIT_TEXTS } from '../messages.ts';
 export const RUNTIME = '.claude/context/runtime/';
 
 /** Pattern for locks, drafts and holders of this machine's processes, and for the file that hides the folder. */
-const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder(?:\.json)?|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
+const LEFT = /(?:\.lock|\.tmp|\.folder|\.holder|\.lease)$|\.reap-|^\.gitignore$|[\u0000-\u001f]/;
 /** Pattern for outside files that a loop needs elsewhere. A resume recreates the snapshot and the view of git. */
 const OUTSIDE =
   /^(?:contract|counters|cancelled|notices|turn|task|settling|ralph-tdd|telemetry|unchanged|seen)(?:\.|$)|^runner(?:\..+)?\.due\.json$/;

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts';
-import { type Hold, isHeld, takeHold } from '../../state/lock/hold.ts';
+import { type Hold, takeHold } from '../../state/lock/hold.ts';
+import { isHeld } from '../../state/lock/owner.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Submission } from '../job.ts';
@@ -178,7 +179,8 @@ export function staleWorkspaces(place: FleetPlace): Pick<Workspace, 'home' | 'en
   const env = environmentOf(place);
   if (!existsSync(loopsDir(place))) return [];
   const folders = readdirSync(loopsDir(place), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const homes = folders.map(({ name }) => join(loopsDir(place), name));
+  // Leases, and locks on a file system without hard links, are folders too.
+  const homes = folders.flatMap(({ name }) => (name.includes('.holder.') ? [] : [join(loopsDir(place), name)]));
   return homes.filter((home) => !isHeld(`${home}.holder`)).map((home) => ({ home, env }));
 }
 

@@ -8,7 +8,7 @@ import { billedTokens, type Spent, spentOf } from '../../engine/policy/budget.ts
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
-import { leasePaths } from '../../state/lock/owner.ts';
+import { runnerHold } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup, signalGroup } from '../../state/process/group.ts';
 import { isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
@@ -265,7 +265,7 @@ async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<
 /** Returns the agent recorded by the runner of this loop; null if none is alive. */
 function agentOf(files: LoopFiles): ProcessIdentity | null {
   // If the file is torn, the watch ends the agent after the runner.
-  const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(leasePaths(files).holder) ?? {};
+  const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(runnerHold(files)) ?? {};
   return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }
 

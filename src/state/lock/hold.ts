@@ -1,58 +1,80 @@
-import { mkdirSync, utimesSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeDrafts, removeIfThere, writeAtomically } from '../files/regular-file.ts';
+import lockfile from 'proper-lockfile';
+import { readRecord, removeDrafts, removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { withLock } from './lock.ts';
-import { isOwnedBy, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
+import { isHeld, isOwnedBy, leaseOf, newOwner, readOwner } from './owner.ts';
 
 /** Exclusive hold for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
-  /** Returns whether the hold is still ours: after a long sleep, a process in another namespace may have taken it. */
+  /** What the dead holder before had noted; null without one. */
+  readonly former: Readonly<Record<string, unknown>> | null;
+  /** Returns whether the hold is still ours: after a long sleep, a process of another machine may have taken it. */
   readonly isOurs: () => boolean;
-  /** Releases the hold. Does nothing when repeated. Never throws. */
+  /** Notes facts in the file of a hold that is ours, for the next holder if this process is killed. */
+  readonly note: (facts: object) => void;
+  /** Releases the hold, unless another process has it by now. Does nothing when repeated. Never throws. */
   readonly release: () => void;
 }
 
 const LOCK = { waitMs: 20_000 };
-/** Renewal interval: a third of the time after which a holder in another process namespace counts as dead. */
-const RENEWAL_MS = 20_000;
-
-/** Returns whether a live process holds it. */
-export function isHeld(path: string): boolean {
-  const owner = readOwner(path);
-  return typeof owner === 'object' && ownerLives(owner, path);
-}
+/** Age without renewal after which a lease expires, whichever machine its holder runs on. */
+const STALE_MS = 30_000;
 
 /**
- * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder is replaced. The
- * lock is held only briefly, because the work takes minutes and this process has other work meanwhile.
+ * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder of this machine is
+ * replaced at once, one of another machine when its lease has expired. proper-lockfile renews the lease meanwhile, and `onLost`
+ * is called if it could not. The lock is held only briefly, because the work takes minutes and this process has other work.
  */
-export function takeHold(path: string): Hold | null {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const owner = newOwner();
-  const taken = withLock(`${path}.lock`, LOCK, () => {
-    if (isHeld(path)) return false;
+export function takeHold(path: string, onLost: () => void = () => undefined): Hold | null {
+  fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return withLock(`${path}.lock`, LOCK, () => {
+    if (isHeld(path)) return null;
     removeDrafts(path);
-    writeAtomically(path, JSON.stringify(owner));
-    return true;
-  });
-  if (!taken) return null;
-  const renewal = setInterval(() => renew(path, owner), RENEWAL_MS);
-  renewal.unref();
-  let isOver = false;
-  const release = (): void => {
-    if (isOver) return;
-    isOver = true;
-    clearInterval(renewal);
-    try {
-      withLock(`${path}.lock`, LOCK, () => {
-        if (isOwnedBy(path, owner)) removeIfThere(path);
-      });
-    } catch {
-      // The file system fails: the hold ends with this process.
+    const former = typeof readOwner(path) === 'object' ? readRecord<Record<string, unknown>>(path) : null;
+    // The lock admits one process at a time, so the dead holder's lease is still its own.
+    if (former !== null) fs.rmSync(leaseOf(path), { recursive: true, force: true });
+    const owner = newOwner();
+    const isOurs = (): boolean => isOwnedBy(path, owner);
+    // No process outlives a crash of the machine, so nothing waits for the disk.
+    const write = (facts: object): void =>
+      writeAtomically(path, JSON.stringify({ ...owner, ...facts }), 0o600, 'nothing');
+    const note = (facts: object): void => {
+      if (isOurs()) write(facts);
+    };
+    let isLost = false;
+    let isOver = false;
+    // Noted first: a process that is killed before it has the lease is known to be dead.
+    write({});
+    const dropLease = renewLease(path, isOurs, () => {
+      isLost = true;
+      onLost();
+    });
+    if (dropLease === null) {
+      removeIfThere(path);
+      return null;
     }
-  };
-  return { release, isOurs: () => isOwnedBy(path, owner) };
+    const release = (): void => {
+      if (isOver) return;
+      isOver = true;
+      try {
+        withLock(`${path}.lock`, LOCK, () => {
+          if (!isOurs()) return;
+          if (!isLost) dropLease();
+          removeIfThere(path);
+        });
+      } catch {
+        // If the file system fails, the hold ends with this process.
+      }
+    };
+    return { former, isOurs, note, release };
+  });
+}
+
+/** Removes what is left of a hold that nobody takes any more. */
+export function clearHold(path: string): void {
+  for (const each of [path, leaseOf(path)]) fs.rmSync(each, { recursive: true, force: true });
 }
 
 const POLL_MS = 100;
@@ -66,11 +88,20 @@ export async function awaitHold(path: string, waitMs: number, signal?: AbortSign
   }
 }
 
-function renew(path: string, owner: LockOwner): void {
-  const now = new Date();
+/** Takes and renews the lease; null if it is taken. proper-lockfile alone would remove a lease of another process (`isOurs`). */
+function renewLease(path: string, isOurs: () => boolean, onCompromised: () => void): (() => void) | null {
+  let isTaken = false;
+  const rmdirSync: typeof fs.rmdirSync = (lease, options) => {
+    if (!isTaken || isOurs()) fs.rmdirSync(lease, options);
+  };
   try {
-    if (isOwnedBy(path, owner)) utimesSync(path, now, now);
-  } catch {
-    // The next relevant call reports it; holders of this namespace are known by their process.
+    const options = { realpath: false, stale: STALE_MS, lockfilePath: leaseOf(path), onCompromised };
+    const drop = lockfile.lockSync(path, { ...options, fs: { ...fs, rmdirSync } });
+    isTaken = true;
+    return drop;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ELOCKED') return null;
+    removeIfThere(path);
+    throw error;
   }
 }

@@ -78,22 +78,22 @@ function hostIdentity(): string {
   return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
 }
 
-/** Returns the paths of a runner's lease and of its holder, outside the project. */
-export function leasePaths({ outsideDir, name }: LoopFiles): Record<'path' | 'lease' | 'holder', string> {
-  const path = join(outsideDir, `runner${name === null ? '' : `.${name}`}`);
-  return { path, lease: `${path}.lease`, holder: `${path}.holder.json` };
+/** Returns the folder whose age shows whether a holder of another machine lives (hold.ts). */
+export function leaseOf(path: string): string {
+  return `${path}.lease`;
 }
 
-/** Returns whether the holder of a runner's lease works; one of another machine does while it renews the lease. */
-export function holderLives(owner: LockOwner, lease: string): boolean {
+/** Returns whether a live process has the hold at `path`; one of another machine has it while it renews the lease. */
+export function isHeld(path: string): boolean {
+  const owner = readOwner(path);
+  if (typeof owner !== 'object') return false;
+  const lease = leaseOf(path);
   return (owner.host === hostIdentity() || existsSync(lease)) && ownerLives(owner, lease);
 }
 
-/** Returns whether a runner works on this loop. */
-export function runnerLives(files: LoopFiles): boolean {
-  const { lease, holder } = leasePaths(files);
-  const owner = readOwner(holder);
-  return typeof owner === 'object' && holderLives(owner, lease);
+/** Returns the path of a loop's hold for its runner, outside the project. */
+export function runnerHold({ outsideDir, name }: LoopFiles): string {
+  return join(outsideDir, `runner${name === null ? '' : `.${name}`}.holder`);
 }
 
 /** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */

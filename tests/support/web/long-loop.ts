@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { streamed } from '../../../src/state/event-stream.ts';
-import { leasePaths, newOwner } from '../../../src/state/lock/owner.ts';
+import { newOwner, runnerHold } from '../../../src/state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 
 const START = Date.parse('2026-03-02T21:00:00.000Z');
@@ -166,7 +166,7 @@ export function writeLongLoop(projectDir: string, env: NodeJS.ProcessEnv, shape:
   mkdirSync(files.archiveDir, { recursive: true });
   mkdirSync(files.outsideDir, { recursive: true });
   writeFileSync(files.events, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`);
-  if (shape.driven === true) writeFileSync(leasePaths(files).holder, JSON.stringify(newOwner()));
+  if (shape.driven === true) writeFileSync(runnerHold(files), JSON.stringify(newOwner()));
   const archived = join(files.archiveDir, `${time().replaceAll(':', '-')}-circuit-open.json`);
   writeFileSync(shape.live === true ? files.state : archived, `${JSON.stringify(state)}\n`);
   return { files, state, loopId };

@@ -14,7 +14,7 @@ test('Taking a hold removes the drafts of killed processes, and no lock.', (t) =
   ];
   for (const name of [...others, 'loop-1.holder.8xy-1-abcdefghi.tmp']) writeFileSync(join(folder, name), '');
   const hold = takeHold(join(folder, 'loop-1.holder'));
-  assert.deepEqual(readdirSync(folder).sort(), [...others, 'loop-1.holder'].sort());
+  assert.deepEqual(readdirSync(folder).sort(), [...others, 'loop-1.holder', 'loop-1.holder.lease'].sort());
   assert.equal(takeHold(join(folder, 'loop-1.holder')), null);
   hold?.release();
   assert.deepEqual(readdirSync(folder).sort(), others.sort());

@@ -107,7 +107,7 @@ test('Removes markers of every kind of lock: of loops, scenario lists and router
     tddFiles(files).lock,
     tddFiles({ ...files, name: 'docs' }).lock,
     join(files.outsideDir, 'router.at-work.2.lock'),
-    join(files.outsideDir, 'runner.taking'),
+    join(files.outsideDir, 'runner.holder.lock'),
   ];
   const spent = locks.flatMap((lock) => [`${lock}.reap-12345678`, `${lock}.reap-12345678.reap-87654321`]);
   for (const marker of spent) writeFileSync(marker, dead('any'));

@@ -59,18 +59,18 @@ test('a lease has one named holder, and a dead holder has none', (t) => {
   takeLease(other, () => undefined).release();
   lease.release();
   // A holder that was killed leaves both its name and its lease.
-  mkdirSync(join(files.outsideDir, 'runner.lease'));
+  mkdirSync(join(files.outsideDir, 'runner.holder.lease'));
   assert.throws(
     () => takeLease(files, () => undefined),
     /another machine, or one that has just ended/,
     'nobody knows of whom',
   );
-  rmSync(join(files.outsideDir, 'runner.lease'), { recursive: true });
+  rmSync(join(files.outsideDir, 'runner.holder.lease'), { recursive: true });
   const again = takeLease(files, () => undefined);
   again.release();
-  mkdirSync(join(files.outsideDir, 'runner.lease'));
+  mkdirSync(join(files.outsideDir, 'runner.holder.lease'));
   const dead = { pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x', host: newOwner().host };
-  writeFileSync(join(files.outsideDir, 'runner.holder.json'), JSON.stringify(dead));
+  writeFileSync(join(files.outsideDir, 'runner.holder'), JSON.stringify(dead));
   takeLease(files, () => undefined).release();
 });
 

@@ -92,7 +92,7 @@ test('a contract that was tampered with stays tampered with', (t) => {
 });
 
 test('leaves behind what belongs to processes and to the machine, and brings the rest', (t) => {
-  const gone = ['runner.lease', 'runner.holder.json', 'snapshot.json', 'snapshot.look', 'project.json', 'hook.log'];
+  const gone = ['runner.holder.lease', 'runner.holder', 'snapshot.json', 'snapshot.look', 'project.json', 'hook.log'];
   const kept = [
     'notices.jsonl',
     'counters.json',
