@@ -104,6 +104,7 @@ test('a worker killed at any moment, whose git continues for a while, is replace
     child.stdout?.resume();
     const began = join(k.f.base, `calls-${kill}`);
     await until('the first call of git, or the end', () => existsSync(began) || child.exitCode !== null);
+    assert.ok(existsSync(began), 'the worker began');
     await sleep((1_500 * kill) / KILLS);
     child.kill('SIGKILL');
     await over;

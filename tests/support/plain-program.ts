@@ -17,6 +17,8 @@ export async function plainProgram(directory: string, code: string): Promise<str
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // Packages in CommonJS call it for modules of node.
+    banner: { js: "import { createRequire as of } from 'node:module'; const require = of(process.execPath);" },
     logLevel: 'warning',
   });
   return outfile;
