@@ -1,4 +1,4 @@
 import { validateInput } from '../src/drive/hook/validate-json.ts';
-import { checkOutput } from '../src/task/skill-contract/check-output.ts';
+import { checkOutput } from '../src/task/skill-contract/schema-problems.ts';
 
 validateInput('output', checkOutput);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Metafile } from 'esbuild';
 import * as esbuild from 'esbuild';
-import { HOOK_GUARD } from '../src/install/settings/our-hooks.ts';
+import { HOOK_GUARD } from '../src/install/settings/stop-hooks.ts';
 import { writePlugin, writeTemplates } from './build-plugin.ts';
 import { CLIENT_HOOKS, HOST_HOOKS, placeOfParts, SCRIPTS, writeProgram } from './build-program.ts';
 import { writeSchemas, writeShapes } from './build-shapes.ts';

@@ -5,9 +5,9 @@ import type { ReadMarks } from '../engine/schema/state.ts';
 import { readLines } from '../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
-import { codexBilled } from './codex/billed.ts';
+import { codexBilled } from './codex/api-error.ts';
 import { type Fields, isFields } from './fields.ts';
-import { geminiBilled } from './gemini/transcript.ts';
+import { geminiBilled } from './gemini/payload.ts';
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
 const BUDGET = 8 * 1024 * 1024;

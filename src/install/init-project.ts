@@ -18,9 +18,9 @@ import {
   safePath,
   withoutMark,
 } from './project-files.ts';
-import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type CommandHook, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
+import { hooksIn, isOurHook } from './settings/stop-hooks.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 export const SETTINGS_PATH = '.claude/settings.json';

@@ -4,9 +4,8 @@ import { freePath } from '../state/files/regular-file.ts';
 import { HOOKS_HOME, LAUNCHERS, type PlannedFile } from './files/planned-files.ts';
 import { BUNDLE_HOME, plainText } from './places.ts';
 import { type InstallManifest, readText, safePath } from './project-files.ts';
-import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import type { SettingsSource } from './settings/settings-sources.ts';
-import { otherStopHooks } from './settings/stop-hooks.ts';
+import { hooksIn, isOurHook, otherStopHooks } from './settings/stop-hooks.ts';
 import { withoutHooks } from './settings/withdraw-registration.ts';
 
 /** Programs of another loop where ours belong, and the settings that run them. Paths are relative to the project. */

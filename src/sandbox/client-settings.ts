@@ -5,8 +5,8 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
+import { countOf, MARK } from './gate-environment.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
-import { countOf, MARK } from './without-git-excludes.ts';
 
 interface ClientSandbox {
   readonly terms: Sandbox;

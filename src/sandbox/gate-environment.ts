@@ -1,5 +1,3 @@
-import { withoutGitExcludes } from './without-git-excludes.ts';
-
 /**
  * Returns the environment of checks: outside the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration
  * withholds from node, and without settings that only an agent's git ignores.
@@ -10,4 +8,22 @@ export function gateEnvironment(env: Readonly<Record<string, string | undefined>
   if (certificates) given['NODE_EXTRA_CA_CERTS'] = certificates;
   else if (given['NODE_EXTRA_CA_CERTS'] === '') delete given['NODE_EXTRA_CA_CERTS'];
   return given;
+}
+
+/** Variable in the shell of an agent in the sandbox that names our list of ignored files. */
+export const MARK = 'RALPH_GIT_EXCLUDES';
+
+/** Returns the environment without these variables, so that the loop's own git sees every file. */
+export function withoutGitExcludes<T extends NodeJS.ProcessEnv>(env: T): T {
+  const file = env[MARK];
+  const last = countOf(env) - 1;
+  if (file === undefined || env[`GIT_CONFIG_VALUE_${last}`] !== file) return env;
+  const own = [MARK, 'GIT_CONFIG_COUNT', `GIT_CONFIG_KEY_${last}`, `GIT_CONFIG_VALUE_${last}`];
+  const kept = Object.entries(env).filter(([name]) => !own.includes(name));
+  return Object.fromEntries(last === 0 ? kept : [...kept, ['GIT_CONFIG_COUNT', String(last)]]) as T;
+}
+
+export function countOf(env: NodeJS.ProcessEnv): number {
+  const count = Number(env['GIT_CONFIG_COUNT'] ?? 0);
+  return Number.isInteger(count) && count >= 0 ? count : 0;
 }

@@ -21,14 +21,20 @@ export function isProjectFile(projectDir: string, path: string): boolean {
   return ifOutOfReach(() => statSync(whole).isFile() && isWithin(realpathSync(projectDir), realpathSync(whole)), false);
 }
 
-/** Returns the project's folder in its repository, with a final slash; '' for the repository itself, null without one. */
-export function prefixInRepository(projectDir: string): string | null {
-  const real = realPathOf(projectDir);
+/** Returns the root of the work tree that a folder is in, links resolved, whether git opens it or not; null without one. */
+export function repositoryRoot(directory: string): string | null {
+  const real = realPathOf(directory);
   if (real === null) return null;
   for (let at = real; ; at = dirname(at)) {
-    if (ifOutOfReach(() => lstatSync(join(at, '.git')), null) !== null) {
-      return at === real ? '' : `${relative(at, real).split(sep).join('/')}/`;
-    }
+    if (ifOutOfReach(() => lstatSync(join(at, '.git')), null) !== null) return at;
     if (at === dirname(at)) return null;
   }
+}
+
+/** Returns the project's folder in its repository, with a final slash; '' for the repository itself, null without one. */
+export function prefixInRepository(projectDir: string): string | null {
+  const root = repositoryRoot(projectDir);
+  if (root === null) return null;
+  const inside = relative(root, realpathSync(projectDir)).split(sep).join('/');
+  return inside === '' ? '' : `${inside}/`;
 }

@@ -1,8 +1,7 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { LoopState } from '../engine/schema/state.ts';
-import { spanId, type TraceRoot, traceOf } from './ids.ts';
 import { type Attributes, type Metric, metricRequest, type Resource, type Span, traceRequest } from './otlp.ts';
-import type { Exporter } from './settings.ts';
+import { type Exporter, spanId, type TraceRoot, traceOf } from './settings.ts';
 
 /** Time limit of an export. */
 const TIME_MS = 2_000;

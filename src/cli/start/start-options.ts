@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.ts';
+import { checkInput, unknownKeys } from '../../task/skill-contract/schema-problems.ts';
 import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';

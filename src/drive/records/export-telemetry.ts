@@ -74,7 +74,7 @@ export async function traceEnvironment(
   env: NodeJS.ProcessEnv,
 ): Promise<Readonly<Record<string, string>>> {
   if (!hasEndpoint(env)) return {};
-  const { traceparentFor } = await import('../../telemetry/ids.ts');
+  const { traceparentFor } = await import('../../telemetry/settings.ts');
   return { TRACEPARENT: traceparentFor(loopId, turn, env['TRACEPARENT']) };
 }
 

@@ -1,6 +1,6 @@
 import type { Tell } from '../../engine/runner-event.ts';
 import type { AgentMessage } from '../../hosts/agent/agent-message.ts';
-import { allowRule } from '../../hosts/claude/client-options.ts';
+import { allowRule } from '../../hosts/claude/claude-code.ts';
 import { type PermissionRule, permissionRules, refusingRules } from '../../hosts/claude/permission-rules.ts';
 import { MOST_SUBJECT, toolSubject } from '../../hosts/tool-subject.ts';
 import { checkCommands } from '../../state/tdd-store.ts';

@@ -15,12 +15,10 @@ const GOES_ON = new Set(['Stop', 'SubagentStop']);
  */
 export function codexOutput(event: string, answer: HookAnswer): HookOutput {
   const { decision, reason, systemMessage, stopReason, hookSpecificOutput: more } = answer;
-  if (event === 'PreToolUse' && (answer.continue === false || more?.permissionDecision === 'deny'))
-    return {
-      stdout: '',
-      stderr: textOr(more?.permissionDecisionReason, stopReason, 'ralph-loop denies this call.'),
-      code: 2,
-    };
+  if (event === 'PreToolUse' && (answer.continue === false || more?.permissionDecision === 'deny')) {
+    const stderr = textOr(more?.permissionDecisionReason, stopReason, 'ralph-loop denies this call.');
+    return { stdout: '', stderr, code: 2 };
+  }
   const context = textOr(more?.additionalContext);
   const said = textOr(systemMessage) === '' ? {} : { systemMessage };
   if (GOES_ON.has(event)) {

@@ -1,8 +1,7 @@
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type AgentMessage, endedWell } from '../agent/agent-message.ts';
 import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import { apiFailure } from './api-error.ts';
-import { usageOf } from './billed.ts';
+import { apiFailure, usageOf } from './api-error.ts';
 
 /**
  * Reads lines of `codex exec --json`; null for a line that is no object. Accepts unknown types and fields. Calls `onThread` with the

@@ -7,8 +7,7 @@ import { apiErrorKind } from '../agent/classify-run.ts';
 import { scan } from '../claude/transcript/transcript.ts';
 import { type Fields, fieldsOf, listOf, textOf, textOrNull } from '../fields.ts';
 import type { SessionError } from '../host.ts';
-import { apiFailure } from './api-error.ts';
-import { codexBilled } from './billed.ts';
+import { apiFailure, codexBilled } from './api-error.ts';
 import { codexHome } from './find-codex.ts';
 
 /**

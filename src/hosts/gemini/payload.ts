@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
+import type { UsageDelta } from '../../engine/events.ts';
+import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
-import { type Fields, fieldsOf, textOf, textOrNull } from '../fields.ts';
-import { lastGeminiText } from './transcript.ts';
+import { countOf, type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
 
 /** Events of Gemini CLI and those of Claude Code that they stand for. */
 export const EVENTS: Readonly<Record<string, string>> = {
@@ -76,4 +77,32 @@ function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
     tool_use_id: digest(JSON.stringify([name, input])),
     cwd: name === 'run_shell_command' ? resolve(textOf(cwd), textOf(input['dir_path'])) : cwd,
   };
+}
+
+/** Number of bytes to search for the last message. */
+const TAIL_BYTES = 1024 * 1024;
+
+/** Returns the text of the last message of the model; null if there is none. */
+export function lastGeminiText(path: string | null): string | null {
+  let text: string | null = null;
+  if (path === null) return text;
+  readTail(path, TAIL_BYTES, (line) => {
+    const { type, content } = parseFields(line) ?? {};
+    if (type === 'gemini') text = textOf(content);
+    return text !== null;
+  });
+  return text;
+}
+
+/** Returns what a line of a transcript bills; null for another line. A message is written again with the results of its calls. */
+export function geminiBilled({ type, id, tokens }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
+  const { input, cached, output, thoughts, tool } = fieldsOf(tokens);
+  if (type !== 'gemini' || textOf(id) === '' || tokens === undefined) return null;
+  const usage = {
+    inputTokens: Math.max(0, countOf(input) - countOf(cached)) + countOf(tool),
+    outputTokens: countOf(output) + countOf(thoughts),
+    cacheReadTokens: countOf(cached),
+    cacheWriteTokens: 0,
+  };
+  return { id: textOf(id), usage };
 }

@@ -3,8 +3,8 @@ import type { FoundClient, HookProblem } from '../../hosts/host.ts';
 import { show } from '../../state/process/program.ts';
 import type { Message } from '../../text/message.ts';
 import { readManifest } from '../project-files.ts';
-import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
+import { hooksIn, isOurHook } from '../settings/stop-hooks.ts';
 
 /** Input of the checks, including everything from outside the project, so that tests can set it. */
 export interface Examined {

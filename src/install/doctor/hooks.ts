@@ -8,10 +8,9 @@ import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { BUNDLE_HOME } from '../places.ts';
 import { readManifest, readText, safePath } from '../project-files.ts';
-import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
-import { otherLoopText, otherStopHooks } from '../settings/stop-hooks.ts';
+import { hooksIn, isOurHook, otherLoopText, otherStopHooks, type RegisteredHook } from '../settings/stop-hooks.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
 const INIT = advise('the hooks have to be reinstalled.', 'Run', 'init');

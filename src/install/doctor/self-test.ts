@@ -6,8 +6,8 @@ import { jsonOrNull } from '../../text/json.ts';
 import { advise } from '../../text/message.ts';
 import { HOOKS_HOME } from '../files/planned-files.ts';
 import { BUNDLE_HOME } from '../places.ts';
-import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { fullRegistration, hookPath, inProject } from '../settings/registration.ts';
+import { hooksIn, isOurHook, type RegisteredHook } from '../settings/stop-hooks.ts';
 import { type Check, error, type Outcome, ok } from './finding.ts';
 
 const TIME_LIMIT_MS = 30_000;

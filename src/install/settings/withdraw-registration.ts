@@ -1,8 +1,8 @@
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../../state/hash-contract.ts';
 import { type SettingsRecord, withoutMark } from '../project-files.ts';
-import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
+import { isOurHook } from './stop-hooks.ts';
 
 /** Removes our hooks; restores an unchanged file byte for byte. null if nothing is left. Throws `refused` if it is broken. */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {

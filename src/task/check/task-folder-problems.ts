@@ -3,7 +3,7 @@ import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { bodyPlaceholders, RALPH_NAMES } from '../frontmatter/placeholders.ts';
 import type { KeyProblem } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
-import { entriesOf } from '../settings/cross-key-problems.ts';
+import { entriesOf } from '../settings/check-settings.ts';
 import { BY_FILE, gateOf } from '../settings/defaults.ts';
 import { PROGRESS_FILE, type TaskKind } from '../task-file.ts';
 

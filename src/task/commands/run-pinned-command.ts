@@ -1,7 +1,7 @@
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
-import type { GitView } from '../git/view-record.ts';
+import type { GitView } from '../git/run-git.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { pinsOf } from '../pinned-scripts/named-scripts.ts';
 import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';

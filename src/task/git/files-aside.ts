@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { listed } from '../../text/excerpt.ts';
 import { WORKTREES } from '../task-file.ts';
 import {
   type Around,
   git,
   must,
-  namesIn,
   onDisk,
   onScreen,
   projectTree,
   repositoryAround,
   withFilesIndexed,
 } from './record-tree.ts';
+import { partsOf } from './run-git.ts';
 import { workFolder } from './work-folder.ts';
 
 export interface Aside {
@@ -50,7 +51,7 @@ type Indexed = readonly [around: Around, index: string, isOwn: (name: string) =>
 async function notTaken(...[around, index, isOwn]: Indexed): Promise<string[]> {
   const { top: at, prefix } = around;
   const words = ['ls-files', '--others', '--exclude-standard', '-z', '--full-name', '--', `:(top)${prefix}`];
-  const left = namesIn(must(await git(around, words, { index, at }))).filter((name) => !isOwn(name));
+  const left = partsOf(must(await git(around, words, { index, at }))).filter((name) => !isOwn(name));
   return left
     .map(onScreen)
     .map((path) =>
@@ -80,7 +81,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
     await ask('read-tree', tree);
     const strange = await strangeAttributes(around, await ask('ls-files', '--stage', '-z'), format);
     const words = ['diff', '--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=all'];
-    const found = namesIn(await ask('-c', 'core.autocrlf=input', ...words, '--', `:(top)${prefix}`));
+    const found = partsOf(await ask('-c', 'core.autocrlf=input', ...words, '--', `:(top)${prefix}`));
     const [gone, other]: [string[], string[]] = [[], []];
     const present: Present[] = [];
     for (let entry = 0; entry + 1 < found.length; entry += 2) {
@@ -132,7 +133,7 @@ async function strangeAttributes(around: Around, staged: string, format: string)
     const [, blob = ''] = /([0-9a-f]{40,})/.exec(entry) ?? [];
     known.set(entry.slice(entry.indexOf('\t') + 1), blob);
   };
-  for (const entry of namesIn(staged)) {
+  for (const entry of partsOf(staged)) {
     const name = entry.slice(entry.indexOf('\t') + 1);
     if (!name.startsWith(prefix)) continue;
     for (let end = name.lastIndexOf('/'); end !== -1 && !folders.has(name.slice(0, end + 1)); ) {
@@ -145,7 +146,7 @@ async function strangeAttributes(around: Around, staged: string, format: string)
   const above = [...folders].filter((folder) => folder !== prefix && prefix.startsWith(folder));
   if (above.length > 0) {
     const words = ['ls-tree', '-z', '--full-tree', headTree, ...above.map((folder) => onScreen(folder) + ATTRIBUTES)];
-    for (const entry of namesIn(must(await git(around, words)))) note(entry);
+    for (const entry of partsOf(must(await git(around, words)))) note(entry);
   }
   return [...folders]
     .map((folder) => folder + ATTRIBUTES)
@@ -207,7 +208,7 @@ async function isFileOfPointer(path: Buffer, blob = ''): Promise<boolean> {
 async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<Aside> {
   const { top, prefix, env, sandbox } = around;
   const words = ['ls-files', '--stage', '-z', '--full-name', '--', `:(top)${prefix}`];
-  const listed = namesIn(must(await git(around, words, { index, at: top })));
+  const listed = partsOf(must(await git(around, words, { index, at: top })));
   const [problems, ignored]: [string[], string[]] = [[], []];
   for (const entry of listed.filter((one) => one.startsWith('160000 '))) {
     const name = entry.slice(entry.indexOf('\t') + 1);
@@ -236,14 +237,11 @@ const every = (): boolean => false;
 /** Returns the files and folders, relative to the project, that git ignores outside the repositories within it. */
 async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
   const words = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const paths = namesIn(must(await git(around, words))).map(onScreen);
+  const paths = partsOf(must(await git(around, words))).map(onScreen);
   return paths.filter((path) => !leavesOut(path) && path !== `${WORKTREES}/`);
 }
 
 const MOST = 5;
 
 /** Returns the first paths, and how many there are besides. */
-export function listOf(paths: readonly string[]): string {
-  const more = paths.length > MOST ? [`and ${paths.length - MOST} more`] : [];
-  return [...paths.slice(0, MOST), ...more].join(', ');
-}
+export const listOf = (paths: readonly string[]): string => listed(paths, MOST);

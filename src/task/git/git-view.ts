@@ -14,8 +14,15 @@ import {
 import { sha256 } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { quotedValue } from './git-pins.ts';
-import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
-import type { GitPins, GitView, ViewIndex, ViewRecord } from './view-record.ts';
+import { type GitAnswer, type GitOptions, type GitPins, type GitView, runGit, type ViewIndex } from './run-git.ts';
+
+/** What is stored of a view: everything except the folder that git needs, which is made from it. */
+interface ViewRecord {
+  /** Name of the folder: a new one is complete before the record names it, so that no kill leaves half a view. */
+  readonly folder: string;
+  readonly pins: GitPins;
+  readonly index: ViewIndex | null;
+}
 
 /** Returns a loop's view; null if, and only if, its contract has none. Throws `evidence-lost`, also for its folder. */
 export function viewOf(files: LoopFiles, contract: EvidenceOf): GitView | null {

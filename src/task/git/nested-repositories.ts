@@ -1,6 +1,9 @@
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
-import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
+import { existsSync, lstatSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { realPathOf } from '../../state/files/regular-file.ts';
+import { isWithin, prefixInRepository, repositoryRoot } from '../project-file.ts';
+import { mainProjectOf } from '../task-file.ts';
+import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
 /**
  * Finds folders of which a commit of the project contains only a link: repositories and worktrees that are not submodules,
@@ -35,19 +38,44 @@ export async function nestedRepositories(
 
 /** Returns the paths of the submodules in the project, relative to it. Rejects only with the abort's reason. */
 export async function submodulesOf(projectDir: string, options: GitOptions): Promise<string[]> {
-  const ask = (directory: string, words: readonly string[]): Promise<GitAnswer> => runGit(directory, words, options);
-  const [up, prefix] = [
-    await ask(projectDir, ['rev-parse', '--show-cdup']),
-    await ask(projectDir, ['rev-parse', '--show-prefix']),
-  ];
-  if (up.kind !== 'answer' || prefix.kind !== 'answer') return [];
-  const file = join(projectDir, up.text.trim(), '.gitmodules');
-  const listed = await ask(projectDir, ['config', '-z', '--file', file, '--get-regexp', '^submodule\\..*\\.path$']);
-  const begin = prefix.text.trim();
-  return listed.kind !== 'answer'
-    ? []
-    : listed.text
-        .split('\0')
-        .map((line) => line.slice(line.indexOf('\n') + 1))
-        .flatMap((path) => (path.startsWith(begin) ? [path.slice(begin.length)] : []));
+  const file = join(repositoryRoot(projectDir) ?? projectDir, '.gitmodules');
+  if (!existsSync(file)) return [];
+  const words = ['config', '-z', '--file', file, '--get-regexp', '^submodule\\..*\\.path$'];
+  const listed = await runGit(projectDir, words, options);
+  if (listed.kind !== 'answer') return [];
+  const begin = prefixInRepository(projectDir) ?? '';
+  return partsOf(listed.text)
+    .map((line) => line.slice(line.indexOf('\n') + 1))
+    .flatMap((path) => (path.startsWith(begin) ? [path.slice(begin.length)] : []));
+}
+
+/**
+ * Where a link leads: `within` what a clone contains; to a `path` of this project or of the one whose worktree it is, which
+ * only this checkout has; or `outside` the repository.
+ */
+export type LinkTarget = 'within' | 'path' | 'outside';
+
+/** Returns where the link at a path of a work tree leads. */
+export function linkTarget(directory: string, path: string, target: string): LinkTarget {
+  const place = resolve(directory, dirname(path), target);
+  const prefix = prefixInRepository(directory) ?? '';
+  if (!isAbsolute(target) && isWithin(resolve(directory, prefix.replaceAll(/[^/]+/g, '..')), place)) return 'within';
+  const main = mainProjectOf(directory) ?? directory;
+  const isOfProject = [main, realPathOf(main)].some((root) => root !== null && isWithin(root, place));
+  return isOfProject ? 'path' : 'outside';
+}
+
+/** A link that a commit has, relative to the root of the work tree, and its text. */
+export interface CommittedLink {
+  readonly path: string;
+  readonly target: string;
+}
+
+/** Returns the links that came or changed between two commits; `git` returns what git prints. */
+export function changedLinks(git: (...words: string[]) => string, from: string, to: string): CommittedLink[] {
+  const parts = git('diff', '--raw', '--no-abbrev', '--no-renames', '-z', from, to).split('\0');
+  return parts.flatMap((part, index) => {
+    const [, object] = /^:\d+ 120000 \w+ (\w+)/.exec(part) ?? [];
+    return object === undefined ? [] : [{ path: parts[index + 1] ?? '', target: git('cat-file', 'blob', object) }];
+  });
 }

@@ -1,11 +1,11 @@
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { isWithin } from '../project-file.ts';
+import { isWithin, repositoryRoot } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
 import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';
-import { eachOfGit, type GitOptions, partsOf, runGit } from './run-git.ts';
+import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
 export interface Repository {
   readonly branch: string | null;
@@ -92,15 +92,17 @@ function fromProject(path: string, prefix: string): string {
 }
 
 const MOST_HIDDEN = 10_000;
+/** Size of a list of all files: enough for two million. */
+const MOST_LISTED = 256 * 1024 * 1024;
 
 /** Lists files hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or for more than 10,000. */
 export async function hiddenFiles(projectDir: string, options: GitOptions): Promise<string[] | null> {
-  const hidden: string[] = [];
+  const listed = await runGit(projectDir, ['ls-files', '-v', '-z'], { ...options, mostOutput: MOST_LISTED });
+  if (listed.kind !== 'answer') return null;
   const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
-  const answered = await eachOfGit(projectDir, ['ls-files', '-v', '-z'], options, (line) => {
-    if (hidden.length <= MOST_HIDDEN && /^[a-zS] /.test(line) && isThere(line.slice(2))) hidden.push(line.slice(2));
-  });
-  return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
+  const marked = partsOf(listed.text).filter((line) => /^[a-zS] /.test(line));
+  const hidden = marked.map((line) => line.slice(2)).filter(isThere);
+  return hidden.length <= MOST_HIDDEN ? hidden : null;
 }
 
 export async function lastCommit(
@@ -139,10 +141,8 @@ export async function filesSince(projectDir: string, base: string, options: GitO
 
 /** Explains a `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */
 export function unopenedText(directory: string): string | null {
-  for (let at = directory; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) {
-      return `git does not open the repository ${at}; git status says why. Where it belongs to another user: git config --global --add safe.directory ${quoted(at)}`;
-    }
-    if (at === dirname(at)) return null;
-  }
+  const root = repositoryRoot(directory);
+  return root === null
+    ? null
+    : `git does not open the repository ${root}; git status says why. Where it belongs to another user: git config --global --add safe.directory ${quoted(root)}`;
 }

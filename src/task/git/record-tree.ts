@@ -5,7 +5,7 @@ import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
-import { NO_FILE, withoutPlace } from './run-git.ts';
+import { NO_FILE, partsOf, withoutPlace } from './run-git.ts';
 import { workFolder } from './work-folder.ts';
 
 /** Files of a project at one moment, as commits that the repository keeps under a reference. */
@@ -155,62 +155,50 @@ export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (inde
 /** Calls `use` with an index of the project's files, untracked ones included and ignored ones not, which is removed afterwards. */
 export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
   return withIndexCopy(around, async (index) => {
-    await lookAgain(around, index);
+    await showHidden(around, index);
     // Files that cannot be read stay as the index has them.
     await git(around, [...WHOLE, 'add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
   });
 }
 
-/** Clears the flags of an index with which git does not look at a file (`--assume-unchanged`, `--skip-worktree`) that is there. */
-async function lookAgain(around: Around, index: string): Promise<void> {
+/** Returns the files of an index at which git does not look, by the flag that hides them. */
+async function hiddenFiles(around: Around, index: string): Promise<Readonly<Record<string, readonly string[]>>> {
   const { top: at } = around;
-  const listed = must(await git(around, ['ls-files', '-v', '-z'], { index, at })).split('\0');
-  const clear = async (flag: string, marked: readonly string[]): Promise<void> => {
-    if (marked.length === 0) return;
-    const input = Buffer.from(marked.map((line) => `${line.slice(2)}\0`).join(''), 'latin1');
-    must(await git(around, ['update-index', flag, '-z', '--stdin'], { index, input, at }));
+  const listed = partsOf(must(await git(around, [...WHOLE, 'ls-files', '-v', '-z'], { index, at })));
+  const marked = (form: RegExp): string[] => listed.filter((line) => form.test(line)).map((line) => line.slice(2));
+  const isThere = (path: string): boolean => lstatSync(onDisk(at, path), { throwIfNoEntry: false }) !== undefined;
+  return {
+    'assume-unchanged': marked(/^[a-z] /),
+    // The other files of a sparse checkout have this flag and are not there.
+    'skip-worktree': marked(/^s /i).filter(isThere),
   };
-  await clear(
-    '--no-assume-unchanged',
-    listed.filter((line) => /^[a-z] /.test(line)),
-  );
-  // The files of a sparse checkout are not there, and stay as the index has them.
-  await clear(
-    '--no-skip-worktree',
-    listed.filter((line) => /^s /i.test(line) && lstatSync(onDisk(at, line.slice(2)), { throwIfNoEntry: false })),
-  );
-}
-
-/** Returns the files of an index that are there and whose changes the user hides from git. */
-async function hiddenFiles(around: Around, index: string): Promise<string[]> {
-  const { projectDir: at } = around;
-  // `S` is --skip-worktree, a lower case letter --assume-unchanged.
-  const listed = must(await git(around, [...WHOLE, 'ls-files', '-v', '-z', '--', '.'], { index, at })).split('\0');
-  const hidden = listed.filter((entry) => /^[a-zS] /.test(entry)).map((entry) => entry.slice(2));
-  return hidden.filter((path) => isFileAt(at, path));
 }
 
 /** Returns whether git says of some files that they did not change without a look at them. */
 export async function hidesFiles(around: Around): Promise<boolean> {
-  return (await hiddenFiles(around, around.indexFile)).length > 0;
+  return Object.values(await hiddenFiles(around, around.indexFile)).flat().length > 0;
 }
 
-/** Makes an index see all files that are there. */
+/** Makes git look at all files of an index that are there. */
 async function showHidden(around: Around, index: string): Promise<void> {
-  const hidden = await hiddenFiles(around, index);
-  if (hidden.length === 0) return;
-  const input = Buffer.from(hidden.map((path) => `${path}\0`).join(''), 'latin1');
-  const at = around.projectDir;
-  for (const option of ['--no-assume-unchanged', '--no-skip-worktree'])
-    must(await git(around, [...WHOLE, 'update-index', option, '-z', '--stdin'], { index, input, at }));
+  for (const [flag, paths] of Object.entries(await hiddenFiles(around, index)))
+    if (paths.length > 0) await updateIndex(around, index, paths, `--no-${flag}`);
 }
 
 /** Makes an index hold these paths, from the top of the repository, as they are on disk, even if they are ignored. */
-export async function indexPaths(around: Around, index: string, paths: readonly string[]): Promise<void> {
-  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
-  const words = [...WHOLE, 'update-index', '--add', '--remove', '--replace', '-z', '--stdin'];
-  must(await git(around, words, { index, input, at: around.top }));
+export function indexPaths(around: Around, index: string, paths: readonly string[]): Promise<void> {
+  return updateIndex(around, index, paths, '--add', '--remove', '--replace');
+}
+
+async function updateIndex(
+  around: Around,
+  index: string,
+  paths: readonly string[],
+  ...options: readonly string[]
+): Promise<void> {
+  const words = [...WHOLE, 'update-index', ...options, '-z', '--stdin'];
+  must(await git(around, words, { index, input: nulList(paths), at: around.top }));
 }
 
 /** Returns a commit whose tree is the index, which is the head if both are the same; null while a merge has conflicts. */
@@ -330,12 +318,11 @@ export async function projectTree(
     if (commit !== null) must(await git(around, ['read-tree', commit], { index }));
     const listed = await git(around, ['ls-files', '-z', '--full-name', '--', `:(top)${prefix}`], { index, at });
     must(listed);
-    const paths = namesIn(listed.text);
+    const paths = partsOf(listed.text);
     const size = Buffer.byteLength(prefix);
     const gone = paths.filter((path) => leavesOut(onScreen(path.slice(size))));
     if (gone.length === paths.length) return must(await git(around, ['hash-object', '-t', 'tree', '-w', '--stdin']));
-    const input = Buffer.from(gone.map((path) => `${path}\0`).join(''), 'latin1');
-    must(await git(around, ['update-index', '--force-remove', '-z', '--stdin'], { index, input, at }));
+    await updateIndex(around, index, gone, '--force-remove');
     return must(await git(around, ['write-tree', ...(prefix === '' ? [] : [`--prefix=${prefix}`])], { index }));
   });
 }
@@ -353,11 +340,12 @@ export async function filesBetween(
   ...only: readonly string[]
 ): Promise<string[] | null> {
   const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', ...only, one, other]);
-  return found.ok ? namesIn(found.text).map(onScreen) : null;
+  return found.ok ? partsOf(found.text).map(onScreen) : null;
 }
 
-/** Returns the names that git printed with `-z`. */
-export const namesIn = (text: string): string[] => text.split('\0').filter((path) => path !== '');
+/** Returns names as git reads them with `-z --stdin`. */
+export const nulList = (paths: readonly string[]): Buffer =>
+  Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
 
 /** Returns a name whose characters are its bytes as text. */
 export const onScreen = (path: string): string => Buffer.from(path, 'latin1').toString();

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
@@ -6,11 +6,41 @@ import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
-import type { GitView } from './view-record.ts';
+
+/** Settings that decide how git sees a working tree, as they were when the loop began. */
+export interface GitPins {
+  readonly top: string;
+  readonly objects: string;
+  /** Index file of the repository: the initial copy for the loop's own index, so that unchanged files are not read again. */
+  readonly index: string;
+  readonly head: string;
+  readonly config: string;
+  /** Contents of files of the git folder, by their path in it. */
+  readonly texts: Readonly<Record<string, string>>;
+  readonly hooks: string;
+}
+
+/** A loop's own look at its repository: git with the settings of the start, and an index that only the loop writes. */
+export interface GitView {
+  /** Git folder. */
+  readonly folder: string;
+  readonly pins: GitPins;
+  /** Returns the index that is believed; null if it has to be read again. */
+  readonly index: () => ViewIndex | null;
+  readonly keepIndex: (index: ViewIndex) => void;
+}
+
+export interface ViewIndex {
+  /** Commit from which it was read; null for a copy of the repository's index, which includes staged changes. */
+  readonly commit: string | null;
+  readonly sha256: string;
+}
 
 export interface GitOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly timeMs?: number;
+  /** Bytes of output beyond which git is killed. Default: enough for about thirty thousand changed files. */
+  readonly mostOutput?: number;
   /** Ends the query; absent for one that is not aborted. */
   readonly signal?: AbortSignal;
   /** The loop's view of the repository, if it has one. */
@@ -35,8 +65,7 @@ export type GitAnswer =
   | { readonly kind: 'failed'; readonly code: number | null }
   | { readonly kind: 'missing' | 'time' | 'output' };
 
-/** Maximum output: enough for about thirty thousand changed files. */
-const MAX_OUTPUT = 4 * 1024 * 1024;
+const MOST_OUTPUT = 4 * 1024 * 1024;
 
 /** Empty file for git. The constant of node:os would load that module in every hook. */
 export const NO_FILE = process.platform === 'win32' ? '\\\\.\\nul' : '/dev/null';
@@ -56,13 +85,13 @@ export async function runGit(
   given: GitOptions,
   settings: Settings = [],
 ): Promise<GitAnswer> {
-  const { env, signal } = given;
+  const { env, signal, mostOutput: maxBuffer = MOST_OUTPUT } = given;
   signal?.throwIfAborted();
   const program = onPath('git', env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
     const call = confinedCall(program, words, directory, given, settings);
-    execFile(call.program, call.words, { ...call.options, maxBuffer: MAX_OUTPUT }, (error, text) =>
+    execFile(call.program, call.words, { ...call.options, maxBuffer }, (error, text) =>
       resolve(error === null ? { kind: 'answer', text } : failure(error)),
     );
   });
@@ -70,37 +99,10 @@ export async function runGit(
   return answer;
 }
 
-/** Streams a NUL-separated answer of any size. Returns whether git succeeded. Rejects only with the abort's reason. */
-export async function eachOfGit(
-  directory: string,
-  words: readonly string[],
-  given: GitOptions,
-  take: (part: string) => void,
-): Promise<boolean> {
-  const { env, signal } = given;
-  signal?.throwIfAborted();
-  const program = onPath('git', env);
-  if (program === null) return false;
-  const answered = await new Promise<boolean>((resolve) => {
-    const call = confinedCall(program, words, directory, given);
-    const child = spawn(call.program, call.words, { ...call.options, stdio: ['ignore', 'pipe', 'ignore'] });
-    let rest = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      const parts = `${rest}${chunk}`.split('\0');
-      rest = parts.pop() ?? '';
-      for (const part of parts) take(part);
-    });
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code === 0));
-  });
-  signal?.throwIfAborted();
-  return answered;
-}
-
 /** Settings of git, as keys and values. */
 export type Settings = readonly (readonly [string, string])[];
 
-function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings = []) {
+function confinedCall(program: string, words: readonly string[], cwd: string, given: GitOptions, more: Settings) {
   const { timeMs: timeout = 30_000, signal, sandbox: terms, view, inView, writable } = given;
   const places = writable === undefined ? { writable: view?.folder ?? '' } : { writable, gitDir: inView?.gitDir ?? '' };
   // A copy of the work tree has its objects in the repository of the view.

@@ -6,13 +6,12 @@ import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { WITHOUT_OWN } from '../left-out.ts';
-import { WORKTREES } from '../task-file.ts';
+import { mainProjectOf } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import { hidesFiles, type RecordedTree, recordHead, recordTree, refOf, repositoryAround } from './record-tree.ts';
-import { type GitOptions, partsOf, runGit } from './run-git.ts';
-import type { GitPins } from './view-record.ts';
+import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */
 export interface StartPoint {
@@ -74,8 +73,7 @@ export async function changesBetween(
 
 /** Returns the shell command that shows the changes of a loop. That of a loop in a worktree names it. */
 export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
-  const isWorktree = projectDir.replaceAll('\\', '/').includes(`/${WORKTREES}/`);
-  const git = isWorktree ? `git -C ${shellWord(projectDir)}` : 'git';
+  const git = mainProjectOf(projectDir) === null ? 'git' : `git -C ${shellWord(projectDir)}`;
   return `${git} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }
 

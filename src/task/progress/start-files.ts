@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/stored-views.ts';
 import { submodulesOf } from '../git/nested-repositories.ts';
@@ -36,7 +35,8 @@ export async function readStartFiles(
 ): Promise<StartFiles> {
   const root = resolve(projectDir);
   const git = await gitNow(root, options);
-  const folders = git === null ? [''] : [...(taskDir === null ? [] : [taskDir]), ...(await modulesIn(root, options))];
+  const folders =
+    git === null ? [''] : [...(taskDir === null ? [] : [taskDir]), ...(await submodulesOf(root, options))];
   return {
     git: git && { head: git.head, marks: marksOf(root, git.files) },
     folders: Object.fromEntries(folders.map((folder) => [folder, markFolder(root, folder, LIMITS)])),
@@ -140,10 +140,4 @@ export function marksOf(root: string, paths: readonly string[]): Record<string, 
     return [path, found.kind === 'mark' ? found.mark : found.kind] as const;
   });
   return Object.fromEntries(marks);
-}
-
-async function modulesIn(root: string, options: GitOptions): Promise<string[]> {
-  const depth = (prefixInRepository(root) ?? '').split('/').length - 1;
-  const top = join(root, ...Array.from({ length: depth }, () => '..'));
-  return existsSync(join(top, '.gitmodules')) ? submodulesOf(root, options) : [];
 }

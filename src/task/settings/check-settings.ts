@@ -1,8 +1,10 @@
 import type * as z from 'zod';
+import { commandWords } from '../../text/shell/parse-shell.ts';
+import { formatDuration, parseSeconds } from '../../text/time.ts';
 import { canonicalKeys } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from '../frontmatter/problem.ts';
-import { frontmatterSchema, TASK_KEYS } from '../frontmatter/schema.ts';
-import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-key-problems.ts';
+import { type Frontmatter, frontmatterSchema, TASK_KEYS } from '../frontmatter/schema.ts';
+import { completeIdle } from './defaults.ts';
 
 interface ReadOptions {
   readonly cap?: number;
@@ -74,4 +76,123 @@ function ruleOf(issue: Issue): string {
     default:
       return 'type';
   }
+}
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Finds problems between keys. Reads the raw settings, so that other errors hide none of them. */
+export function crossKeyProblems(settings: Settings): KeyProblem[] {
+  return [
+    ...duplicates(settings, 'validation', nameOf, 'name'),
+    ...duplicates(settings, 'commands', nameOf, 'name'),
+    ...duplicates(settings, 'args', (entry) => entry, null),
+    ...shellPolicyProblems(settings),
+    ...agentProblems(settings),
+  ];
+}
+
+/** Finds timeouts of commands that exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
+export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
+  const limit = timeout === undefined ? byDefault : parseSeconds(timeout);
+  // A wrong limit is reported by its own rule.
+  if (limit === null || !isTimeout(limit)) return [];
+  return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
+    const value = parseSeconds((entry as { timeout?: unknown } | null)?.timeout);
+    if (value === null || !isTimeout(value) || value <= limit) return [];
+    const keys = ['commands', index, 'timeout'];
+    const origin = timeout === undefined ? 'the default of timeout' : 'timeout';
+    const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value} s.`;
+    return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
+  });
+}
+
+function isTimeout(seconds: number): boolean {
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600;
+}
+
+function nameOf(entry: unknown): unknown {
+  return (entry as { name?: unknown } | null)?.name;
+}
+
+function duplicates(
+  settings: Settings,
+  key: string,
+  nameIn: (entry: unknown) => unknown,
+  inner: string | null,
+): KeyProblem[] {
+  const first = new Map<string, number>();
+  const problems: KeyProblem[] = [];
+  for (const [index, entry] of entriesOf(settings[key]).entries()) {
+    const name = nameIn(entry);
+    if (typeof name !== 'string') continue;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    else {
+      const keys = inner === null ? [key, index] : [key, index, inner];
+      const message = `${keyPath(keys)} must be unique, but ${key}[${earlier}] is also named ${shownValue(name)}.`;
+      problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
+    }
+  }
+  return problems;
+}
+
+function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
+  const policy = (guardrails as { shell_policy?: unknown } | null | undefined)?.shell_policy;
+  const { mode, allow } = (policy ?? {}) as { mode?: unknown; allow?: unknown };
+  const keys = ['guardrails', 'shell_policy', 'allow'];
+  const problem = (message: string): KeyProblem[] => [
+    { keys, value: null, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
+  ];
+  if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0))) {
+    return problem('must name at least one pattern, because the mode is allowlist: nothing could run.');
+  }
+  if (mode === 'blocklist' && allow !== undefined) {
+    return problem('must be left out, because the mode is blocklist: name what is refused under block_commands.');
+  }
+  return [];
+}
+
+export function entriesOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function idleProblems(block: NonNullable<Frontmatter['idle']>): KeyProblem[] {
+  const { delay, max_delay, max } = completeIdle(block);
+  const problems: KeyProblem[] = [];
+  const require = (key: 'max_delay' | 'max', value: number): void => {
+    if (value >= delay) return;
+    const [limit, least] = [formatDuration(value), formatDuration(delay)];
+    const origin = block[key] === undefined ? ', the default' : '';
+    const message = `idle.${key} must be at least idle.delay (${least}), but is ${limit}${origin}.`;
+    problems.push({ keys: ['idle', key], value: block[key] ?? null, rule: 'idle-order', message, severity: 'error' });
+  };
+  require('max_delay', max_delay);
+  require('max', max);
+  return problems;
+}
+
+const WRAPPERS = new Set(
+  'env timeout nice nohup time command exec setsid sudo stdbuf xargs npx pnpx bunx pnpm yarn'.split(' '),
+);
+
+/** Returns whether a shell command starts Claude Code itself: by its name or path, behind a wrapper, or from its package. */
+function startsClaude(command: string): boolean {
+  return commandWords(command).some((words) => {
+    if (words.some((word) => /@anthropic-ai\/claude-code(?:@|\/|$)/.test(word))) return true;
+    for (const word of words) {
+      const name = word.slice(word.lastIndexOf('/') + 1);
+      if (/^claude(?:\.exe|\.cmd)?$/.test(name)) return true;
+      const isBefore = WRAPPERS.has(name) || /^-|^[\d.]+[smh]?$|^\w+=/.test(word) || word === 'exec' || word === 'dlx';
+      if (!isBefore) return false;
+    }
+    return false;
+  });
+}
+
+/** Finds what `ralph-loop run` refuses beside an agent command. */
+export function agentProblems({ agent }: Readonly<Record<string, unknown>>): KeyProblem[] {
+  if (typeof agent !== 'string' || !startsClaude(agent)) return [];
+  const message =
+    'agent starts Claude Code itself. Leave the key out: ralph-loop starts Claude Code, with guard and cost.';
+  return [{ keys: ['agent'], value: agent, rule: 'agent-is-claude', message, severity: 'error' }];
 }

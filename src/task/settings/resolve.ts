@@ -2,7 +2,7 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import { keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type Frontmatter, ITERATION_CAP, TASK_KEYS } from '../frontmatter/schema.ts';
 import { hasFolder, type TaskKind, takesTaskKeys } from '../task-file.ts';
-import { commandTimeoutProblems, idleProblems } from './cross-key-problems.ts';
+import { commandTimeoutProblems, idleProblems } from './check-settings.ts';
 import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers, valueAt } from './layers.ts';
 import { readValues, type TaskSettings } from './read-values.ts';

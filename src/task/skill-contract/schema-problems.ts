@@ -1,4 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import inputSchema from '../../../schemas/input.schema.json' with { type: 'json' };
+import outputSchema from '../../../schemas/output.schema.json' with { type: 'json' };
 import { ONE_LINE } from '../../text/characters.ts';
 import { keyPath, type Problem, printableValue, shownValue } from '../frontmatter/problem.ts';
 
@@ -101,4 +103,36 @@ export function evaluateJson(
   const problems = check(value);
   if (problems.length === 0) return { code: 0, lines: [] };
   return { code: 2, lines: [`the ${what} cannot be used:`, ...problems.map(({ message }) => `  ${message}`)] };
+}
+
+export const checkInput = schemaChecker(inputSchema);
+
+/** Returns unknown keys: a misspelt one would have no effect. */
+export function unknownKeys(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.keys(value).filter((key) => !Object.hasOwn(inputSchema.properties, key));
+}
+
+/** One checker per form of answer, so that an invalid answer is checked against the intended form. */
+const forms = outputSchema.anyOf.map((form) => ({ ...form, check: schemaChecker(form) }));
+/** Keys that distinguish the forms. */
+const MARKS = ['active', 'action', 'success', 'stateFile', 'plan'];
+
+export function checkOutput(value: unknown): SchemaProblem[] {
+  const judged = meant(value).map(({ check }) => check(value));
+  const [best] = judged.toSorted((a, b) => weight(a) - weight(b));
+  if (best !== undefined) return best;
+  const message = `it is not an answer of this skill: it has none of the keys ${MARKS.join(', ')}.`;
+  return [{ path: '', value: null, rule: 'anyOf', message }];
+}
+
+function meant(value: unknown): typeof forms {
+  if (typeof value !== 'object' || value === null) return [];
+  const mark = MARKS.find((key) => Object.hasOwn(value, key));
+  return mark === undefined ? [] : forms.filter(({ properties }) => Object.hasOwn(properties, mark));
+}
+
+/** Rates a form by its problems. A value with `active: true` means that form, whatever else is wrong. */
+function weight(problems: readonly SchemaProblem[]): number {
+  return problems.length + (problems.some(({ path }) => MARKS.includes(path)) ? 100 : 0);
 }

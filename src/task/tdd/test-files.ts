@@ -4,8 +4,17 @@ import type { TddScenario, TestHead } from '../../engine/schema/tdd.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
-import { bytesOf, withRequired } from './required-files.ts';
-import { isCode, isInSources, isLeftOut, isSnapshot, isTest, isTestCode, isTestData } from './test-paths.ts';
+import {
+  bytesOf,
+  isCode,
+  isInSources,
+  isLeftOut,
+  isSnapshot,
+  isTest,
+  isTestCode,
+  isTestData,
+  withRequired,
+} from './required-files.ts';
 
 /**
  * SHA-256 of test files, by path relative to the project; `UNREADABLE` for one that is there and cannot be read, and hashes of

@@ -11,6 +11,7 @@ import {
   isBelowFile,
   isFileAt,
   must,
+  nulList,
   onDisk,
   type RecordedTree,
   recordPaths,
@@ -105,8 +106,7 @@ async function ignoredAtStart(around: Around, start: string, since: readonly Tre
     const rules = names.filter((path) => IGNORE_RULES.test(path));
     await putFiles(around, start, rules, folder);
     const words = [`--git-dir=${gitDir}`, `--work-tree=${folder}`, 'check-ignore', '--no-index', '-z', '--stdin'];
-    const input = Buffer.from(added.map((path) => `${path}\0`).join(''), 'latin1');
-    return new Set((await git(around, words, { input, at: folder })).text.split('\0'));
+    return new Set((await git(around, words, { input: nulList(added), at: folder })).text.split('\0'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -317,13 +317,12 @@ async function moveBranch(around: Around, to: string, from: string): Promise<voi
 /** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
 async function putFiles(around: Around, commit: string, paths: readonly Path[], at = around.top): Promise<void> {
   if (paths.length === 0) return;
-  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
   const words = ['restore', '--worktree', '--overlay', `--source=${commit}`];
   const listed = ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const index = join(around.gitDir, 'ralph-empty-index');
   const place = [`--git-dir=${around.gitDir}`, `--work-tree=${at}`, '--literal-pathspecs'];
   const modes = modesOf(at, paths);
-  must(await git(around, [...place, ...words, ...listed], { index, input, at }));
+  must(await git(around, [...place, ...words, ...listed], { index, input: nulList(paths), at }));
   for (const [path, mode] of Object.entries(modes)) keepPrivate(onDisk(at, path), mode);
 }
 

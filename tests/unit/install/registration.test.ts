@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { isOurHook } from '../../../src/install/settings/our-hooks.ts';
 import {
   agentRegistration,
   type CommandHook,
@@ -14,6 +13,7 @@ import {
   sessionRegistration,
 } from '../../../src/install/settings/registration.ts';
 import { launcherSettings } from '../../../src/install/settings/session-settings.ts';
+import { isOurHook } from '../../../src/install/settings/stop-hooks.ts';
 
 const project = mkdtempSync(join(tmpdir(), 'ralph-registration '));
 after(() => rmSync(project, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentProblems } from '../../../src/task/settings/cross-key-problems.ts';
+import { agentProblems } from '../../../src/task/settings/check-settings.ts';
 
 test('an agent command that starts Claude Code itself is refused with what to do, however it is started', () => {
   for (const agent of [

@@ -10,9 +10,12 @@ import { run } from '../../../src/engine/schema/run.ts';
 import { skillInput, skillOutput } from '../../../src/engine/schema/skill-contract.ts';
 import { tddRecord, tddState } from '../../../src/engine/schema/tdd.ts';
 import { publishedState } from '../../../src/engine/tdd/published-state.ts';
-import { checkInput, unknownKeys } from '../../../src/task/skill-contract/check-input.ts';
-import { checkOutput } from '../../../src/task/skill-contract/check-output.ts';
-import { evaluateJson } from '../../../src/task/skill-contract/schema-problems.ts';
+import {
+  checkInput,
+  checkOutput,
+  evaluateJson,
+  unknownKeys,
+} from '../../../src/task/skill-contract/schema-problems.ts';
 import { after, aList } from '../../support/tdd-list.ts';
 
 const AT = '2026-03-12T10:00:00Z';

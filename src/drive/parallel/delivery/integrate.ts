@@ -6,7 +6,7 @@ import { hashContract } from '../../../state/hash-contract.ts';
 import { findEndedContract } from '../../../state/loop-files.ts';
 import { areHooksPinned } from '../../../task/git/git-pins.ts';
 import { viewAtEnd } from '../../../task/git/git-view.ts';
-import { changedLinks, linkTarget } from '../../../task/git/link-target.ts';
+import { changedLinks, linkTarget } from '../../../task/git/nested-repositories.ts';
 import { RalphError } from '../../../text/message.ts';
 import { describeLoop } from '../../status/loop-report.ts';
 import { isSame } from '../../worktree/copy-task.ts';

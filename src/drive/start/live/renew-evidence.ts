@@ -4,7 +4,7 @@ import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { lossIn } from '../../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
-import type { GitPins } from '../../../task/git/view-record.ts';
+import type { GitPins } from '../../../task/git/run-git.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
 import { taskKind } from '../../../task/task-file.ts';
 import { checklistItems } from '../../../text/markdown/lists.ts';

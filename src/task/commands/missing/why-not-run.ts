@@ -5,8 +5,7 @@ import type { CheckResult } from '../../../engine/events.ts';
 import type { CommandDefinition, Contract } from '../../../engine/schema/contract.ts';
 import { readRecord } from '../../../state/files/regular-file.ts';
 import { shellWord } from '../../../text/quote.ts';
-import { isSaid, type Missing, type ProjectPlace } from './missing-argument.ts';
-import { missingIn } from './missing-programs.ts';
+import { isSaid, type Missing, missingIn, type ProjectPlace } from './missing-programs.ts';
 
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;

@@ -20,7 +20,7 @@ import type { EvidenceOf } from '../../../../src/state/evidence/manifest.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { readGitPins } from '../../../../src/task/git/git-pins.ts';
 import { formerView, statusUnderPins, storeGitView, viewOf } from '../../../../src/task/git/git-view.ts';
-import type { GitView } from '../../../../src/task/git/view-record.ts';
+import type { GitView } from '../../../../src/task/git/run-git.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
 
