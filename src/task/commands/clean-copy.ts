@@ -52,7 +52,8 @@ export interface CleanCopy {
 
 /**
  * Creates and sets up a copy of the project, or of a commit, without ignored files, except `worktree_copy` and, where no
- * `worktree_setup` installs them, what it depends on. Returns the copy, or why it could not be created. Removes copies of killed processes. Rejects with the abort's reason, and leaves no copy behind.
+ * `worktree_setup` installs them, what it depends on. Returns the copy, or why it could not be created. Removes copies of killed
+ * processes. Rejects with the abort's reason, and leaves no copy behind.
  */
 export async function makeCleanCopy(request: CopyRequest): Promise<CleanCopy | string> {
   const { contract, projectDir, root, options } = request;

@@ -208,7 +208,8 @@ function isEmpty(printed: string): boolean {
   return printed.split('\n').every((line) => IDLE_LINE.test(line));
 }
 
-function changedText(what: string): string {
+/** Says why a command was not run whose scripts changed, and how to go on. */
+export function changedText(what: string): string {
   const text = `${what} since the loop started, so it was not run. Restore it. If the task has to change it, the user lists it under may_change.`;
   return show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'));
 }

@@ -8,6 +8,7 @@ import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { isExecutable, onPath } from '../../state/process/find-program.ts';
 import { endGroup, forgetGroup, groupLives, spawnGroup } from '../../state/process/group.ts';
+import { shorten } from '../../text/quote.ts';
 import type { TestSummary } from '../../text/test-results/test-summary.ts';
 import { CommandOutput } from './command-output.ts';
 
@@ -176,10 +177,11 @@ export async function runSetUp(
 ): Promise<{ readonly how: string; readonly output: string } | null> {
   const confined = sandbox && { sandbox: { terms: sandbox, writable } };
   const { end, output } = await runCommand({ run, directory, env, signal, timeoutMs: limit.ms, ...confined });
-  return end.kind === 'exit' && end.code === 0 ? null : { how: howText(end, limit.exceeded), output: output.text() };
+  return end.kind === 'exit' && end.code === 0 ? null : { how: endText(end, limit.exceeded), output: output.text() };
 }
 
-function howText(end: CommandEnd, exceeded: string): string {
+/** Says how a command ended, without a full stop; `exceeded` says it of a time limit. */
+export function endText(end: CommandEnd, exceeded: string): string {
   switch (end.kind) {
     case 'exit':
       return `exit code ${end.code}`;
@@ -188,8 +190,10 @@ function howText(end: CommandEnd, exceeded: string): string {
     case 'timeout':
       return exceeded;
     case 'unavailable':
-      return end.why;
+      return `could not be started: ${shorten(end.why, MOST_WHY)}`;
     default:
       return end satisfies never;
   }
 }
+
+const MOST_WHY = 1_000;

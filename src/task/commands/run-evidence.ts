@@ -1,12 +1,10 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { CommandOutcome as CommandRecord } from '../../engine/schema/records.ts';
-import type { CommandEnd } from '../../engine/tdd/evaluate-run.ts';
-import { show } from '../../state/process/program.ts';
-import { advise } from '../../text/message.ts';
 import { PREVIEW_LIMIT, shorten } from '../../text/quote.ts';
 import { checkTaskOutputs } from '../outputs/check-task-outputs.ts';
-import { checkResult, requiredGate, runCheckCommands } from './gate.ts';
+import { changedText, checkResult, requiredGate, runCheckCommands } from './gate.ts';
+import { endText } from './run-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
 
 export interface Evidence extends CommandRecord {
@@ -50,7 +48,8 @@ function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: num
   const { name } = command;
   if (end.kind !== 'ran') {
     const isBlocked = end.kind === 'blocked';
-    const output = isBlocked ? `[blocked by guardrail: ${shorten(end.rule, 2000)}]` : changedText(end.what);
+    const text = isBlocked ? `blocked by guardrail: ${shorten(end.rule, 2000)}` : changedText(shorten(end.what, 2000));
+    const output = `[${text}]`;
     const reason = isBlocked ? `a guardrail blocks it: ${end.rule}` : `${end.what} since the loop started`;
     return {
       name,
@@ -65,43 +64,22 @@ function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: num
     };
   }
   const { output: printed, end: ended } = end.outcome;
-  const { outcome, note } = verdict(ended, command.timeoutSeconds);
+  const isOk = ended.kind === 'exit' && ended.code === 0;
+  const why = isOk ? null : endText(ended, `timed out after ${command.timeoutSeconds}s`);
+  const note = why === null ? '' : `[${why}]`;
   const reserve = note === '' ? 0 : note.length + 1;
   const output = [printed.text(reserve), note].filter((part) => part !== '').join('\n');
   return {
     name,
-    outcome,
+    outcome: isOk ? 'ok' : ended.kind === 'timeout' ? 'timeout' : 'error',
     exitCode: ended.kind === 'exit' ? ended.code : null,
     durationMs,
     bytes: printed.bytes(),
     truncated: printed.isCut(reserve),
     output,
     preview: preview(output),
-    ...(note !== '' && { why: note.slice(1, -1) }),
+    ...(why !== null && { why }),
   };
-}
-
-function verdict(
-  end: CommandEnd,
-  timeoutSeconds: number,
-): { readonly outcome: Evidence['outcome']; readonly note: string } {
-  switch (end.kind) {
-    case 'exit':
-      return end.code === 0 ? { outcome: 'ok', note: '' } : { outcome: 'error', note: `[exit code ${end.code}]` };
-    case 'signal':
-      return { outcome: 'error', note: `[ended by ${end.signal}]` };
-    case 'timeout':
-      return { outcome: 'timeout', note: `[timed out after ${timeoutSeconds}s]` };
-    case 'unavailable':
-      return { outcome: 'error', note: `[could not be started: ${shorten(end.why, 1000)}]` };
-    default:
-      return end satisfies never;
-  }
-}
-
-function changedText(what: string): string {
-  const text = `${shorten(what, 2000)} since the loop started. Restore it. If the task has to change it, the user lists it under may_change.`;
-  return `[not run: ${show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'))}]`;
 }
 
 function preview(output: string): string {

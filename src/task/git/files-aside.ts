@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { listed } from '../../text/excerpt.ts';
+import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
 import {
   type Around,

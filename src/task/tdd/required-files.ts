@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, normalize, relative } from 'node:path';
-import { regularFile } from '../../state/files/regular-file.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
 
@@ -50,32 +50,34 @@ export function isInSources(path: string): boolean {
 }
 
 /** Returns whether a file outside the test folders is by its name there for tests, and in the place of something else. */
-export function isDouble(path: string): boolean {
+function isDouble(path: string): boolean {
   return DOUBLES.test(path);
 }
 
 /** Returns whether a file outside the test folders and the sources is by its name there for other files. */
-export function isHelper(path: string): boolean {
+function isHelper(path: string): boolean {
   return HELPERS.test(path) && !isInSources(path);
 }
 
 /** Returns whether a folder of the project holds what tools made. */
-export function isLeftOut(folder: string): boolean {
+function isLeftOut(folder: string): boolean {
   return /(?:^|\/)\.[^/]+$/.test(folder) || BUILT.has(folder);
 }
 
-const UNREAD = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'EISDIR'];
-
 /** Returns the content of a file; null for one that is missing or cannot be read. */
 export function bytesOf(path: string): Buffer | null {
-  try {
-    return readFileSync(regularFile(path));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Without a code: another kind of file.
-    if (code === undefined || UNREAD.includes(code)) return null;
-    throw error;
-  }
+  return ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path) : null), null);
+}
+
+/** Lists the files of a project that are covered, by their paths in it, outside the folders of what tools made. */
+export function filesOf(projectDir: string, covers: (path: string) => boolean): string[] {
+  const within = (path: string): string => relative(projectDir, path);
+  const { files } = listFiles({
+    roots: [projectDir],
+    covers: (path) => covers(within(path)),
+    skips: (folder) => isLeftOut(within(folder)),
+  });
+  return files.map(within);
 }
 
 /**
@@ -107,14 +109,8 @@ function subjectOf(path: string): string {
 
 /** Returns the files that code requires which is neither a test nor a helper. */
 function requiredByCode(projectDir: string): Set<string> {
-  const within = (path: string): string => relative(projectDir, path);
   const isPlain = (path: string): boolean => isCode(path) && !isTest(path) && !isDouble(path) && !isHelper(path);
-  const { files } = listFiles({
-    roots: [projectDir],
-    covers: (path) => isPlain(within(path)),
-    skips: (folder) => isLeftOut(within(folder)),
-  });
-  return new Set(files.flatMap((path) => requiredBy(within(path), projectDir)));
+  return new Set(filesOf(projectDir, isPlain).flatMap((path) => requiredBy(path, projectDir)));
 }
 
 const QUOTED = /["'`]([\w.@-]*(?:\/[\w.@-]+)+)["'`]/g;

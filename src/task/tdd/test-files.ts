@@ -1,14 +1,13 @@
 import { lstatSync } from 'node:fs';
-import { basename, join, normalize, relative } from 'node:path';
+import { basename, join, normalize } from 'node:path';
 import type { TddScenario, TestHead } from '../../engine/schema/tdd.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { listFiles } from '../../state/snapshot/list-files.ts';
 import { isProjectFile } from '../project-file.ts';
 import {
   bytesOf,
+  filesOf,
   isCode,
   isInSources,
-  isLeftOut,
   isSnapshot,
   isTest,
   isTestCode,
@@ -31,13 +30,10 @@ export function unreadableIn(tests: TestFiles): string[] {
 
 /** Hashes the tests of a project and the data in their folders. */
 export function testFiles(projectDir: string): TestFiles {
-  const within = (path: string): string => relative(projectDir, path);
-  const { files } = listFiles({
-    roots: [projectDir],
-    covers: (path) => isTestCode(within(path)) || isTestData(within(path)),
-    skips: (folder) => isLeftOut(within(folder)),
-  });
-  return hashes(projectDir, files.map(within));
+  return hashes(
+    projectDir,
+    filesOf(projectDir, (path) => isTestCode(path) || isTestData(path)),
+  );
 }
 
 /**
@@ -103,14 +99,8 @@ export function isKept(then: string | undefined, now: string | undefined): boole
 export function testsInCode({ run }: TddScenario, projectDir: string): string | null {
   const [, ending, mark] = IN_CODE.find(([program]) => program.test(run)) ?? [];
   if (ending === undefined || mark === undefined) return null;
-  const within = (path: string): string => relative(projectDir, path);
-  const { files } = listFiles({
-    roots: [projectDir],
-    covers: (path) => path.endsWith(ending) && !isTest(within(path)),
-    skips: (folder) => isLeftOut(within(folder)),
-  });
-  const found = files.find((path) => mark.test(bytesOf(path)?.toString('utf8') ?? ''));
-  return found === undefined ? null : within(found);
+  const files = filesOf(projectDir, (path) => path.endsWith(ending) && !isTest(path));
+  return files.find((path) => mark.test(bytesOf(join(projectDir, path))?.toString('utf8') ?? '')) ?? null;
 }
 
 /** Programs that run tests inside the code: by the command, the ending of the files, and what begins a test there. */

@@ -147,7 +147,10 @@ test('does not run a script that changed since the start', async (context) => {
   writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\ntouch forged\n' });
   const [forged] = await runEvidence(contract, directory, options);
   assert.equal(forged?.outcome, 'blocked');
-  assert.match(forged?.output ?? '', /^\[not run: tasks\/one\/check\.sh was changed since .*ralph-loop accept\.\]$/);
+  assert.match(
+    forged?.output ?? '',
+    /^\[tasks\/one\/check\.sh was changed since .*, so it was not run\. .*ralph-loop accept\.\]$/,
+  );
   assert.equal(existsSync(join(directory, 'tasks/one/forged')), false);
 });
 

@@ -23,7 +23,7 @@ export function missingPrograms(
     [['worktree_setup'], worktree_setup],
   ];
   return runs.flatMap(([keys, run]) =>
-    missingIn(run ?? '', place).flatMap(({ kind, why, hint }): KeyProblem[] => {
+    missingIn(run ?? '', place).flatMap(({ kind, why, hint = '' }): KeyProblem[] => {
       const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
       // The task may have to make a file of the project.
       return kind === 'file' || kind === 'argument'
@@ -68,26 +68,20 @@ function missing(words: readonly string[], place: ProjectPlace, entersFolder: bo
   const { dir, env } = place;
   const [name = '', ...rest] = words;
   if (!name.includes('/') && !BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
-    return { kind: 'program', name, why: `the program "${name}" is not on the PATH.`, hint: '', files: [] };
+    return { kind: 'program', name, why: `the program "${name}" is not on the PATH.`, files: [] };
   }
   if (/^python[\d.]*$/.test(name) && rest[0] === '-m' && rest[1] !== undefined)
     return missingModule(name, rest[1], place);
   if (entersFolder) return null;
-  if (name.includes('/')) return missingFile(name, dir);
+  if (name.includes('/')) return missingFile('file', name, dir);
   if (name === 'make' || name === 'gmake') return missingTarget(rest, dir);
   return missingArgument(words, place) ?? missingScript(words, place);
 }
 
-function missingFile(name: string, dir: string): Missing | null {
+function missingFile(kind: 'file' | 'argument', name: string, dir: string): Missing | null {
   const path = resolve(dir, name);
   if (existsSync(path)) return null;
-  return {
-    kind: 'file',
-    name,
-    why: `there is no file ${name}.`,
-    hint: '',
-    files: [relative(dir, path).split(sep).join('/')],
-  };
+  return { kind, name, why: `there is no file ${name}.`, files: [relative(dir, path).split(sep).join('/')] };
 }
 
 const PYTHON_MS = 5_000;
@@ -118,7 +112,7 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
   const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
   if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
   const [script = ''] = call.scripts;
-  const none = { kind: 'script', name: script, hint: '', files: ['package.json'] } as const;
+  const none = { kind: 'script', name: script, files: ['package.json'] } as const;
   if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
   const scripts = packageScripts(dir, 'package.json');
   const names = Object.keys(scripts);
@@ -132,8 +126,7 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
 function missingTarget(words: readonly string[], dir: string): Missing | null {
   if (words.some((word) => /^-[Cf]|^--(?:file|directory|makefile)/.test(word))) return null;
   const file = MAKEFILES.find((name) => existsSync(join(dir, name)));
-  if (file === undefined)
-    return { kind: 'target', name: '', why: 'the project has no makefile.', hint: '', files: MAKEFILES };
+  if (file === undefined) return { kind: 'target', name: '', why: 'the project has no makefile.', files: MAKEFILES };
   const text = readRegularFile(join(dir, file), 1024 * 1024) ?? '';
   // Included or computed rules cannot be listed.
   if (/^-?include\s|^[^\t#=\n]*[%$][^=\n]*:(?!=)/m.test(text)) return null;
@@ -155,8 +148,8 @@ export interface Missing {
   readonly kind: 'program' | 'file' | 'module' | 'script' | 'target' | 'argument' | 'package';
   readonly name: string;
   readonly why: string;
-  /** Advice after it, in a sentence that begins with a space; '' if there is none. */
-  readonly hint: string;
+  /** Advice after it, in a sentence that begins with a space. */
+  readonly hint?: string;
   /** Project files that would have it. */
   readonly files: readonly string[];
 }
@@ -177,10 +170,7 @@ export function missingArgument([name = '', ...rest]: readonly string[], place: 
   const [, options] = INTERPRETERS.find(([program]) => program.test(name)) ?? [];
   const script = options && rest.find((word) => !options.test(word));
   if (script === undefined || !/^[\w@+/.-]*\.\w+$/.test(script) || script.startsWith('-')) return null;
-  const path = resolve(place.dir, script);
-  if (existsSync(path)) return null;
-  const files = [relative(place.dir, path).split(sep).join('/')];
-  return { kind: 'argument', name: script, why: `there is no file ${script}.`, hint: '', files };
+  return missingFile('argument', script, place.dir);
 }
 
 function missingPackage(words: readonly string[], { dir, env }: ProjectPlace): Missing | null {
@@ -189,13 +179,8 @@ function missingPackage(words: readonly string[], { dir, env }: ProjectPlace): M
   if (!isPlain || onPath(program, env) !== null || isInstalled(dir, program)) return null;
   const isRefused = words.slice(0, words.indexOf(program)).some((word) => /^--no(?:-install)?$/.test(word));
   if (!isRefused) return null;
-  return {
-    kind: 'package',
-    name: program,
-    why: `no package that is installed has the program "${program}".`,
-    hint: '',
-    files: ['package.json'],
-  };
+  const why = `no package that is installed has the program "${program}".`;
+  return { kind: 'package', name: program, why, files: ['package.json'] };
 }
 
 function isInstalled(dir: string, program: string): boolean {

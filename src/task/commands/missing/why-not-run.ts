@@ -74,7 +74,7 @@ const LOCKS = [
 ] as const;
 
 /** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
-function help({ kind, name, hint, files }: Missing, { dir }: ProjectPlace): string {
+function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
   switch (kind) {
     case 'program':
     case 'package': {
