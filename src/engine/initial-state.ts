@@ -1,4 +1,5 @@
 import type { ChecklistCount } from '../text/markdown/lists.ts';
+import { tokens } from './events.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
 import { stoppedFor, stoppedSince } from './policy/loop-time.ts';
@@ -6,6 +7,9 @@ import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { NO_NOTICES, running } from './transitions/build.ts';
 import { requeueInFlight } from './transitions/delivery.ts';
+
+/** Marks in no transcript. */
+const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
 export interface NewLoop
   extends Readonly<Pick<LoopState, 'loopId' | 'name' | 'mode' | 'taskPath' | 'contractHash' | 'maxIterations'>> {
@@ -20,7 +24,6 @@ export interface NewLoop
 /** Returns the state of a new loop: no iteration finished, no session bound. */
 export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'awaiting-consent'> {
   const { at, loopId, name, mode, taskPath, contractHash, maxIterations } = loop;
-  const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   return {
     iteration: 0,
     startedAt: at,
@@ -41,8 +44,8 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     idleIterations: 0,
     breaker: CLOSED_BREAKER,
     idle: NOT_IDLE,
-    usage: { ...noTokens, costUsd: null, costBaseUsd: null },
-    marks: { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 },
+    usage: { ...tokens(() => 0), costUsd: null, costBaseUsd: null },
+    marks: { ...UNREAD, callsBytes: 0 },
     lastDecision: { at, kind: 'started', detail: '' },
     lastTurn: null,
     inFlight: null,
@@ -81,8 +84,6 @@ export function adoptFourKeys(
     turn: 'agent',
   };
 }
-
-const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
 /**
  * Resumes a state: keeps counters, usage and notices, closes the breaker. A new epoch fences off the old holder. The time since

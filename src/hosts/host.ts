@@ -1,4 +1,5 @@
 import type { ApiError } from '../engine/events.ts';
+import { STOP_TIMEOUT_SECONDS } from '../engine/schema/constants.ts';
 import { shellWord } from '../text/quote.ts';
 import type { AgentRun, ProgramOptions } from './agent/agent-run.ts';
 
@@ -62,8 +63,32 @@ export interface HookGroup {
   readonly hooks: readonly { readonly type: 'command'; readonly command: string; readonly timeout: number }[];
 }
 
+/** Hooks of a session in another client than Claude Code, by the events for which Claude Code has them. */
+export const SESSION_HOOKS = {
+  SessionStart: 'session-start.cjs',
+  UserPromptSubmit: 'user-prompt-submit.cjs',
+  PreToolUse: 'pre-tool-use.cjs',
+  PostToolUse: 'post-tool-use.cjs',
+  Stop: 'ralph-stop-hook.cjs',
+} as const;
+export type SessionHook = keyof typeof SESSION_HOOKS;
+
+/**
+ * Timeout in seconds of a hook but Stop. A client runs the tool without an answer when it is exceeded (measured), so it is far
+ * beyond what the guard takes on a busy machine.
+ */
+const HOOK_SECONDS = 600;
+
+/** Returns the command with which a client calls a hook, and its timeout in seconds. */
+export function hookCommand(event: string, program: string, host: string) {
+  const seconds = event === 'Stop' ? STOP_TIMEOUT_SECONDS : HOOK_SECONDS;
+  const call = `${program} --host ${host}${event === 'Stop' ? ` --timeout ${seconds}` : ''}`;
+  // Without a shell between them, a hook that waits learns of the end of its client.
+  return { command: event === 'PreToolUse' ? refusing(call) : `exec ${call}`, seconds };
+}
+
 /** Returns a hook's command that denies the call if the guard ends without an answer: any exit code but 0 and 2 allows it. */
-export function refusing(call: string): string {
+function refusing(call: string): string {
   const lost = 'ralph-loop: the guard ended without an answer, so this call is denied.';
   return `${call} || { [ $? = 2 ] && exit 2; echo ${shellWord(lost)} >&2; exit 2; }`;
 }

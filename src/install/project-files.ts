@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { ifOutOfReach, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
-import { jsonOrNull } from '../text/json.ts';
+import { fieldsOf, parseFields } from '../hosts/fields.ts';
+import { readRegularFile, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
 import { RalphError } from '../text/message.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
@@ -55,11 +55,12 @@ export function readText(path: string): string | null {
   return text;
 }
 
+/** The client keeps its history in one of these files. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
 /** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
-  const text = ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : ''), '');
-  const value = jsonOrNull(text.replace(/^\uFEFF/, ''));
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
 }
 
 /** Writes a complete file of the project, with its directories. An existing file keeps its permissions. */

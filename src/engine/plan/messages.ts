@@ -1,5 +1,6 @@
 import { advise, type Message } from '../../text/message.ts';
 import { asSentence, quoted } from '../../text/quote.ts';
+import { counted } from '../messages.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';
@@ -24,7 +25,7 @@ export function planStopText(
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
       const told =
         stop.why === 'max-tasks'
-          ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
+          ? `${counted(plan.done.length, 'task')} done in this session: ${plan.done.join(', ')}.`
           : 'Every task from the given one onwards is done; earlier tasks remain.';
       return advise(`${told}${next}${passed}`, 'Review the commits, then continue', 'start', {
         ...planOptions(path),
@@ -108,14 +109,10 @@ function allText(tasks: number): string {
 
 /** Names the number of tasks of this session, unless there are `all` of them. */
 function doneText({ done }: PlanState, all = 0): string {
-  return done.length === 0 || done.length === all ? '' : ` (${count(done.length)} done in this session)`;
+  return done.length === 0 || done.length === all ? '' : ` (${counted(done.length, 'task')} done in this session)`;
 }
 
 function manualText(task: ToldTask | undefined): string {
   if (task === undefined) return '';
   return [`- ${task.id}, ${task.title}`, ...task.acceptance.map((each) => `  - ${each}`)].join('\n');
-}
-
-function count(tasks: number): string {
-  return tasks === 1 ? '1 task' : `${tasks} tasks`;
 }

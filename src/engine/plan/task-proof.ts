@@ -1,6 +1,6 @@
 import type { CheckResult } from '../events.ts';
 import { counted } from '../messages.ts';
-import { proofOf } from '../policy/proof.ts';
+import { proofOf, turnedGreen } from '../policy/proof.ts';
 import type { Baseline, Proof } from '../schema/proof.ts';
 
 /** Work on a task of a plan, from its first attempt on. */
@@ -19,8 +19,8 @@ export function mayBeProved({ changes, noChange, baseline }: TaskWork): boolean 
 }
 
 /** Returns whether a task whose checks have these results has evidence of its own. An unknown earlier result is none. */
-export function hasEvidence(work: TaskWork, results: readonly CheckResult[]): boolean {
-  return work.changes.length > 0 || work.noChange || turned(work, results).length > 0;
+export function hasEvidence({ changes, noChange, baseline }: TaskWork, results: readonly CheckResult[]): boolean {
+  return changes.length > 0 || noChange || turnedGreen({ baseline, results }).length > 0;
 }
 
 export function taskProof({ changes, baseline }: TaskWork, results: readonly CheckResult[]): Proof {
@@ -36,7 +36,7 @@ function proofText(work: TaskWork, results: readonly CheckResult[]): string {
   const proof = taskProof(work, results);
   switch (proof) {
     case 'red-to-green':
-      return `${proof} (${turned(work, results).join(', ')} failed before)`;
+      return `${proof} (${turnedGreen({ baseline: work.baseline, results }).join(', ')} failed before)`;
     case 'still-green':
       return `${proof} (the checks passed before as well)`;
     case 'green':
@@ -46,10 +46,4 @@ function proofText(work: TaskWork, results: readonly CheckResult[]): string {
     default:
       return proof satisfies never;
   }
-}
-
-/** Returns the names of the checks that failed when the task began and pass now. */
-function turned({ baseline }: TaskWork, results: readonly CheckResult[]): string[] {
-  const failed = new Set((baseline?.checks ?? []).flatMap(({ name, outcome }) => (outcome === 'failed' ? [name] : [])));
-  return results.filter(({ name, outcome }) => outcome === 'ok' && failed.has(name)).map(({ name }) => name);
 }

@@ -27,8 +27,8 @@ export function proofOf(facts: ProofFacts): Proof {
 /** Returns the names of the checks that failed in the baseline and pass now. */
 export function turnedGreen({ baseline, results }: Pick<ProofFacts, 'baseline' | 'results'>): string[] {
   if (baseline === undefined) return [];
-  const names = provingResults(results).map(({ name }) => name);
-  return names.filter((name) => earlierOutcome(baseline, name) === 'failed');
+  const passed = provingResults(results).filter(({ outcome }) => outcome === 'ok');
+  return passed.map(({ name }) => name).filter((name) => earlierOutcome(baseline, name) === 'failed');
 }
 
 /** Returns the results of checks as a baseline. Those that prove no work are left out. */

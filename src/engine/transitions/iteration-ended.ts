@@ -159,15 +159,18 @@ function waitUntil(
 }
 
 function verify(state: Running, at: string, failure: Failure | null): Transition {
-  return {
-    state: {
-      ...common(state),
-      status: 'verifying',
-      verifying: { since: at, ...(failure && { failure }) },
-      lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
-    },
-    effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
-  };
+  const next = verifying(state, at, failure === null ? {} : { failure }, 'completion claimed');
+  return { state: next, effects: [event(state, at, 'completion.claimed'), { type: 'verify' }] };
+}
+
+function verifying(
+  state: Running,
+  at: string,
+  of: Omit<StateOf<'verifying'>['verifying'], 'since'>,
+  detail: string,
+): StateOf<'verifying'> {
+  const lastDecision = { at, kind: 'verify', detail } as const;
+  return { ...common(state), status: 'verifying', verifying: { since: at, ...of }, lastDecision };
 }
 
 /** Returns whether the agent stops here without a claim, so that only the checks can say how far it came. */
@@ -178,15 +181,7 @@ function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy,
 }
 
 function checkUnclaimed(state: Running, at: string): Transition {
-  return {
-    state: {
-      ...common(state),
-      status: 'verifying',
-      verifying: { since: at, unclaimed: true },
-      lastDecision: { at, kind: 'verify', detail: 'limit reached' },
-    },
-    effects: [{ type: 'verify' }],
-  };
+  return { state: verifying(state, at, { unclaimed: true }, 'limit reached'), effects: [{ type: 'verify' }] };
 }
 
 function account(state: Running, ended: Ended, policy: Policy): Account {

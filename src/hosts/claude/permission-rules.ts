@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import picomatch from 'picomatch';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
-import { jsonOrNull } from '../../text/json.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
+import { type Fields, fieldsOf, parseFields } from '../fields.ts';
 
 /** A rule of the user's settings under which the client refuses calls; no option of a loop overrides it (measured). */
 export interface PermissionRule {
@@ -35,26 +35,17 @@ export function permissionRules(projectDir: string, env: NodeJS.ProcessEnv): Per
   return Object.values(settingsFiles(projectDir, env)).flatMap((path) => {
     const permissions = permissionsIn(path);
     return (['deny', 'ask'] as const).flatMap((kind) =>
-      listOf(permissions[kind]).map((rule): PermissionRule => ({ kind, rule, path })),
+      stringsOf(permissions[kind]).map((rule): PermissionRule => ({ kind, rule, path })),
     );
   });
 }
 
-function permissionsIn(path: string): Readonly<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    // The client reads no rules from it either.
-    if ((error as NodeJS.ErrnoException).code !== undefined) return {};
-    throw error;
-  }
-  const settings = jsonOrNull(text.replace(/^\uFEFF/, '')) as { readonly permissions?: unknown } | null;
-  const found = settings?.permissions;
-  return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : {};
+function permissionsIn(path: string): Fields {
+  return fieldsOf(parseFields((readRegularFile(path) ?? '').replace(/^\uFEFF/, ''))?.['permissions']);
 }
 
-function listOf(value: unknown): string[] {
+/** Returns the texts of a list; none for any other value. */
+export function stringsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 

@@ -2,27 +2,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import { type HookGroup, type HookPlace, refusing, type UserHooks } from '../host.ts';
+import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
 
-/**
- * Timeout in seconds. When it is exceeded, Codex runs the tool without an answer, so it is far beyond what the guard takes on a
- * busy machine.
- */
-const TIMEOUT_SECONDS = 600;
-
-const TOOL_HOOKS = { PreToolUse: 'pre-tool-use.cjs', PostToolUse: 'post-tool-use.cjs' } as const;
-const SESSION_HOOKS = {
-  SessionStart: 'session-start.cjs',
-  UserPromptSubmit: 'user-prompt-submit.cjs',
-  Stop: 'ralph-stop-hook.cjs',
-  ...TOOL_HOOKS,
-} as const;
+const { PreToolUse, PostToolUse } = SESSION_HOOKS;
+const TOOL_HOOKS = { PreToolUse, PostToolUse };
 
 type Place = Pick<HookPlace, 'node' | 'hookPath'>;
 
@@ -41,16 +29,9 @@ function hookOptions(hooks: Readonly<Record<string, string>>, { node, hookPath }
 const REGISTERED = '[ "$RALPH_ACTIVE$RALPH_HOOKS" = 1 ] || exit 0; ';
 
 function handler(event: string, program: string) {
-  const isStop = event === 'Stop';
-  const call = `${program} --host codex${isStop ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : ''}`;
-  // Without a shell between them, a hook that waits learns of the end of Codex.
-  const command = event === 'PreToolUse' ? refusing(call) : `exec ${call}`;
-  return {
-    type: 'command',
-    command,
-    timeout: isStop ? STOP_TIMEOUT_SECONDS : TIMEOUT_SECONDS,
-    ...(!isStop && { additionalContextLimit: 0 }),
-  } as const;
+  const { command, seconds } = hookCommand(event, program, 'codex');
+  const context = event !== 'Stop' && { additionalContextLimit: 0 };
+  return { type: 'command', command, timeout: seconds, ...context } as const;
 }
 
 /** Returns the hooks of sessions by event. They are the same in every version: Codex trusts a definition by its hash. */

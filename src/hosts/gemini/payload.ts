@@ -3,9 +3,10 @@ import type { UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
 import { countOf, type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
+import type { SessionHook } from '../host.ts';
 
 /** Events of Gemini CLI and those of Claude Code that they stand for. */
-export const EVENTS: Readonly<Record<string, string>> = {
+export const EVENTS: Readonly<Record<string, SessionHook>> = {
   SessionStart: 'SessionStart',
   BeforeAgent: 'UserPromptSubmit',
   BeforeTool: 'PreToolUse',

@@ -1,28 +1,16 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { parse } from 'jsonc-parser/lib/esm/main.js';
-import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import { readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
-import { type HookGroup, type HookPlace, refusing, type UserHooks } from '../host.ts';
+import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { EVENTS } from './payload.ts';
-
-const FILES: Readonly<Record<string, string>> = {
-  SessionStart: 'session-start.cjs',
-  UserPromptSubmit: 'user-prompt-submit.cjs',
-  PreToolUse: 'pre-tool-use.cjs',
-  PostToolUse: 'post-tool-use.cjs',
-  Stop: 'ralph-stop-hook.cjs',
-};
 
 /** Begins the commands of our hooks, which do nothing in a session without a loop. */
 const REGISTERED = '[ "$RALPH_ACTIVE" = 1 ] || exit 0; ';
 const HOST = '--host gemini';
-/** Timeout in seconds. A hook that exceeds it lets the tool run (measured), so it is far beyond what the guard takes. */
-const TIMEOUT_SECONDS = 600;
-
 /** Hooks of sessions in the user's settings, which Gemini CLI runs without asking whether they are trusted (measured). */
 export const USER_HOOKS: UserHooks = {
   file: settingsFile,
@@ -122,12 +110,9 @@ function groups({
 }: Pick<HookPlace, 'node' | 'hookPath'>): Readonly<Record<string, readonly HookGroup[]>> {
   return Object.fromEntries(
     Object.entries(EVENTS).map(([own, event]) => {
-      const isStop = event === 'Stop';
-      const seconds = isStop ? STOP_TIMEOUT_SECONDS : TIMEOUT_SECONDS;
-      const program = `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${shellWord(hookPath(FILES[event] ?? ''))}`;
-      const call = `${program} ${HOST}${isStop ? ` --timeout ${seconds}` : ''}`;
-      const command = `${REGISTERED}${event === 'PreToolUse' ? refusing(call) : `exec ${call}`}`;
-      return [own, [{ hooks: [{ type: 'command', command, timeout: seconds * 1000 }] }]];
+      const program = `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${shellWord(hookPath(SESSION_HOOKS[event]))}`;
+      const { command, seconds } = hookCommand(event, program, 'gemini');
+      return [own, [{ hooks: [{ type: 'command', command: REGISTERED + command, timeout: seconds * 1000 }] }]];
     }),
   );
 }

@@ -46,13 +46,13 @@ export type Check = (examined: Examined) => readonly Outcome[];
 
 export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: null });
 
-export const warning = (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
-  return { level: 'warning', message, fix: fix === null ? null : show(fix), repair };
-};
-
-export const error = (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
-  return { level: 'error', message, fix: fix === null ? null : show(fix), repair };
-};
+const outcomeOf =
+  (level: Outcome['level']) =>
+  (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
+    return { level, message, fix: fix === null ? null : show(fix), repair };
+  };
+export const warning = outcomeOf('warning');
+export const error = outcomeOf('error');
 
 export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] => {
   return problems.length > 0 ? problems : [ok(fine)];

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { settingsFiles, stringsOf } from '../../hosts/claude/permission-rules.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { readObject } from '../project-files.ts';
@@ -90,22 +91,14 @@ function variablesOf({ loopId, name, node, outsideRoot }: StartedLoop) {
 export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
   const permissions = readObject(join(clientConfigDir(env), 'settings.json'))['permissions'];
   const { deny, ask } = (permissions ?? {}) as { deny?: unknown; ask?: unknown };
-  const rules = { deny: strings(deny), ask: strings(ask) };
+  const rules = { deny: stringsOf(deny), ask: stringsOf(ask) };
   return rules.deny.length + rules.ask.length === 0 ? undefined : rules;
-}
-
-function strings(list: unknown): string[] {
-  return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
 }
 
 /** Returns the command of the user's own status line, which ours also runs; null if there is none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
-  const files = [
-    join(projectDir, '.claude', 'settings.local.json'),
-    join(projectDir, '.claude', 'settings.json'),
-    join(clientConfigDir(env), 'settings.json'),
-  ];
-  return files.map(commandIn).find((command) => command !== null) ?? null;
+  const { local, project, user } = settingsFiles(projectDir, env);
+  return [local, project, user].map(commandIn).find((command) => command !== null) ?? null;
 }
 
 function commandIn(file: string): string | null {
