@@ -6,8 +6,7 @@ import { readLines } from '../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
 import { codexBilled } from './codex/api-error.ts';
-import { type Fields, isFields } from './fields.ts';
-import { geminiBilled } from './gemini/payload.ts';
+import { countOf, type Fields, fieldsOf, isFields, textOf } from './fields.ts';
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */
 const BUDGET = 8 * 1024 * 1024;
@@ -46,6 +45,19 @@ function claudeBilled({ type, message }: Fields): { readonly id: string; readonl
   if (type !== 'assistant' || !isFields(message)) return null;
   const { id, usage } = message;
   return typeof id === 'string' && isFields(usage) ? { id, usage: messageUsage(usage) } : null;
+}
+
+/** Returns what a line of Gemini CLI's transcript bills; null for another line. A message is written again with the results of its calls. */
+function geminiBilled({ type, id, tokens }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
+  const { input, cached, output, thoughts, tool } = fieldsOf(tokens);
+  if (type !== 'gemini' || textOf(id) === '' || tokens === undefined) return null;
+  const usage = {
+    inputTokens: Math.max(0, countOf(input) - countOf(cached)) + countOf(tool),
+    outputTokens: countOf(output) + countOf(thoughts),
+    cacheReadTokens: countOf(cached),
+    cacheWriteTokens: 0,
+  };
+  return { id: textOf(id), usage };
 }
 
 function subagentFiles(path: string): { name: string; path: string }[] {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
-import type { UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
-import { countOf, type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
+import { type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import type { SessionHook } from '../host.ts';
 
 /** Events of Gemini CLI and those of Claude Code that they stand for. */
@@ -93,17 +92,4 @@ export function lastGeminiText(path: string | null): string | null {
     return text !== null;
   });
   return text;
-}
-
-/** Returns what a line of a transcript bills; null for another line. A message is written again with the results of its calls. */
-export function geminiBilled({ type, id, tokens }: Fields): { readonly id: string; readonly usage: UsageDelta } | null {
-  const { input, cached, output, thoughts, tool } = fieldsOf(tokens);
-  if (type !== 'gemini' || textOf(id) === '' || tokens === undefined) return null;
-  const usage = {
-    inputTokens: Math.max(0, countOf(input) - countOf(cached)) + countOf(tool),
-    outputTokens: countOf(output) + countOf(thoughts),
-    cacheReadTokens: countOf(cached),
-    cacheWriteTokens: 0,
-  };
-  return { id: textOf(id), usage };
 }
