@@ -68,28 +68,36 @@ function taskFolderProblems(
   kind: TaskKind,
 ): Problem[] {
   const inBody = bodyPlaceholderProblems(body, mapping).map(({ at, ...problem }): Problem => {
-    const before = body.slice(0, at).split('\n');
-    const column = (before.at(-1)?.length ?? 0) + 1;
-    return { ...problem, path: '', line: bodyLine + before.length - 1, column };
+    const column = at - body.lastIndexOf('\n', at - 1);
+    return { ...problem, path: '', line: bodyLine + lineAt(body, at) - 1, column };
   });
   const doubts = settings === null ? [] : taskFolderDoubts(settings, body, kind);
   return [...[...commandPlaceholderProblems(mapping), ...doubts].map(placed), ...inBody];
 }
 
+/** Returns a problem of a line of the file, which is an error unless `more` says otherwise. */
+function problemOn(line: number, rule: string, message: string, more: Partial<Problem> = {}): Problem {
+  return { path: '', line, column: 1, value: null, rule, message, severity: 'error', ...more };
+}
+
+/** Returns the number of the line with this offset, from 1. */
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
+}
+
 function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
-  const problem = { path: '', column: 1, value: null, severity: 'error' } as const;
   if (split.problem === 'unclosed') {
     const line = (split.frontmatterLine ?? 2) - 1;
     const message = `the frontmatter that begins on line ${line} is never closed: add a --- line after it.`;
-    return { ...problem, line, rule: 'unclosed-frontmatter', message };
+    return problemOn(line, 'unclosed-frontmatter', message);
   }
   if (split.frontmatterLine === null && kind === 'ralph-md') {
     const message = 'there is no frontmatter: a RALPH.md begins with a --- line, its settings, and another --- line.';
-    return { ...problem, line: 1, rule: 'no-frontmatter', message };
+    return problemOn(1, 'no-frontmatter', message);
   }
   if (split.frontmatter.length > MAX_FRONTMATTER) {
     const message = `the frontmatter has ${split.frontmatter.length} characters; at most ${MAX_FRONTMATTER} are read.`;
-    return { ...problem, line: split.frontmatterLine ?? 1, rule: 'too-large', message };
+    return problemOn(split.frontmatterLine ?? 1, 'too-large', message);
   }
   return null;
 }
@@ -100,15 +108,7 @@ function encodingProblem(text: string): Problem | null {
   if (at === -1) return null;
   const severity = text.includes('\0') ? 'error' : 'warning';
   const message = 'this is not UTF-8 text, and the agent would read other letters. Save the file as UTF-8.';
-  return {
-    path: '',
-    line: text.slice(0, at).split('\n').length,
-    column: 1,
-    value: null,
-    rule: 'not-utf-8',
-    message,
-    severity,
-  };
+  return problemOn(lineAt(text, at), 'not-utf-8', message, { severity });
 }
 
 function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {
@@ -119,23 +119,21 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
       'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter.';
     const message = show(advise(text, 'This does it', 'start', { 'adopt-validation': true }));
     const line = split.bodyLine + section.line - 1;
-    const at = { path: 'validation', line, column: 1, value: null };
-    problems.push({ ...at, rule: 'unenforced-validation', message, severity: 'warning' });
+    problems.push(problemOn(line, 'unenforced-validation', message, { path: 'validation', severity: 'warning' }));
   }
   const log = otherLog(split.body, settings?.findings_log);
   if (log !== null) {
     const message = `the text names the findings log ${log.path}, which the loop does not read. Set it in the frontmatter: findings_log: ${log.path}`;
-    const line = split.bodyLine + log.line - 1;
-    const at = { path: 'findings_log', line, column: 1, value: log.path };
-    problems.push({ ...at, rule: 'other-findings-log', message, severity: 'warning' });
+    const more = { path: 'findings_log', value: log.path, severity: 'warning' } as const;
+    problems.push(problemOn(split.bodyLine + log.line - 1, 'other-findings-log', message, more));
   }
   const watched = (settings?.idle?.watch ?? []).length + (settings?.commands ?? []).length;
   if (settings?.idle?.wake === 'change' && watched === 0) {
     const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
     const message =
       'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch, or commands.';
-    const at = { path: 'idle.wake', line: line + first - 1, column, value: 'change' };
-    problems.push({ ...at, rule: 'nothing-to-watch', message, severity: 'warning' });
+    const more = { path: 'idle.wake', column, value: 'change', severity: 'warning' } as const;
+    problems.push(problemOn(line + first - 1, 'nothing-to-watch', message, more));
   }
   return problems;
 }
@@ -146,7 +144,7 @@ function otherLog(body: string, given: string | undefined): { readonly path: str
   const named = [...body.matchAll(/(?<![\w./-])(?:[\w.-]+\/)+[\w-]*findings[\w-]*\.md\b/gi)];
   const [first] = named.some(([path]) => read.has(path.replace(/^\.\//, ''))) ? [] : named;
   if (first === undefined) return null;
-  return { path: first[0].replace(/^\.\//, ''), line: body.slice(0, first.index).split('\n').length };
+  return { path: first[0].replace(/^\.\//, ''), line: lineAt(body, first.index) };
 }
 
 /** Sentences of the templates that the user has to replace. */
@@ -166,10 +164,9 @@ const PLACEHOLDERS = new RegExp(
 /** Finds problems of the body: an unfilled template or an empty body is never run. */
 function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   const shown = outsideComments(body);
-  const problem = (at: number, rule: string, message: string): Problem[] => {
-    const line = bodyLine + body.slice(0, at).split('\n').length - 1;
-    return [{ path: '', line, column: 1, value: null, rule, message, severity: 'error' }];
-  };
+  const problem = (at: number, rule: string, message: string): Problem[] => [
+    problemOn(bodyLine + lineAt(body, at) - 1, rule, message),
+  ];
   if (shown.every(({ text }) => text.trim() === '')) {
     return problem(0, 'empty-body', 'The task is empty. Describe what the agent has to do below the frontmatter.');
   }
@@ -177,7 +174,7 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
     const found = PLACEHOLDERS.exec(text);
     const [line = ''] = found === null ? [] : text.slice(found.index).trimStart().split('\n');
     const message = `The template is not filled in. Write your task in place of this line: ${line.trim()}`;
-    return found === null ? [] : problem(at + found.index, 'unfilled', message).slice(0, 1);
+    return found === null ? [] : problem(at + found.index, 'unfilled', message);
   });
 }
 
@@ -185,15 +182,14 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
 const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
 
 function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
-  const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
     const message =
       'The template is not filled in. Write the goals under Goals, and the steps that you know under Checklist ("- [ ] what").';
-    return [{ ...at, rule: 'unfilled', message, severity: 'error' }];
+    return [problemOn(bodyLine, 'unfilled', message)];
   }
   return unreadBoxes(body).map(({ line, text }): Problem => {
     const message = `This looks like an item of the checklist and is none. Write "- [ ] what" or "- [x] what": ${text}`;
-    return { ...at, line: bodyLine + line - 1, value: text, rule: 'unread-box', message, severity: 'error' };
+    return problemOn(bodyLine + line - 1, 'unread-box', message, { value: text });
   });
 }
 
@@ -204,20 +200,11 @@ export function isUnfilled(body: string): boolean {
 
 /** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
 function jsonTask(path: string, text: string): Problem {
-  const message = otherLoopText(path, text, 'JSON is no task');
-  return message === null ? JSON_TASK : { ...JSON_TASK, message };
+  return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? JSON_TASK);
 }
 
-const JSON_TASK: Problem = {
-  path: '',
-  line: 1,
-  column: 1,
-  value: null,
-  rule: 'json-task',
-  message:
-    'JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ralph-loop run NAME.',
-  severity: 'error',
-};
+const JSON_TASK =
+  'JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ralph-loop run NAME.';
 
 /** Finds open boxes of a file with a name of its own that is no checklist: completion does not depend on them. */
 function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
@@ -231,7 +218,7 @@ function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null
     show(
       advise(`${open} not counted.`, 'To count them, move the file to .ralph/NAME/task.md and start it', 'run NAME'),
     );
-  return { path: '', line: bodyLine, column: 1, value: null, rule: 'boxes-not-counted', message, severity: 'warning' };
+  return problemOn(bodyLine, 'boxes-not-counted', message, { severity: 'warning' });
 }
 
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
@@ -240,9 +227,8 @@ const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
-  const line = bodyLine + body.slice(0, task.index).split('\n').length - 1;
   const text =
     'this is a plan of tasks, which would be sent to the agent as a whole. To work on it task by task, add --plan.';
   const message = show(advise(text, 'Check it as a plan', 'plan check PLAN'));
-  return { path: '', line, column: 1, value: null, rule: 'plan-as-prompt', message, severity: 'warning' };
+  return problemOn(bodyLine + lineAt(body, task.index) - 1, 'plan-as-prompt', message, { severity: 'warning' });
 }

@@ -11,14 +11,19 @@ export function nameProblem(name: string): string | null {
   return name === '__proto__' ? "must be another name: this one is JavaScript's own" : null;
 }
 
+function textProblem(text: string): string | null {
+  if (text.trim() === '') return 'must not be blank';
+  if (text !== text.trim()) return 'must not begin or end with white space';
+  return /[\u0000-\u001f\u007f]/.test(text) ? 'must have no control character' : null;
+}
+
 export function relativePathProblem(path: string): string | null {
   return relativeGlobProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
 }
 
 export function relativeGlobProblem(glob: string): string | null {
-  if (glob.trim() === '') return 'must not be blank';
-  if (glob !== glob.trim()) return 'must not begin or end with white space';
-  if (/[\u0000-\u001f\u007f]/.test(glob)) return 'must have no control character';
+  const problem = textProblem(glob);
+  if (problem !== null) return problem;
   if (/^[a-zA-Z]:/.test(glob)) return 'must have no drive letter';
   if (glob.includes('\\')) return 'must have no backslash (use /)';
   if (glob.startsWith('/') || glob.endsWith('/')) return 'must be relative, without a slash at its beginning or end';
@@ -53,9 +58,8 @@ const UNRELATED = ['a', 'Makefile', '.env', 'src/index.ts', 'docs/deep/er/page.m
 const MAX_GLOB_LENGTH = 1000;
 
 export function guardedGlobProblem(glob: string): string | null {
-  if (glob.trim() === '') return 'must not be blank';
-  if (glob !== glob.trim()) return 'must not begin or end with white space';
-  if (/[\u0000-\u001f\u007f]/.test(glob)) return 'must have no control character';
+  const problem = textProblem(glob);
+  if (problem !== null) return problem;
   if (glob.length > MAX_GLOB_LENGTH) return `must have at most ${MAX_GLOB_LENGTH} characters`;
   if (glob.startsWith('policy:')) {
     return POLICIES.includes(glob) ? null : `must name a known policy (${POLICIES.join(', ')})`;

@@ -15,6 +15,11 @@ export interface KeyProblem extends Omit<Problem, 'path' | 'line' | 'column'> {
   readonly keys: readonly (string | number)[];
 }
 
+/** Returns the problem of a value that stands in no line of a task file. */
+export function withoutPlace({ keys, ...problem }: KeyProblem, message = problem.message): Problem {
+  return { ...problem, path: keyPath(keys), line: null, column: null, message };
+}
+
 export function keyPath(keys: readonly (string | number)[]): string {
   return keys.reduce<string>(
     (path, key) => (typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`),

@@ -31,6 +31,9 @@ const ABOVE_0 = 'must be a number above 0';
 
 const run = ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null));
 
+const globs = () => list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs');
+const path = () => ruledText('must be a path', 'relative-path', relativePathProblem);
+
 const validationEntry = z.union(
   [
     run,
@@ -52,10 +55,7 @@ const idle = mapping({
     choice('time', 'change'),
     'What starts the next iteration: the end of the wait, or a change of a watched file.',
   ),
-  watch: optional(
-    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
-    'Project files to watch: globs.',
-  ),
+  watch: optional(globs(), 'Project files to watch: globs.'),
   max_quiet: durationKey('positive', 'With wake: change, the longest time without a model call.'),
 });
 
@@ -138,11 +138,11 @@ const KEYS = {
     'Commands that must all exit with 0 before a claim of completion is accepted.',
   ),
   unchanged: optional(
-    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    globs(),
     'Files that must be the same as at the start, such as "tests/**", before a claim of completion is accepted: globs.',
   ),
   may_change: optional(
-    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    globs(),
     'Scripts and configuration files of the checks that the task has to change: globs. The end report names those that changed.',
   ),
   may_run: optional(
@@ -224,13 +224,10 @@ const KEYS = {
   ),
   notify: optional(notify, 'How the user is notified that the loop has ended or paused.'),
   worktree_copy: optional(
-    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    globs(),
     'For ralph-loop run --worktree, verify_in: worktree and plans: ignored project files, such as .env, to copy into a new worktree or copy.',
   ),
-  findings_log: optional(
-    ruledText('must be a path', 'relative-path', relativePathProblem),
-    'The file of open findings; .ralph/findings.md by default.',
-  ),
+  findings_log: optional(path(), 'The file of open findings; .ralph/findings.md by default.'),
   args: optional(
     list(name(), 'names'),
     'Names of arguments, whose values start takes as --arg name=value; the body shows them as {{ args.NAME }}.',
@@ -251,7 +248,7 @@ const KEYS = {
     'Whether a claim of completion must pass the gate. "required" by default if there is a completion_promise, a required output or an acceptance command, else "disabled".',
   ),
   required_outputs: optional(
-    list(ruledText('must be a path', 'relative-path', relativePathProblem), 'paths'),
+    list(path(), 'paths'),
     'Files that must exist for a required gate, relative to the task folder (for a PROMPT.md: to the project).',
     { items: { type: 'string', pattern: '^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[^\\\\]*[^/\\\\]$' } },
   ),

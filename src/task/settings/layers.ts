@@ -1,5 +1,5 @@
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
-import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
+import { type KeyProblem, keyPath, type Problem, withoutPlace } from '../frontmatter/problem.ts';
 import { type Frontmatter, frontmatterSchema, IN_SECONDS, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 import { readSettings } from './check-settings.ts';
@@ -108,9 +108,8 @@ function withUnknownKeysTogether(problems: readonly KeyProblem[]): readonly KeyP
   return problems.flatMap((problem) => (problem === first ? [together] : isUnknown(problem) ? [] : [problem]));
 }
 
-function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string) => string): Problem {
-  const path = keyPath(keys);
-  return { ...problem, path, line: null, column: null, message: `${origin(path)}: ${message}` };
+function placed(problem: KeyProblem, origin: (path: string) => string): Problem {
+  return withoutPlace(problem, `${origin(keyPath(problem.keys))}: ${problem.message}`);
 }
 
 /** Returns the settings in variables; empty ones count as unset. */

@@ -1,5 +1,5 @@
 import type { Policy } from '../../engine/schema/contract.ts';
-import { keyPath, type Problem } from '../frontmatter/problem.ts';
+import { keyPath, type Problem, withoutPlace } from '../frontmatter/problem.ts';
 import { type Frontmatter, ITERATION_CAP, TASK_KEYS } from '../frontmatter/schema.ts';
 import { hasFolder, type TaskKind, takesTaskKeys } from '../task-file.ts';
 import { commandTimeoutProblems, idleProblems } from './check-settings.ts';
@@ -83,19 +83,16 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   const wanted = merged.max_iterations;
   if (wanted !== undefined && wanted > cap) {
     const message = `the ${sources['max_iterations']}: max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted}.`;
-    const place = { path: 'max_iterations', line: null, column: null };
-    problems.push({ ...place, value: wanted, rule: 'range', message, severity: 'error' });
+    problems.push(withoutPlace({ keys: ['max_iterations'], value: wanted, rule: 'range', message, severity: 'error' }));
   }
-  for (const { keys, ...problem } of merged.idle ? idleProblems(merged.idle) : []) {
-    const path = keyPath(keys);
-    const from = [path, 'idle.delay'].map((key) => `${key} from the ${sources[key]}`).join(', ');
-    const message = `${from}: ${problem.message}`;
-    problems.push({ ...problem, message, path, line: null, column: null });
+  for (const problem of merged.idle ? idleProblems(merged.idle) : []) {
+    const paths = [keyPath(problem.keys), 'idle.delay'];
+    const from = paths.map((key) => `${key} from the ${sources[key]}`).join(', ');
+    problems.push(withoutPlace(problem, `${from}: ${problem.message}`));
   }
-  for (const { keys, ...problem } of takesTaskKeys(kind)
-    ? commandTimeoutProblems(merged, BY_FILE[kind].values.timeout)
-    : []) {
-    problems.push({ ...problem, path: keyPath(keys), line: null, column: null });
+  if (takesTaskKeys(kind)) {
+    const late = commandTimeoutProblems(merged, BY_FILE[kind].values.timeout);
+    problems.push(...late.map((problem) => withoutPlace(problem)));
   }
   return problems;
 }
