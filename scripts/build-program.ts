@@ -9,7 +9,7 @@ export const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 export const HOST_HOOKS = ['pre-execute', 'post-execute'];
 export const SCRIPTS = ['main', 'statusline'];
 /** What records a call, and the user's rules for files and a task's scope, which are small and needed at every edit. */
-const RULES = ['src/drive/hook/observe.ts', 'src/guard/files/evaluate-files.ts', 'src/guard/scope/evaluate-scope.ts'];
+const RULES = ['src/drive/hook/observe.ts', 'src/guard/files/evaluate-files.ts', 'src/guard/evaluate-scope.ts'];
 const SHELL = 'src/guard/evaluate-shell-command.ts';
 /** Module for a start by hand, the only use of zod and yaml in a hook. */
 const START = 'src/drive/start/start-by-hand.ts';

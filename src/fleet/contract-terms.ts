@@ -4,7 +4,6 @@ import type { ContractRequest, PreparedContract } from '../drive/start/stages.ts
 import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/terms/agreed-settings.ts';
 import { type ConsentTerms, consentDigest } from '../drive/start/terms/consent-terms.ts';
 import { portableTerms } from '../drive/start/terms/portable-terms.ts';
-import type { Policy, Sandbox } from '../engine/schema/contract.ts';
 import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
@@ -29,12 +28,6 @@ export function loopEnvironment({ dir }: FleetPlace, env: NodeJS.ProcessEnv): No
 export interface FleetTerms {
   readonly terms: ConsentTerms;
   readonly digest: string;
-  readonly policy: Policy;
-  /** Path relative to the project. */
-  readonly taskPath: string;
-  /** Command that sets up each new work tree, with its sandbox; null if there is none. */
-  readonly setUp: string | null;
-  readonly sandbox: Sandbox | undefined;
   /** Contract with which a run of the loop starts. */
   readonly fixed: PreparedContract;
   /** Settings of the repository that start programs or widen permissions and that this machine has not agreed to. */
@@ -43,24 +36,12 @@ export interface FleetTerms {
 
 /** Reads the task and returns its terms, identical on every machine. Throws RalphError with every problem. */
 export function fleetTerms(task: FleetTask, env: NodeJS.ProcessEnv, at: string): FleetTerms {
-  const fixed = { consented: true, headless: true, launched: true, mode: 'runner' } as const;
-  const request: ContractRequest = { ...task, env, at, ...fixed };
+  const way = { consented: true, headless: true, launched: true, mode: 'runner' } as const;
+  const request: ContractRequest = { ...task, env, at, ...way };
   const found = prepareContract(request);
-  const prepared = { ...found, terms: { ...found.terms, pins: readPins(found.terms) } };
-  const terms = portableTerms(prepared);
-  const { taskPath, sandbox } = prepared.terms;
-  const risky = unagreedSettings(request, prepared.resolved);
-  const { policy, settings } = prepared.resolved;
-  return {
-    terms,
-    digest: consentDigest(terms),
-    policy,
-    taskPath,
-    setUp: settings.worktreeSetup,
-    sandbox,
-    fixed: prepared,
-    risky,
-  };
+  const fixed = { ...found, terms: { ...found.terms, pins: readPins(found.terms) } };
+  const terms = portableTerms(fixed);
+  return { terms, digest: consentDigest(terms), fixed, risky: unagreedSettings(request, fixed.resolved) };
 }
 
 /** Records consent on this machine to settings that the signed submission covers. */

@@ -85,7 +85,8 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
   if (found.risky.length > 0 && !request.agrees(found.risky)) {
     throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));
   }
-  const { taskPath, policy, terms, digest } = found;
+  const { terms, digest, fixed } = found;
+  const { taskPath } = fixed.terms;
   const loopId = freeId(name);
   const submission: Submission = {
     v: 1,
@@ -98,7 +99,10 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
     checkpointRef: `refs/ralph/${loopId}`,
     task: { path: taskPath, digest: sha256(readFileSync(join(ws.dir, taskPath))) },
     contract: { digest, terms: terms.map(([key, value]) => [key, value]), flags: { ...flags }, args: { ...args } },
-    limits: { iterationTimeoutMs: policy.pace.iterationTimeoutMs ?? 0, maxTakeOvers: request.maxTakeOvers },
+    limits: {
+      iterationTimeoutMs: fixed.resolved.policy.pace.iterationTimeoutMs ?? 0,
+      maxTakeOvers: request.maxTakeOvers,
+    },
     needs,
     after,
     account,

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { shellWord } from '../text/quote.ts';
 import type { ToolCall } from './guard.ts';
 
 /**
@@ -144,7 +145,7 @@ function textsOf(key: string, value: unknown, args: unknown): string[] {
 }
 
 function commandOf(words: readonly string[]): string {
-  return words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : shellWord(word))).join(' ');
 }
 
 /** Returns files that a patch changes. A diff's name counts with and without its first segment, because -p decides. */

@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
 import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
-import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import { controlDenied, POWERSHELL_WRITES, unreadableDenied } from './messages.ts';
 import { mentionsControl } from './own-files/control-commands.ts';
 import { hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
 import { basenameOf } from './shell/program-words.ts';
-import type { FileAccess, ShellCommand, ShellReading } from './shell/shell-reading.ts';
+import { type FileAccess, NOTHING_READ, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
 const WRITES =
@@ -34,7 +34,7 @@ function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
   const named = guard.own.find((entry) => mentions(text, entry));
   const own = named ?? words.map((word) => hitByName(word, cwd, guard)).find(Boolean);
   if (own === undefined) return null;
-  return deny('own-files', unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)));
+  return deny('own-files', unreadableDenied('own-files', POWERSHELL_WRITES, shownPath(own, guard)));
 }
 
 /** Returns whether every mention of the control program precedes a command for agents, and nothing copies the program. */
@@ -63,17 +63,14 @@ function readPowerShell(text: string, cwd: string, writes: boolean): ShellReadin
   const uses = words.flatMap(({ template }): FileAccess[] => {
     const word = wordOf(posix.normalize(template));
     if (template.startsWith('-')) return [];
-    return [{ target: word.text, word, cwd, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 }];
+    return [{ word, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 }];
   });
   return {
+    ...NOTHING_READ,
     commands,
-    opened: [],
     pipelines: lines.filter((line) => line.length > 1).map((line) => line.map((command) => [command])),
     writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],
     reads: uses,
-    named: [],
-    assigned: [],
-    copies: [],
     undecidable: commands.some(({ name, argv }) => name === '' && !/^[-+*]?=/.test(argv[1]?.template ?? '='))
       ? [{ kind: 'dynamic-command', text, position: 0, cwd }]
       : MORE.test(text)

@@ -1,19 +1,25 @@
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { isFolder } from '../state/files/regular-file.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
-import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
+import { evaluateShellScope } from './evaluate-scope.ts';
+import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
-import { type Denial, deny, evaluateUndecided, type Guard, mentions, type Verdict } from './guard.ts';
-import { ownFileDenied, ownFileNamed, TOO_MANY_GLOBS, typedDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
+import {
+  ownFileDenied,
+  ownFileNamed,
+  TOO_MANY_GLOBS,
+  typedDenied,
+  unreadableDenied,
+  whyUndecided,
+} from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
-import { evaluatePush } from './scope/evaluate-push.ts';
-import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import { readsTerminal } from './shell/reads-terminal.ts';
-import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
+import { NOTHING_READ, type ShellReading, type Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
 const MAX_GLOBS = 200;
@@ -34,7 +40,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   const typed = typesUnasked ? readsTerminal(reading) : null;
   if (typed !== null) return deny('terminal-input', typedDenied(typed));
   if (scope) {
-    const denial = evaluatePush(reading, scope, projectDir) ?? (await evaluateShellScope(reading, guard, scope));
+    const denial = await evaluateShellScope(reading, guard, scope);
     if (denial !== null) return denial;
   }
   const user = guardrails ? await evaluateGuardrails(source, reading, guard, guardrails) : NOTHING;
@@ -50,17 +56,7 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
     if (verdict.decision === 'deny') return verdict;
   }
   const { guardrails } = guard.rules;
-  const reading: ShellReading = {
-    commands: [],
-    opened: [],
-    pipelines: [],
-    writes: [],
-    reads: [],
-    named: [],
-    assigned: [],
-    copies: [],
-    undecidable: [piece],
-  };
+  const reading: ShellReading = { ...NOTHING_READ, undecidable: [piece] };
   const denial =
     evaluateUndecidable(piece, guard) ??
     (guardrails ? (await evaluateGuardrails('', reading, guard, guardrails)).denial : null);
@@ -122,7 +118,7 @@ function recordedOf(reading: ShellReading): string[] {
 /** Allows undecidable parts unless their text names something protected. */
 function evaluateUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
   if (piece.kind === 'dynamic-write-target') return undefined;
-  const why = UNREADABLE[piece.kind] ?? piece.kind;
+  const why = whyUndecided(piece.kind);
   const program = mentionsControl(piece.text, piece.cwd, guard);
   if (program !== undefined) return deny('control-commands', unreadableDenied('control-commands', why, program));
   const cwd = piece.cwd ?? guard.rules.projectDir;

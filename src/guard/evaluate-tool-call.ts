@@ -19,7 +19,7 @@ export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promi
   const { guardrails, scope } = rules;
   const access = accessOf(call.tool);
   if (scope && access === 'changes') {
-    const outside = await (await import('./scope/evaluate-scope.ts')).evaluateToolScope(call, guard, scope);
+    const outside = await (await import('./evaluate-scope.ts')).evaluateToolScope(call, guard, scope);
     if (outside !== null) return outside;
   }
   if (!guardrails || !guardsFiles(guardrails, access)) return { decision: 'allow', recorded };

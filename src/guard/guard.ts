@@ -3,7 +3,6 @@ import { basename, join, sep } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { namesIn } from '../state/files/regular-file.ts';
 import { comparableForms, comparablePath, type RealPath, realPaths } from './comparable-path.ts';
-import { undecidedDenied } from './messages.ts';
 
 export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
   return (
@@ -65,30 +64,6 @@ export type Denial = Extract<Verdict, { readonly decision: 'deny' }>;
 
 export function deny(rule: string, message: string): Denial {
   return { decision: 'deny', rule, message };
-}
-
-/** Kinds denied if the user has any rule: not even the commands are known. */
-const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
-/** Kinds denied if a rule is about commands. */
-const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
-/** Kinds about files: irrelevant to a user without rules for files. */
-const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
-
-/** Denies undecidable parts of a call if the user's rules require it. */
-export function evaluateUndecided(
-  pieces: ReadonlyArray<{ readonly kind: string; readonly text: string }>,
-  rules: Guardrails,
-): Denial | null {
-  const allowlist = rules.shellAllow !== null;
-  const strict = rules.strict || allowlist;
-  const aboutCommands = allowlist || rules.blockCommands.length > 0;
-  const aboutFiles = rules.protectedFiles.length > 0 || rules.privateFiles.length > 0;
-  const piece = pieces.find(({ kind }) => {
-    if (UNREAD.has(kind)) return strict || aboutCommands || aboutFiles;
-    if (UNKNOWN_COMMAND.has(kind)) return strict || aboutCommands;
-    return strict && (aboutFiles || !FILES.has(kind));
-  });
-  return piece === undefined ? null : deny('undecided', undecidedDenied(piece.kind, piece.text));
 }
 
 export interface Guard {

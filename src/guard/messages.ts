@@ -1,8 +1,8 @@
+/** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
+
 export function outsideDenied(path: string, tool: string): string {
   return `${tool} would write ${excerpt(path)}; this loop's sandbox allows only the project, except git's own files. The user can allow other folders under sandbox.allow_write.`;
 }
-
-/** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
 
 export function ownFileDenied(path: string, by: string): string {
   return (
@@ -42,16 +42,6 @@ export const TOO_MANY_GLOBS =
 
 export const TOO_MANY_PATHS =
   'Denied by ralph-loop, rule own-files: this call names too many files to be checked. Split it into several calls.';
-
-export const UNREADABLE: Readonly<Record<string, string>> = {
-  'parse-error': 'this command cannot be parsed',
-  'too-large': 'this command is too large to be checked (16 KiB outside heredocs)',
-  'too-deep': 'this command is nested too deeply to be checked',
-  'dynamic-command': 'the program that this command runs is known only at run time',
-  'dynamic-piped-to-shell': 'the text that this command passes to a shell is known only at run time',
-  'interpreter-code': 'this is code for an interpreter, which the guard cannot read',
-  powershell: 'this PowerShell command looks as if it writes',
-};
 
 const SAY_SO = 'If the task cannot be done without it, say so in your reply: the user can do it.';
 const MAX_SHOWN = 200;
@@ -161,6 +151,14 @@ const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instea
     instead: 'Use the Bash tool, or one plain command without variables, blocks and operators.',
   },
 };
+
+/** Returns why a part is undecidable, as the rest of a sentence. */
+export function whyUndecided(kind: string): string {
+  const why = UNDECIDED[kind]?.why ?? kind;
+  return /^T/.test(why) ? why.charAt(0).toLowerCase() + why.slice(1) : why;
+}
+
+export const POWERSHELL_WRITES = 'this PowerShell command looks as if it writes';
 
 function excerpt(text: string, limit = MAX_SHOWN): string {
   const shown = text.replaceAll('\0', '…').replace(/\s+/g, ' ').trim();

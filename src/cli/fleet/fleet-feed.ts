@@ -7,7 +7,7 @@ import { isPaused } from '../../fleet/queue/loop-index.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { firstLine, type Known, NOTHING, type ReportSubject, reportOf } from '../../web/model/collect-report.ts';
+import { aboutOf, type Known, NOTHING, type ReportSubject, reportOf } from '../../web/model/collect-report.ts';
 import { LoopHistory } from '../../web/model/loop-history.ts';
 import type { LoopRow, ReportData, Work } from '../../web/model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed, noControl } from '../../web/server/news-feed.ts';
@@ -176,7 +176,7 @@ function rowOf(loop: FleetLoop): LoopRow {
     startedAt: at,
     endedAt: isOver ? (progress?.at ?? at) : null,
     waitingUntil: until === null ? null : new Date(until).toISOString(),
-    about: firstLine(whyOf(loop)),
+    about: aboutOf(whyOf(loop)),
     controls: controlsOf(loop),
   };
 }

@@ -275,7 +275,8 @@ function agentOf(files: LoopFiles): ProcessIdentity | null {
  * meanwhile.
  */
 async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holding): Promise<HeldEnd | null> {
-  const { setUp: command, sandbox } = terms;
+  const { worktreeSetup: command } = terms.fixed.resolved.settings;
+  const { sandbox } = terms.fixed.terms;
   if (command === null) return null;
   events.tell({ type: 'notice', message: WORKER_TEXTS.settingUp(command) });
   const unwanted = new AbortController();

@@ -176,12 +176,12 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading,
 }
 
 /** Returns whether a redirection is allowed: below the project, to /dev/null and into the system's temporary folder. */
-function mayRedirect({ how, target, word, cwdTemplate }: FileAccess, projectDir: string | undefined): boolean {
+function mayRedirect({ how, word, cwdTemplate }: FileAccess, projectDir: string | undefined): boolean {
   if (/^\/dev\/(tcp|udp)\//.test(word.template)) return false;
   if (how !== 'redirect' || /^\/dev\/(null|stdout|stderr|tty|fd\/\d)$/.test(word.template)) return true;
   // A target known only at run time is evaluated separately.
-  if (target === null) return true;
-  const path = realPath(posix.resolve(cwdTemplate, target));
+  if (word.text === null) return true;
+  const path = realPath(posix.resolve(cwdTemplate, word.text));
   const isBelow = (folder: string): boolean => path.startsWith(`${realPath(folder)}/`);
   if (isBelow(projectDir ?? cwdTemplate)) return !/\/\.git(\/|$)/.test(path);
   return isBelow(tmpdir()) || isBelow('/tmp');

@@ -4,12 +4,18 @@ import type { Guardrails } from '../../engine/schema/contract.ts';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { withinTime } from '../commands/within-time.ts';
 import { ignoredByGit } from '../git-repository.ts';
-import { type Denial, deny, evaluateUndecided, type Guard, type ToolCall, type Verdict } from '../guard.ts';
-import { fileDenied, slowPatternDenied } from '../messages.ts';
+import { type Denial, deny, type Guard, type ToolCall, type Verdict } from '../guard.ts';
+import { fileDenied, slowPatternDenied, undecidedDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { hasKnownOptions, isForCodeOption } from '../shell/program-words.ts';
-import { type FileAccess, type SearchedTree, type ShellReading, UNKNOWN } from '../shell/shell-reading.ts';
+import {
+  type FileAccess,
+  isUnknownPath,
+  type SearchedTree,
+  type ShellReading,
+  UNKNOWN,
+} from '../shell/shell-reading.ts';
 import { byProgram } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import type { Budget, Reached } from './reached-paths.ts';
@@ -19,6 +25,27 @@ import { isSpent, newBudget, reachedByTool, reachedPaths, spendAll } from './rea
 export interface Open {
   readonly kind: string;
   readonly text: string;
+}
+
+/** Kinds denied if the user has any rule: not even the commands are known. */
+const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
+/** Kinds denied if a rule is about commands. */
+const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
+/** Kinds about files: irrelevant to a user without rules for files. */
+const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
+
+/** Denies undecidable parts of a call if the user's rules require it. */
+export function evaluateUndecided(pieces: readonly Open[], rules: Guardrails): Denial | null {
+  const allowlist = rules.shellAllow !== null;
+  const strict = rules.strict || allowlist;
+  const aboutCommands = allowlist || rules.blockCommands.length > 0;
+  const aboutFiles = rules.protectedFiles.length > 0 || rules.privateFiles.length > 0;
+  const piece = pieces.find(({ kind }) => {
+    if (UNREAD.has(kind)) return strict || aboutCommands || aboutFiles;
+    if (UNKNOWN_COMMAND.has(kind)) return strict || aboutCommands;
+    return strict && (aboutFiles || !FILES.has(kind));
+  });
+  return piece === undefined ? null : deny('undecided', undecidedDenied(piece.kind, piece.text));
 }
 
 export interface FileVerdict {
@@ -157,8 +184,8 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
       const reads = !mayWrite(word);
       if (reads && !isPrivate) return [];
       if (word.pattern !== undefined || word.under !== undefined) {
-        const { cwd, cwdTemplate, name: by, position } = command;
-        const use = { target: word.text, word, cwd, cwdTemplate, by, how: 'argument', position } as const;
+        const { cwdTemplate, name: by, position } = command;
+        const use = { word, cwdTemplate, by, how: 'argument', position } as const;
         return reachedPaths(use, guard, budget).map((each) => ({ ...each, by, reads, under: word.under }));
       }
       const isText = /\s/.test(word.template);
@@ -275,7 +302,6 @@ function isUnforeseeable({ how, word }: FileAccess): boolean {
   return how === 'extract' || (how === 'git-tracked' && !/^git (reset|stash)$/.test(word.source));
 }
 
-function isUnknown({ word, target, cwd }: FileAccess): boolean {
-  if (word.under !== undefined) return false;
-  return target === null || (cwd === null && !target.startsWith('/'));
+function isUnknown({ word, cwdTemplate }: FileAccess): boolean {
+  return word.under === undefined && isUnknownPath(word, cwdTemplate);
 }

@@ -8,7 +8,7 @@ import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
 import { globbedPaths, globMatcher, searchFinds } from '../own-files/own-globs.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
-import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, isUnknownPath, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { formsBelow, type PathForms, pathForms, simpleGlob } from './path-pattern.ts';
 import { toolPaths } from './tool-paths.ts';
 
@@ -26,8 +26,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   budget.left = MAX_ENTRIES;
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
   if (word.text === '') return [];
-  const relative = !word.template.startsWith('/');
-  if (word.text === null || (relative && cwd.includes(UNKNOWN)))
+  if (word.text === null || isUnknownPath(word, cwd))
     return [reached(word.template, cwd, guard), ...namedInPart(word.template, cwd, guard, budget)];
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);

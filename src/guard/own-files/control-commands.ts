@@ -5,16 +5,14 @@ import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { mayWrite } from '../shell/file-access/record-file-access.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
-import { isShell, NODE_LIKE } from '../shell/program-words.ts';
+import { isShell, NODE_LIKE, NODE_VALUES } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
-import { UNKNOWN } from '../shell/shell-reading.ts';
+import { isUnknownPath, UNKNOWN } from '../shell/shell-reading.ts';
 import { splitOptions, wordOf } from '../shell/words.ts';
 import { piecesOf } from './file-access-hit.ts';
 import { isBelowProject } from './own-files.ts';
 import { searchFinds } from './own-globs.ts';
 
-const NODE_VALUES =
-  '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
 /** Options by which the user agrees to something, in commands that agents may otherwise run. */
 const USERS_WORDS = new Set(['--consent', '--accept']);
 /** Matches bun run x, deno run x. */
@@ -155,7 +153,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   if (direct !== undefined) return direct;
   const path = word.text;
   const prints = PRINTS.has(use.by) && use.recursive !== true;
-  if (path === null || prints || (!isAbsolute(path) && use.cwd === null)) return undefined;
+  if (path === null || prints || isUnknownPath(word, cwdTemplate)) return undefined;
   if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
   const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
   const forms = comparableForms(absolute, guard.rules.caseInsensitive, guard.real);
@@ -170,7 +168,7 @@ function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): s
   if (under !== undefined) return guard.control.find((program) => searchFinds(under, program, guard));
   if (template === '' || (!template.includes('.') && !template.includes('/') && !template.includes(UNKNOWN)))
     return undefined;
-  if (word.text === null || word.pattern !== undefined || (!isAbsolute(template) && cwdTemplate.includes(UNKNOWN))) {
+  if (word.pattern !== undefined || isUnknownPath(word, cwdTemplate)) {
     const glob = word.pattern ?? escapeGlob(template);
     return controlProgramLike(isAbsolute(glob) || glob.startsWith(UNKNOWN) ? glob : `${cwdTemplate}/${glob}`, guard);
   }

@@ -3,7 +3,7 @@ import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { hitByRemoval, hitByTree, hitByTreeBelow, hitByWrite, isBelowProject } from './own-files.ts';
 import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } from './own-globs.ts';
 
@@ -14,10 +14,8 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
   const removes =
     ['delete', 'move', 'git-path', 'git-clean'].includes(how) || (how === 'mode' && use.recursive === true);
   if (word.under !== undefined) return hitBySearch(word.under, guard);
-  const relative = !word.template.startsWith('/');
-  if (word.text === null || (relative && cwdTemplate.includes(UNKNOWN))) {
+  if (word.text === null || isUnknownPath(word, cwdTemplate))
     return hitByTemplate(word.template, cwdTemplate, removes, guard);
-  }
   if (word.pattern !== undefined) {
     // git's own globs match across directories.
     if (use.by === 'git')

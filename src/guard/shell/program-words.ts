@@ -98,6 +98,10 @@ function valuesOf(name: string): string | undefined {
   return Object.hasOwn(VALUES, name) ? VALUES[name] : undefined;
 }
 
+/** Options of node whose value is the next word. */
+export const NODE_VALUES =
+  '-r -C -e -p -pe --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
+
 export const NODE_LIKE = new Set(['node', 'nodejs', 'bun', 'deno', 'tsx', 'ts-node']);
 
 const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash']);
@@ -117,7 +121,7 @@ export function basenameOf(word: string): string {
 const RUNS =
   /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:(?:exec|ProxyCommand|LocalCommand|--to-command)=|(?:exec|system|shell):|\+:?!)(.+)$/is;
 
-/** One of these is in every such word: nearly every command is spared RUNS, which takes long to compile. */
+/** Parts of which every such word contains one. They are looked for first, because RUNS takes long to compile. */
 const RUNS_PARTS = [
   'prog',
   'page',

@@ -1,3 +1,4 @@
+import { shellWord } from '../../text/quote.ts';
 import { type Prompt, promptFor } from './prompting-programs.ts';
 import { readShellCommand } from './read-shell-command.ts';
 import { type FileAccess, type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell-reading.ts';
@@ -13,7 +14,7 @@ const COPIES = new Map<string, number>([
   ['tr', 2],
 ]);
 
-/** Words with which some of those read none. */
+/** Words with which some of these programs read no input. */
 const IDLE = new Map<string, RegExp>([
   ['grep', /^-[a-zA-Z]*[rRV]/],
   ['awk', /^-V|^\s*BEGIN\b/],
@@ -43,7 +44,7 @@ export function readsTerminal(reading: ShellReading): string | null {
         name === by && stdinFrom === 'none' && argv.some(({ template }) => template === word.template),
     );
   const read = reading.reads.find(
-    (each) => each.target !== null && isTerminal(each.target, reading) && (!STDIN.test(each.target) || isOpen(each)),
+    (each) => isTerminal(each.word.text ?? '', reading) && (!STDIN.test(each.word.text ?? '') || isOpen(each)),
   );
   return read === undefined ? null : read.by || 'this redirection';
 }
@@ -217,7 +218,7 @@ function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): bo
 
 /** Returns words as a text for a shell. Those that are known only at run time stand as they were written. */
 function quoted(words: readonly ShellWord[]): string {
-  return words.map(({ text, source }) => (text === null ? source : `'${text.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return words.map(({ text, source }) => (text === null ? source : shellWord(text))).join(' ');
 }
 
 /** Returns whether the text of a shell in another place takes commands from its terminal; without one, its own program may. */

@@ -1,3 +1,5 @@
+import { isAbsolute } from 'node:path';
+
 /** Placeholder in templates for any text that is known only at run time. */
 export const UNKNOWN = '\0';
 
@@ -77,9 +79,7 @@ export type FileAccessKind =
   | 'link-source';
 
 export interface FileAccess {
-  readonly target: string | null;
   readonly word: ShellWord;
-  readonly cwd: string | null;
   readonly cwdTemplate: string;
   readonly by: string;
   readonly how: FileAccessKind;
@@ -138,6 +138,23 @@ export interface ShellReading {
   readonly copies: readonly string[];
   /** Standalone assignments, before the commands that they may affect. */
   readonly assigned: readonly string[];
+}
+
+export const NOTHING_READ: ShellReading = {
+  commands: [],
+  opened: [],
+  pipelines: [],
+  writes: [],
+  reads: [],
+  named: [],
+  undecidable: [],
+  copies: [],
+  assigned: [],
+};
+
+/** Returns whether only a run could tell which path a word in this directory is. */
+export function isUnknownPath({ text }: ShellWord, cwdTemplate: string): boolean {
+  return text === null || (!isAbsolute(text) && cwdTemplate.includes(UNKNOWN));
 }
 
 export interface ReadOptions {

@@ -98,7 +98,7 @@ export function withVariable(state: ShellState, given: string, value: readonly V
   return { ...state, variables };
 }
 
-/** The variable under which the attribute of another one is kept by which its values change case (`declare -l`). */
+/** Returns the key that stores a variable's `declare -l` or `-u` attribute. */
 export function caseKey(name: string): string {
   return `\0case:${name}`;
 }

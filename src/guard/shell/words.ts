@@ -177,6 +177,11 @@ export function optionValue(split: SplitWords, ...names: readonly string[]): She
   return optionValues(split, ...names).at(-1);
 }
 
+/** Returns the globs of paths for names that a search leaves out, wherever they are, and for all below them. */
+export function everywhere(names: readonly string[]): string[] {
+  return names.flatMap((name) => [`*/${name}`, `*/${name}/*`]);
+}
+
 /** Returns the lookup in tables of programs, in which names separated by spaces share an entry. */
 export function byProgram<T>(...tables: readonly Readonly<Record<string, T>>[]): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();

@@ -8,8 +8,8 @@ export interface ExamineOptions {
   /** Watched files according to the current contract, including new ones. */
   readonly protect: FileSet;
   /**
-   * `stamps` reads files with another stamp than at the last examination, `all` compares the stamp of every file and lists
-   * every folder, `content` hashes every file except the program's own, which are megabytes in two copies.
+   * `stamps` reads only files whose stamp has changed since the last examination, `all` compares the stamp of every file and
+   * lists every folder, `content` hashes every file except the program's own, which are megabytes in two copies.
    */
   readonly depth: 'stamps' | 'all' | 'content';
   /** Returns whether a changed file is the same in everything that is protected about it. */

@@ -10,46 +10,35 @@ export type Key =
 
 type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'stop' | 'suspend' | 'redraw' | 'next';
 
-/** Keys by their names in node, with `C-` for Ctrl and `M-` for Alt. */
-const BY_NAME = new Map<string, Edit | Action | 'newline'>(
-  Object.entries({
-    return: 'enter',
-    enter: 'newline',
-    'M-return': 'alt-enter',
-    'M-enter': 'alt-enter',
-    'M-n': 'alt-enter',
-    'M-escape': 'escape',
-    'C-c': 'interrupt',
-    'C-x': 'stop',
-    'C-z': 'suspend',
-    'C-l': 'redraw',
-    tab: 'next',
-    left: 'left',
-    'C-b': 'left',
-    right: 'right',
-    'C-f': 'right',
-    up: 'up',
-    'C-p': 'up',
-    down: 'down',
-    'C-n': 'down',
-    home: 'home',
-    'C-a': 'home',
-    end: 'end',
-    'C-e': 'end',
-    'C-left': 'word-left',
-    'M-left': 'word-left',
-    'M-b': 'word-left',
-    'C-right': 'word-right',
-    'M-right': 'word-right',
-    'M-f': 'word-right',
-    backspace: 'backspace',
-    delete: 'delete',
-    'C-d': 'delete',
-    'C-w': 'delete-word',
-    'M-backspace': 'delete-word',
-    'C-u': 'delete-before',
-    'C-k': 'delete-after',
-  } as const),
+/** Keys of each action by their names in node, with `C-` for Ctrl and `M-` for Alt. */
+const KEYS: Readonly<Record<Edit | Action | 'newline', string>> = {
+  enter: 'return',
+  newline: 'enter',
+  'alt-enter': 'M-return M-enter M-n',
+  escape: 'M-escape',
+  interrupt: 'C-c',
+  stop: 'C-x',
+  suspend: 'C-z',
+  redraw: 'C-l',
+  next: 'tab',
+  left: 'left C-b',
+  right: 'right C-f',
+  up: 'up C-p',
+  down: 'down C-n',
+  home: 'home C-a',
+  end: 'end C-e',
+  'word-left': 'C-left M-left M-b',
+  'word-right': 'C-right M-right M-f',
+  backspace: 'backspace',
+  delete: 'delete C-d',
+  'delete-word': 'C-w M-backspace',
+  'delete-before': 'C-u',
+  'delete-after': 'C-k',
+};
+const BY_NAME = new Map(
+  (Object.keys(KEYS) as (keyof typeof KEYS)[]).flatMap((action) =>
+    KEYS[action].split(' ').map((name) => [name, action] as const),
+  ),
 );
 
 /** Sequences of terminals with extended keys, which have no name in node. */

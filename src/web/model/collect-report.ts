@@ -12,7 +12,7 @@ import { digest } from '../../text/digest.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { mapTexts } from './event-text.ts';
+import { firstLine, mapTexts } from './event-text.ts';
 import { DETAIL, LoopHistory, NO_WORK } from './loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData, RunData } from './report-data.ts';
 
@@ -118,13 +118,14 @@ export function rowOf({ files, state, status, live, why, until, title, run }: Sh
     // If the driver has exited, the last activity counts.
     endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
     waitingUntil: until,
-    about: firstLine(why),
+    about: aboutOf(why),
     controls: live ? controlsOf(status) : [],
   };
 }
 
-export function firstLine(text: string): string {
-  return text.split('\n', 1)[0]?.slice(0, 300) ?? '';
+/** Returns why a loop is in its state, for a cell of a list. */
+export function aboutOf(why: string): string {
+  return firstLine(why).slice(0, 300);
 }
 
 function controlsOf(status: string): Control[] {
@@ -162,7 +163,7 @@ export function rowOfRun(projectDir: string, run: Run): LoopRow {
     startedAt,
     endedAt,
     waitingUntil: null,
-    about: firstLine(why),
+    about: aboutOf(why),
     controls: [],
   };
 }

@@ -1,6 +1,7 @@
 import { pausedText } from '../../engine/messages.ts';
 import { fieldsOf, textOrNull } from '../../hosts/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
+import { tokensOf } from '../../term/facts-text.ts';
 import { type FailedTest, failedTestText } from '../../text/test-results/test-summary.ts';
 import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
 import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
@@ -206,7 +207,7 @@ export class LoopHistory {
     open.denied = Math.max(open.denied, numberOf(record['deniedCalls']) ?? 0);
     open.decision = this.#shown(text(record['decision']));
     open.costUsd = numberOf(agent['costUsd']);
-    open.tokens = agent['usage'] ? tokensOf(agent['usage'] as Entry) : null;
+    open.tokens = tokensOf(agent['usage']);
     open.model = textOrNull(agent['model']) === null ? open.model : this.#shown(text(agent['model']));
     open.breaker = breakerLevel(record['breaker'], this.start.facts['breaker']);
     this.#place = open.number + (numberOf(record['idleIterations']) ?? 0);
@@ -367,12 +368,6 @@ const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
 
 function addAll(list: string[], more: readonly string[]): void {
   for (const each of more) if (!list.includes(each)) list.push(each);
-}
-
-/** Returns the tokens that count, as in `max_tokens`; null if none are known. */
-function tokensOf(usage: Entry): number | null {
-  const known = ['inputTokens', 'outputTokens', 'cacheWriteTokens'].flatMap((key) => numberOf(usage[key]) ?? []);
-  return known.length === 0 ? null : known.reduce((sum, each) => sum + each, 0);
 }
 
 /** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */

@@ -3,10 +3,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText } from '../../text/figures.ts';
 import type { Control, LoopRow, ReportData, RunData } from '../model/report-data.ts';
 import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
-import { Badge } from './outcomes.ts';
 import { ReportView } from './report-view.ts';
 import { RunView } from './run-view.ts';
-import { duration, oneLine, paper, plural, spentMs, When } from './text.ts';
+import { Badge, duration, oneLine, paper, plural, spentMs, When } from './text.ts';
 
 /** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;

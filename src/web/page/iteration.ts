@@ -2,8 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { costText, countText } from '../../text/figures.ts';
 import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
-import { OUTCOMES } from './outcomes.ts';
-import { clean, clock, duration, Fold, moment, oneLine, plural } from './text.ts';
+import { clean, clock, duration, Fold, moment, OUTCOMES, oneLine, plural } from './text.ts';
 
 const SHOWN_CALLS = 100;
 

@@ -4,10 +4,24 @@ import { costText, countText } from '../../text/figures.ts';
 import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
-import { Badge, OUTCOMES, PROOFS } from './outcomes.ts';
 import { FIGURES, Plots } from './plots.ts';
 import { RunTasks } from './run-view.ts';
-import { Command, clean, clock, duration, Fold, Markdown, moment, oneLine, plural, spentMs, When } from './text.ts';
+import {
+  Badge,
+  Command,
+  clean,
+  clock,
+  duration,
+  Fold,
+  Markdown,
+  moment,
+  OUTCOMES,
+  oneLine,
+  PROOFS,
+  plural,
+  spentMs,
+  When,
+} from './text.ts';
 
 /** The tasks of a single loop link nowhere. */
 const NO_KEYS = {};

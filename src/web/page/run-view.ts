@@ -2,32 +2,16 @@ import { html } from 'htm/preact';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { costText, countText, dollarText } from '../../text/figures.ts';
 import type { RunData } from '../model/report-data.ts';
-import { Badge, PROOFS } from './outcomes.ts';
-import { Command, clean, duration, Fold, oneLine, plural, When } from './text.ts';
+import { Badge, Command, clean, duration, Fold, oneLine, PROOFS, plural, When } from './text.ts';
 
 /** Shows a run from its outcome to its tasks. */
 export function RunView({ data: { run, keys, project, generatedAt } }: { readonly data: RunData }) {
-  const {
-    title,
-    plan,
-    status,
-    done,
-    total,
-    iterations,
-    tokens,
-    costUsd,
-    durationMs,
-    startedAt,
-    endedAt,
-    why,
-    next,
-    steps,
-  } = run;
+  const { title, plan, status, iterations, tokens, durationMs, startedAt, endedAt, why, next, steps } = run;
   const facts = [
-    `${done} of ${plural(total, 'task')} done`,
+    `${run.done} of ${plural(run.total, 'task')} done`,
     iterations === null ? '' : plural(iterations, 'iteration'),
     durationMs === null ? '' : duration(durationMs),
-    costText(costUsd),
+    costText(run.costUsd),
     tokens === null ? '' : `${countText(tokens)} tokens`,
     run.atOnce > 1 ? `at most ${run.atOnce} at once` : '',
   ].filter((fact) => fact !== '');

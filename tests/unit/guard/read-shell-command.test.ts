@@ -57,14 +57,14 @@ describe('pipelines', () => {
 });
 
 describe('writes and reads', () => {
-  const writes = (command: string): string[] => read(command).writes.map((each) => `${each.how} ${each.target}`);
+  const writes = (command: string): string[] => read(command).writes.map((each) => `${each.how} ${each.word.text}`);
   it('come from redirections and from arguments', () => {
     assert.deepEqual(writes('echo x > a 2>&1; tee b < c; rm -r d'), ['redirect a', 'argument b', 'delete d']);
     assert.deepEqual(writes('mv a b'), ['move a', 'copy b', 'copy b/a', 'copy-into b', 'copy-into b/a']);
   });
   it('name files that are read', () => {
     assert.deepEqual(
-      read('cat a | grep b c; cp d e').reads.map((each) => each.target),
+      read('cat a | grep b c; cp d e').reads.map((each) => each.word.text),
       ['a', 'c', 'd'],
     );
   });

@@ -2,7 +2,7 @@ import { escapeGlob } from '../glob.ts';
 import { takesInput } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { fromCwd, literalOrNull } from '../shell-state.ts';
-import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Programs that copy, move or link files: cp, mv, ln, install, rsync. */
@@ -67,8 +67,7 @@ function copy(access: AccessRecorder, values: string, how: 'copy' | 'move' = 'co
 function readTree(access: AccessRecorder, word: ShellWord, left: readonly ShellWord[]): void {
   left.forEach(access.explain);
   const globs = left.map(({ template }) => template.replace(/^\.?\/+|\/+$/g, ''));
-  const except = globs.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]);
-  const under = { roots: [fromCwd(word.template, access.state)], names: [], except };
+  const under = { roots: [fromCwd(word.template, access.state)], names: [], except: everywhere(globs) };
   access.read(globs.length === 0 || word.glob === true ? word : { ...word, under }, true);
 }
 

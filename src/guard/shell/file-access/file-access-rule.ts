@@ -1,4 +1,4 @@
-import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { type FileAccess, type FileAccessKind, isUnknownPath, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { hasOddGlobs, literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 
 /** Recorder that a rule calls for each path that its command reads or writes. */
@@ -37,13 +37,10 @@ export function recordWrite(use: Use, context: ShellContext, position: number): 
   const write = pathUse(use, context, position);
   if (write === null) return;
   context.facts.writes.push(write);
-  const { target, cwd } = write;
   const { under, source } = use.word;
   const isUndecided =
-    under === undefined
-      ? target === null || (cwd === null && !target.startsWith('/'))
-      : under.roots.some((root) => root.includes(UNKNOWN));
-  if (isUndecided) report(context, 'dynamic-write-target', source, position, cwd);
+    under === undefined ? isUnknownPath(use.word, use.state.cwd) : under.roots.some((root) => root.includes(UNKNOWN));
+  if (isUndecided) report(context, 'dynamic-write-target', source, position, literalOrNull(use.state.cwd));
 }
 
 export function recordRead(use: Omit<Use, 'how'>, context: ShellContext, position: number): void {
@@ -57,9 +54,7 @@ function pathUse(use: Use, context: ShellContext, position: number): FileAccess 
   if (context.facts.seen.has(key)) return null;
   context.facts.seen.add(key);
   return {
-    target: word.text,
     word,
-    cwd: literalOrNull(state.cwd),
     cwdTemplate: state.cwd,
     by,
     how,

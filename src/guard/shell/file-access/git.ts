@@ -1,7 +1,7 @@
 import { patchTargets } from '../../client-tools.ts';
 import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
-import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Rules for git subcommands that change files of the working tree. */
@@ -107,10 +107,13 @@ const subcommandOf = byProgram<Subcommand>({
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
     const tree = { roots: [cwd], names: [], filesOnly: true } as const;
     const left = args.flatMap(({ template }) => /^:(?:[!^]|\(exclude\))\/?(.+)$/s.exec(template)?.[1] ?? []);
-    const except = left.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]);
     access.read({
       ...wordOf('\0', 'git grep'),
-      under: { ...tree, ...(everything ? {} : { tracked: true as const }), ...(left.length > 0 ? { except } : {}) },
+      under: {
+        ...tree,
+        ...(everything ? {} : { tracked: true as const }),
+        ...(left.length > 0 ? { except: everywhere(left) } : {}),
+      },
     });
   },
   add: (access, args) => {

@@ -1,4 +1,5 @@
 import { patchTargets } from '../../client-tools.ts';
+import { NODE_VALUES } from '../program-words.ts';
 import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
@@ -199,11 +200,7 @@ export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
   'chmod chown chgrp': mode,
   'perl ruby': filter,
   'sh bash dash zsh ksh': runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/),
-  'node nodejs': runsFile(
-    '-r -C -e -p -pe --require --import --loader --env-file --eval --print',
-    /^(-c|--check)$/,
-    /^(-e|-p|-pe|--eval|--print)$/,
-  ),
+  'node nodejs': runsFile(NODE_VALUES, /^(-c|--check)$/, /^(-e|-p|-pe|--eval|--print)$/),
   'apply_patch applypatch': applyPatch,
   patch,
   'ssh-keygen': (access) => {

@@ -1,6 +1,6 @@
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type Stream } from '../shell-state.ts';
-import { byProgram, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { byProgram, everywhere, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
 
 const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --exclude-dir --max-count --context --color';
@@ -47,7 +47,7 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
     roots,
     names,
     filesOnly: true,
-    ...(left.length > 0 ? { except: left.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]) } : {}),
+    ...(left.length > 0 ? { except: everywhere(left) } : {}),
     ...(hidden ? {} : { visible: true as const }),
     ...(isGrep || free ? {} : { ignores: true as const }),
   };

@@ -1,3 +1,4 @@
+import { shellWord } from '../../../text/quote.ts';
 import { commandLines } from '../../client-tools.ts';
 import { isOfSystem, isUnknown, recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
 import { basenameOf, commandsOfOptions, gitWords, isShell, isStandardInput } from '../program-words.ts';
@@ -146,7 +147,7 @@ function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[
   if (copied === undefined && !/^(?:curl|wget|tee)$/.test(name)) return state;
   const content = copied ?? (name === 'tee' && call.stdin.kind !== 'none' ? call.stdin.text : UNKNOWN);
   const files = new Map(state.files);
-  for (const { target } of writes) if (target !== null) files.set(fileKey(target, state), content);
+  for (const { word } of writes) if (word.text !== null) files.set(fileKey(word.text, state), content);
   return { ...state, files };
 }
 
@@ -166,7 +167,7 @@ const PROGRAM_VARIABLES =
 /** Returns one word as a text for a shell; several as a command with quoted words. */
 function oneText(words: readonly string[]): string {
   const [first = ''] = words;
-  return words.length === 1 ? first : words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  return words.length === 1 ? first : words.map(shellWord).join(' ');
 }
 
 /** Returns the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { escapeGlob } from '../glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, inputFrom, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
-import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
@@ -221,7 +221,7 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
     ...(hasOption(split, '-I', '--no-ignore', '-u', '--unrestricted', '--no-ignore-vcs')
       ? {}
       : { ignores: true as const }),
-    ...(left.length > 0 ? { except: left.flatMap(({ template }) => [`*/${template}`, `*/${template}/*`]) } : {}),
+    ...(left.length > 0 ? { except: everywhere(left.map(({ template }) => template)) } : {}),
   };
 }
 

@@ -1,10 +1,72 @@
 import { resolve } from 'node:path';
-import { currentBranch, type GitSettings, settingsOf } from '../git-repository.ts';
-import { type Denial, deny, type TaskScope } from '../guard.ts';
-import { pushDenied } from '../messages.ts';
-import { gitWords, literal, programName, subcommandWords } from '../shell/program-words.ts';
-import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
-import { splitOptions } from '../shell/words.ts';
+import { inScope, isGlob } from '../engine/plan/task-order.ts';
+import { namedPlainly } from './files/evaluate-files.ts';
+import { simpleGlob } from './files/path-pattern.ts';
+import { newBudget, type Reached, reachedByTool, reachedPaths } from './files/reached-paths.ts';
+import { currentBranch, type GitSettings, settingsOf } from './git-repository.ts';
+import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from './guard.ts';
+import { pushDenied, scopeDenied } from './messages.ts';
+import { gitWords, literal, programName, subcommandWords } from './shell/program-words.ts';
+import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell/shell-reading.ts';
+import { splitOptions } from './shell/words.ts';
+
+/** Denies a push, and a shell command with a recognised write, outside the scope of the current task; null otherwise. */
+export async function evaluateShellScope(
+  reading: ShellReading,
+  guard: Guard,
+  scope: TaskScope,
+): Promise<Denial | null> {
+  const pushed = evaluatePush(reading, scope, guard.rules.projectDir);
+  if (pushed !== null || reading.writes.length + reading.named.length === 0) return pushed;
+  const allows = await allowedBy(scope, guard);
+  const budget = newBudget();
+  // Files that git restores are not the agent's changes, and a link leaves its source unchanged.
+  for (const use of reading.writes.filter(({ how }) => !/^(?:git-|link-source$|read$)/.test(how))) {
+    const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
+    const outside = reachedPaths(use, guard, budget).find((each) => each.sought !== true && !allows(each, isRemoved));
+    if (outside !== undefined)
+      return deny('scope', scopeDenied(outside.shown, use.by || 'this redirection', scope.task));
+  }
+  const named = namedPlainly(reading, guard, budget, false).find((each) => !allows(each, false));
+  return named === undefined ? null : deny('scope', scopeDenied(named.shown, named.by, scope.task));
+}
+
+/** Denies a call of a file tool outside the scope of the current task; null otherwise. */
+export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
+  const allows = await allowedBy(scope, guard);
+  const outside = reachedByTool(call, guard, newBudget(), true).reached.find((each) => !allows(each, true));
+  return outside === undefined ? null : deny('scope', scopeDenied(outside.shown, call.tool, scope.task));
+}
+
+/**
+ * Returns a test for paths: allowed in the scope, in a folder that tools fill, outside the project, and if known only at run
+ * time. A folder above the scope may be written to by name (`cp x src/`) but not removed.
+ */
+async function allowedBy(
+  { entries, free }: TaskScope,
+  guard: Guard,
+): Promise<(reached: Reached, isRemoved: boolean) => boolean> {
+  const { caseInsensitive } = guard.rules;
+  const wanted = caseInsensitive ? entries.map((entry) => entry.toLowerCase()) : entries;
+  const globs = wanted.filter(isGlob).flatMap((entry) => [entry, `${entry}/**`]);
+  const known = new Map<string, (path: string) => boolean>();
+  for (const glob of globs) {
+    known.set(
+      glob,
+      simpleGlob(glob, caseInsensitive) ??
+        (await import('./files/picomatch-glob.ts')).picomatchGlob(glob, caseInsensitive),
+    );
+  }
+  const matches = (glob: string, path: string): boolean => known.get(glob)?.(path) === true;
+  const allows = (path: string, isRemoved: boolean): boolean => {
+    if (/^(?:\/|[a-zA-Z]:)/.test(path) || path.includes('\ufffd')) return true;
+    if (path.split('/').some((segment) => free.includes(segment))) return true;
+    if (inScope(path, wanted, matches)) return true;
+    const above = path === '.' ? '' : `${path}/`;
+    return !isRemoved && wanted.some((entry) => entry.startsWith(above));
+  };
+  return ({ forms }, isRemoved) => forms.placed.every((path) => allows(path, isRemoved));
+}
 
 const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules -P --prefix';
 const MANY = ['--all', '--branches', '--mirror', '--stdin'];
@@ -12,7 +74,7 @@ const MANY = ['--all', '--branches', '--mirror', '--stdin'];
 const ANY = '*';
 
 /** Denies a push to a branch that is not for the agent, whether written out or implied by current settings. */
-export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
+function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
   for (const command of commands) {
@@ -32,7 +94,7 @@ type Setting = readonly [key: string, value: string];
 const TURNS =
   /^(?:GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG|CONFIG_GLOBAL|CONFIG_SYSTEM)|HOME|XDG_CONFIG_HOME)=|^--git-dir\b|(?:^|\/)(?:\.gitconfig|git\/config|\.git\/(?:HEAD|config(?:\.worktree)?))$/;
 
-/** The setting with which no destination can be told. */
+/** Marks a push whose destination cannot be determined. */
 function turnedBy(texts: readonly string[]): Setting[] {
   return texts.some((text) => TURNS.test(text)) ? [['push.default', UNKNOWN]] : [];
 }
@@ -50,7 +112,7 @@ function settingsChanged(command: ShellCommand): Setting[] {
   return key === undefined || value === undefined ? [] : [[key.template, value.template]];
 }
 
-/** The branches that a command may make the current one or its upstream: whatever it names. */
+/** Returns the branches that a command may check out or set as an upstream: all that it names. */
 function branchesMeant(command: ShellCommand): string[] {
   const [verb = '', ...texts] = programName(command) === 'git' ? textsOf(subcommandWords(command) ?? []) : [];
   const moves = /^(-[a-zA-Z]*[mMcCut]|--(move|copy|track|set-upstream-to))/;
