@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/ownership.ts';
 import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts';
 import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
-import { loopNames } from '../drive/status/project-loops.ts';
+import { describeProject, loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import type { StateOf } from '../engine/schema/state.ts';
 import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
@@ -67,6 +67,12 @@ export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
   return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
 }
 
+/** Returns the files of the live loop of this name; null for another word, and for the path of something that exists. */
+export function liveLoopNamed(where: Where, word: string | null): LoopFiles | null {
+  if (word === null || existsSync(resolve(word))) return null;
+  return liveLoops(where).find(({ files }) => files.name === word)?.files ?? null;
+}
+
 /** Returns whether a path or the name of a loop directory refers to this task file or its folder. */
 export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const target = realPath(resolve(pathNamed(projectDir, path)));
@@ -105,15 +111,11 @@ export function chosenLoop(
 export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
   const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
   // The task of a loop in a worktree has the same path there.
-  const isOn = ({ lastLoop }: LoopReport, dir: string): boolean =>
-    lastLoop !== null && (path === null || [projectDir, dir].some((root) => isTaskAt(root, lastLoop.taskPath, path)));
-  const places = [projectDir, ...worktreePlaces(projectDir).map((place) => place.projectDir)];
-  const [latest] = places
-    .flatMap((dir) =>
-      loopNames(dir, env)
-        .map((name) => describeLoop(loopFiles(dir, name, env), env))
-        .filter((report) => isOn(report, dir)),
-    )
+  const isOn = ({ lastLoop, files }: LoopReport): boolean =>
+    lastLoop !== null &&
+    (path === null || [projectDir, files.projectDir].some((root) => isTaskAt(root, lastLoop.taskPath, path)));
+  const [latest] = describeProject(projectDir, env)
+    .filter(isOn)
     .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
   return latest ?? null;
 }

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestAllowance } from '../../drive/control/allow-request.ts';
 import { continueNow, operate, stopCommand } from '../../drive/control/operate.ts';
@@ -11,7 +9,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { type LoopFiles, readLoop, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { chosenLoop, liveLoops, noLoop, onePath } from '../choose-loop.ts';
+import { chosenLoop, liveLoopNamed, noLoop, onePath } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { loopView } from '../runner-lines.ts';
 
@@ -28,8 +26,7 @@ export const ATTACH_COMMAND: Command = {
   control: true,
   run(context) {
     const word = onePath('attach', context.positionals);
-    const named = liveLoops(context).find(({ files }) => files.name === word && !existsSync(resolve(word ?? '')));
-    return attach(context, named?.files ?? chosenLoop(context, 'attach', word));
+    return attach(context, liveLoopNamed(context, word) ?? chosenLoop(context, 'attach', word));
   },
 };
 

@@ -14,7 +14,16 @@ import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from
 import { readGitPins } from '../../task/git/git-pins.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
-import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume, onePath, taskPlace } from '../choose-loop.ts';
+import {
+  activeText,
+  chosenLoop,
+  liveLoopNamed,
+  liveLoops,
+  liveLoopsOn,
+  loopToResume,
+  onePath,
+  taskPlace,
+} from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
@@ -48,8 +57,8 @@ export const RESUME_COMMAND: Command = {
   run(context) {
     const word = onePath('resume', context.positionals);
     if (word === null) return resumeLoop(context, loopMeant(context));
-    const named = liveLoops(context).find(({ files }) => files.name === word && !existsSync(resolve(word)));
-    if (named !== undefined) return resumeLoop(context, named.files);
+    const named = liveLoopNamed(context, word);
+    if (named !== null) return resumeLoop(context, named);
     const live = liveLoopsOn(context, word);
     if (live.length > 0) {
       const files = chosenLoop(context, 'resume');

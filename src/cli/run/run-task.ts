@@ -91,8 +91,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   if (context.values['dry-run'] === true) throw new RalphError('usage', `there is no task ${name} to be shown.`);
   const template = bundledText('templates/task.md');
   settingsFor(context, path, template); // throws for invalid options
-  const others = loopDirectoryTasks(projectDir).map((other) => other.name);
-  const hint = suggestion(name, others);
+  const hint = similarTask(projectDir, name);
   const goal = await askGoal(context, name);
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
@@ -120,17 +119,18 @@ async function isText(context: CommandContext, word: string): Promise<boolean> {
     (existsSync(folder) && taskFileIn(folder) !== null)
   )
     return false;
-  err(
-    `There is no task ${word} yet.${suggestion(
-      word,
-      loopDirectoryTasks(projectDir).map(({ name }) => name),
-    )}`,
-  );
+  err(`There is no task ${word} yet.${similarTask(projectDir, word)}`);
   for (;;) {
     const answer = await ask(`A new task called ${word} [n], or the text "${word}" [t] (an empty line cancels)? `);
     if (answer === 'n' || answer === 't') return answer === 't';
     if (!answer) throw new RalphError('usage', 'Cancelled; nothing was written.');
   }
+}
+
+/** Suggests the name of a task that a word may be meant to be; '' for none. */
+function similarTask(projectDir: string, word: string): string {
+  const names = loopDirectoryTasks(projectDir).map(({ name }) => name);
+  return suggestion(word, names);
 }
 
 /** Asks for the goal. Returns '' without a terminal or for an empty line, null if the user cancels. */

@@ -111,16 +111,9 @@ function forReading(runs: readonly ProjectRun[], loops: readonly ListedLoop[], c
   const { projectDir, now, paint } = context;
   const at = now();
   const own = loops.filter(({ name, worktree }) => !runs.some((run) => isOf(run, name, worktree)));
+  const shown = runs.map(({ run }) => run);
   const parts = [
-    ...(runs.length === 0
-      ? []
-      : [
-          runTable(
-            runs.map(({ run }) => run),
-            at,
-            paint,
-          ),
-        ]),
+    ...(shown.length === 0 ? [] : [runTable(shown, at, paint)]),
     ...(own.length === 0 ? [] : [loopsTable(own, projectDir, at, paint)]),
   ];
   if (parts.length > 0) return parts.join('\n\n');

@@ -67,52 +67,33 @@ const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit',
 /** Widths to which titles are cut in a narrow table. */
 const TITLE_WIDTHS = [60, 36, 24, 14];
 
-const each = (tasks: readonly RunTask[], of: (task: RunTask) => string): string[] =>
-  tasks.map((task) => printable(of(task)));
-
 /** Returns the columns of a table of tasks, each with its name and its sum. What is unknown has none. */
 function taskColumns(run: Run, titleWidth: number): string[][] {
   const { tasks } = run;
-  const column = (name: string, values: readonly string[], last = ''): string[][] =>
-    values.every((value) => value === '') ? [] : [[name, ...values, last]];
-  const titles = each(tasks, ({ id, title }) => (title === id ? '' : title));
+  const column = (name: string, of: (task: RunTask) => string, sum = ''): string[][] => {
+    const values = tasks.map((task) => printable(of(task)));
+    return values.every((value) => value === '') ? [] : [[name, ...values, sum]];
+  };
   return [
-    ...column(
-      'title',
-      titles.map((title) => cut(title, titleWidth)),
-    ),
-    ['state', ...each(tasks, ({ status }) => statusWords(status)), `${run.done} of ${run.total} done`],
-    ...column(
-      'needs',
-      each(tasks, ({ needs }) => needs.join(', ')),
-    ),
-    ...column(
-      'proof',
-      each(tasks, ({ proof }) => proof ?? ''),
-    ),
-    ...column(
-      'files',
-      each(tasks, ({ files }) => String(files ?? '')),
-    ).map(toTheRight),
+    ...column('title', ({ id, title }) => (title === id ? '' : cut(printable(title), titleWidth))),
+    ['state', ...tasks.map(({ status }) => printable(statusWords(status))), `${run.done} of ${run.total} done`],
+    ...column('needs', ({ needs }) => needs.join(', ')),
+    ...column('proof', ({ proof }) => proof ?? ''),
+    ...column('files', ({ files }) => String(files ?? '')).map(toTheRight),
     ...FIGURES.flatMap(([name, of, text]) => {
       const shown = (value: number | null): string => (value === null ? '' : text(value));
-      return column(
-        name,
-        tasks.map((task) => shown(of(task))),
-        shown(of(run)),
-      ).map(toTheRight);
+      return column(name, (task) => shown(of(task)), shown(of(run))).map(toTheRight);
     }),
-    ...column(
-      tasks.some(({ commit }) => commit) ? 'commit' : 'branch',
-      each(tasks, ({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? ''),
-    ),
+    ...(tasks.some(({ commit }) => commit)
+      ? column('commit', ({ commit, branch }) => commit?.slice(0, 10) ?? branch ?? '')
+      : column('branch', ({ branch }) => branch ?? '')),
   ];
 }
 
 /** Returns a row for each task, with the reason below it if it is not done, and the sums. */
 export function taskTable(run: Run, width: number): string[] {
   const { tasks } = run;
-  const named = ['task', ...each(tasks, ({ id }) => id), 'total'];
+  const named = ['task', ...tasks.map(({ id }) => printable(id)), 'total'];
   const drawn = (isStacked: boolean, left: number, titleWidth: number): string[] => {
     const shown = taskColumns(run, titleWidth).filter(
       ([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()),

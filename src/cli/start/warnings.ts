@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import type { StartedLoop } from '../../drive/start/stages.ts';
+import type { PreparedContract, StartedLoop } from '../../drive/start/stages.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
 import { hostOf } from '../../hosts/hosts.ts';
@@ -12,21 +11,7 @@ import { show } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
 
-type WarnedOf = Pick<
-  Contract,
-  | 'unsandboxed'
-  | 'agent'
-  | 'host'
-  | 'client'
-  | 'policy'
-  | 'task'
-  | 'tdd'
-  | 'taskPath'
-  | 'clientVersion'
-  | 'projectChecks'
-> & {
-  readonly validation: readonly unknown[];
-};
+type WarnedOf = PreparedContract['terms'];
 
 /** Prints warnings. `client` is the version of the client that the user will start, if it is not the loop's. */
 export function printWarnings(

@@ -182,11 +182,8 @@ export class BatchRunner extends SideBySideRunner {
       const { end, issue, step, name } = task;
       const isOpen = this.#isToIntegrate(task) && end?.problem === null;
       if (this.closed || end === null || issue === undefined || issue.told || step !== 'ended' || isOpen) continue;
-      const { message, done } = commentIssue(
-        { projectDir, env },
-        { ...task, end, issue },
-        provedText(projectDir, name, env),
-      );
+      const proved = provedText(projectDir, name, env);
+      const { message, done } = commentIssue({ projectDir, env }, { ...task, end, issue }, proved);
       notice(message);
       if (done) this.#save({ ...task, issue: { ...issue, told: true } });
     }

@@ -56,11 +56,8 @@ export function deliverOutbox(files: LoopFiles, at: string): void {
   if (typeof record?.loopId !== 'string' || !Array.isArray(effects)) return;
   const current = readState(files.state);
   if (current.kind === 'loop' && counts(current.state, record)) {
-    recordJournal(
-      files,
-      at,
-      effects.filter((effect) => !isDelivered(files, effect)),
-    );
+    const left = effects.filter((effect) => !isDelivered(files, effect));
+    recordJournal(files, at, left);
   }
   removeIfThere(files.outbox);
 }

@@ -38,11 +38,8 @@ export function copyTask(
 /** Copies ignored files that one of these globs matches; returns relative paths. Follows no links. */
 export function copyIgnored(from: string, to: string, globs: readonly string[], env: NodeJS.ProcessEnv): string[] {
   if (globs.length === 0) return [];
-  return copyFiles(
-    from,
-    to,
-    ignoredHere(from, ['--exclude-standard', '--', ...globs.map((glob) => `:(glob)${glob}`)], env),
-  );
+  const words = ['--exclude-standard', '--', ...globs.map((glob) => `:(glob)${glob}`)];
+  return copyFiles(from, to, ignoredHere(from, words, env));
 }
 
 /** File at the root of a repository with patterns, as in `.gitignore`, of ignored files that belong into new worktrees. */
@@ -52,12 +49,8 @@ export const INCLUDE_FILE = '.worktreeinclude';
 export function copyIncluded(from: string, to: string, env: NodeJS.ProcessEnv): string[] {
   if (!isPlainFile(join(from, INCLUDE_FILE))) return [];
   const ignored = new Set(ignoredHere(from, ['--exclude-standard'], env));
-  const named = ignoredHere(from, [`--exclude-from=${INCLUDE_FILE}`], env);
-  return copyFiles(
-    from,
-    to,
-    named.filter((path) => ignored.has(path)),
-  );
+  const named = ignoredHere(from, [`--exclude-from=${INCLUDE_FILE}`], env).filter((path) => ignored.has(path));
+  return copyFiles(from, to, named);
 }
 
 function ignoredHere(from: string, words: readonly string[], env: NodeJS.ProcessEnv): string[] {

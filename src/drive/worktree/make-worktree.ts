@@ -100,16 +100,8 @@ function clearAway(
 
 /** Makes git forget a worktree whose folder was removed by hand. Throws `refused` if commits were on no branch there. */
 function forget({ projectDir, name, env }: WorktreeRequest, place: WorktreePlace): void {
-  const { adrift } = holdingsOf({ projectDir, place, env });
-  if (adrift.length > 0) {
-    throw new RalphError(
-      'refused',
-      WORKTREE_TEXTS.leftAdrift(
-        name,
-        adrift.map(({ commit }) => commit),
-      ),
-    );
-  }
+  const commits = holdingsOf({ projectDir, place, env }).adrift.map(({ commit }) => commit);
+  if (commits.length > 0) throw new RalphError('refused', WORKTREE_TEXTS.leftAdrift(name, commits));
   removeFiles(projectDir, place.dir, env);
 }
 

@@ -137,14 +137,8 @@ class OneIntegration {
     const { dir } = this.#place;
     const git = (...words: string[]): string => askGit(dir, words, env, 'its links could not be read');
     const led = changedLinks(git, base, tip).filter(({ path, target }) => linkTarget(dir, path, target) === 'path');
-    return led.length === 0
-      ? null
-      : this.#failed(
-          INTEGRATE_TEXTS.links(
-            name,
-            led.map(({ path }) => path),
-          ),
-        );
+    const paths = led.map(({ path }) => path);
+    return paths.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.links(name, paths));
   }
 
   /** Commits what the agent left uncommitted, except the loop's own files. */
@@ -183,10 +177,8 @@ class OneIntegration {
     this.#checkout.open(commit);
     const red = redOf(await this.#checkout.check([verified]));
     this.#regained = this.#checkout.made();
-    const { name } = this.#request;
-    return red.length === 0
-      ? null
-      : this.#failed(INTEGRATE_TEXTS.red(name, this.#place.branch, commit.slice(0, 12), red));
+    if (red.length === 0) return null;
+    return this.#failed(INTEGRATE_TEXTS.red(this.#request.name, this.#place.branch, commit.slice(0, 12), red));
   }
 
   /** Joins the branch with the user's and delivers the result. Returns null if the user's branch has moved meanwhile. */
