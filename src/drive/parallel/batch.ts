@@ -35,7 +35,7 @@ export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | n
   return found;
 }
 
-/** Reads the record for a run that replaces it; the error says why the record cannot be trusted. */
+/** Reads the record. Returns an error that says why it cannot be trusted: a new run may replace such a record. */
 export function findBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | RalphError | null {
   const files = loopFiles(projectDir, null, env);
   try {
@@ -89,11 +89,11 @@ export function claimBatch(
   mkdirSync(outsideDir, { recursive: true, mode: 0o700 });
   withLock(`${path}.lock`, LOCK_WAIT, () => {
     const found = findBatch(projectDir, env);
-    if (found !== null && !(found instanceof RalphError)) refuseRunning(found);
+    const known = found instanceof RalphError ? null : found;
+    if (known !== null) refuseRunning(known);
     const isSame = found instanceof RalphError ? former instanceof RalphError : isDeepStrictEqual(found, former);
     if (!isSame) throw new RalphError('refused', PARALLEL_TEXTS.overtaken);
-    const isOther = found !== null && !(found instanceof RalphError) && found.startedAt !== record.startedAt;
-    if (isOther) archiveBatch(projectDir, env, found);
+    if (known !== null && known.startedAt !== record.startedAt) archiveBatch(projectDir, env, known);
     writeBatch(projectDir, env, { ...record, ended: null });
   });
 }

@@ -43,7 +43,7 @@ export class LoopProcess {
   readonly #run: Supervised;
   #ended: Ended | null = null;
   #loopId: string | null = null;
-  /** It waits because of other loops. */
+  /** The runner waits for the rate limit that all loops share. */
   #isHeld = false;
   /** Way in which the user ended it; a loop that begins afterwards is ended as well. */
   #stopped: 'stop' | 'cancel' | null = null;

@@ -35,7 +35,7 @@ export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt)
   return ready;
 }
 
-/** Returns the next effects if concurrent loops leave nothing for another agent run; null if it may start. */
+/** Asks the supervisor whether the agent may run. Returns null if it may, else the effects to run instead. */
 async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
   const { options } = runner;
   if (options.askPermit === undefined) return null;

@@ -33,7 +33,7 @@ export interface ContractRequest {
   readonly launched?: boolean;
   /** Version of the client. A function is called with the host, and not for a command; its errors are thrown. Default: null. */
   readonly clientVersion?: string | null | ((host: string | undefined) => string | null);
-  /** Host of a loop in a session; absent for Claude Code. A runner's host stands in its settings. */
+  /** Host of a loop in a session; absent for Claude Code. A runner's host comes from its settings. */
   readonly host?: string | undefined;
   readonly bundleDir?: string | null;
   readonly clientArgs?: readonly string[];

@@ -45,7 +45,7 @@ export function storeLoop(
 ): { readonly stored: StoredContract; readonly warnings: readonly string[] } {
   const { at, env, state, items, former, isNew, isLost } = begun;
   const { loopId, tdd, consented } = contract;
-  // A contract that lists no evidence, as one that was made again, does not say which record it had.
+  // A contract that was made again lists no evidence, so it does not say whether there was a record.
   const unkept = storeProtected(files, contract, env, former);
   if (isNew) beginSeen(files, contract, items);
   else if (isLost || listEvidence(files, loopId)['seen'] === undefined) adoptSeen(files, contract, items);
