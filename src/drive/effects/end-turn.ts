@@ -31,7 +31,8 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
     const restored = loaded.restored ?? standing.restored;
     const facts = { measured, found, ...fingerprints };
-    const observed = observe(files, standing);
+    const isLive = report.load !== undefined && standing.restored === null;
+    const observed = observe(files, standing, isLive);
     lost ??= observed.lost;
     const ended = countTurn({ ...turn, loaded: { ...standing, restored } }, report, { ...facts, ...observed });
     const { state } = ended.turn.loaded;

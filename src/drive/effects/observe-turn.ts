@@ -26,16 +26,20 @@ export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
   readonly scenarios: ReturnType<typeof tddFacts>;
 }
 
-/** Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock. */
+/**
+ * Reads the task and remembers what it shows as open. `lost` says which evidence is lost. Called under the lock; `isLive` if
+ * the contract has been read there for this very state.
+ */
 export function observe(
   files: LoopFiles,
   { stored, state, lost }: Loaded,
+  isLive: boolean,
 ): Pick<Facts, 'task' | 'checklist' | 'scenarios'> & { readonly lost: Message | null } {
   if (stored === null) return { task: null, checklist: null, scenarios: {}, lost };
   const { contract } = stored;
   const task = readTask(files.projectDir, contract.taskPath);
   try {
-    liveContract(files, state);
+    if (!isLive) liveContract(files, state);
     requireEvidence(files, contract);
     const seen = glanceAtSeen(files, contract);
     const checklist = task && comparedChecklist(files, contract, task, seen);

@@ -96,8 +96,9 @@ function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverC
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
   if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
+  const client = clientIdentity(context);
   const moved = quarantine(context.files, context.now(), 'tampered');
-  const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
+  const state = restoreState(context.files, stored, client, context.now(), epoch);
   const warning = HOOK_TEXTS.restored(moved, state.iteration);
   return { kind: 'loop', loaded: loadedUnder(stored, state, warning) };
 }
