@@ -13,6 +13,7 @@ import * as views from '../../src/engine/schema/stored-views.ts';
 import { checkShape, type Schema } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import { BATCH } from '../support/evidence/record-losses.ts';
+import { aContract } from '../support/faults/a-state.ts';
 import fc, { runs } from '../support/property.ts';
 
 const RUNS = runs(1_500);
@@ -178,6 +179,7 @@ const TESTS = { run: 2, failed: 1, skipped: 0, failures: [], atLeast: true };
 const PLAN = { path: 'PLAN.md', branch: 'main', from: null, maxTasks: 1, tasks: [], done: ['1'], blocked: [] };
 /** One valid record of each view, with its shape. */
 const RECORDS: readonly (readonly [z.ZodType, Schema, unknown])[] = [
+  [views.contractView, contractShapes.contract, aContract('l')],
   [
     guardrails,
     contractShapes.guardrails,
