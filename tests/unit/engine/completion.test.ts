@@ -284,3 +284,17 @@ describe('a verdict that comes too late', () => {
 test('a plain failure is not explained twice', () => {
   assert.equal(reasonText(failed('tests')), 'tests: 2 tests fail');
 });
+
+test('a loop keeps the result of each check, with the first line of why it failed', () => {
+  const results = [
+    { name: 'tests', outcome: 'ok', detail: 'all is well' },
+    { name: 'lint', outcome: 'failed', detail: `${'x'.repeat(500)}\nsecond` },
+    { name: 'types', outcome: 'timeout', detail: '' },
+  ] as const;
+  const { state } = transition(verifying(), { type: 'verified', at: at(9), results: [...results] }, policy());
+  assert.deepEqual(state.checks, [
+    { name: 'tests', outcome: 'ok' },
+    { name: 'lint', outcome: 'failed', why: 'x'.repeat(400) },
+    { name: 'types', outcome: 'timeout' },
+  ]);
+});

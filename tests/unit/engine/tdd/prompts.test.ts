@@ -77,3 +77,15 @@ test('the red evidence is verbatim in the prompt and cannot end its fence', () =
   const text = sectionText(record, nextScenario(record).scenario, 'tdd', []);
   assert.ok(text.includes(`\n${'`'.repeat(9)}\n${output}\n${'`'.repeat(9)}\n`), text);
 });
+
+test('a green scenario is only cleaned up, and a test that failed without output says so', () => {
+  const section = (record: TddRecord): string => sectionText(record, record.scenarios[0] ?? null, 'tdd', []);
+  const refactored = recordPhase(GREEN, entry('sc-001', 'refactored', 'ok'));
+  for (const record of [GREEN, refactored]) {
+    assert.match(section(record), /^1\. Clean up if needed, .*`tdd refactored`$/m);
+    assert.doesNotMatch(section(record), /Write its test|Write the least code|red evidence/);
+  }
+  const silent = section(recordPhase(aList(1), entry('sc-001', 'red', '')));
+  assert.match(silent, /^Its test is written and fails, and prints nothing\.$/m);
+  assert.match(silent, /^1\. Write the least code .*\n2\. Clean up/m);
+});
