@@ -115,7 +115,7 @@ test('a changed script of the task does not run, as evidence or at the gate, unt
     const [first = '', , second = ''] = loop.told();
     assert.match(first, /nothing is verified\n\[exit code 1\]/);
     assert.match(second, /verify: changed: my-task\/verify\.sh was changed since the loop started, so it was not run/);
-    assert.match(second, /^\[my-task\/verify\.sh was changed since the loop started\./m);
+    assert.match(second, /^\[my-task\/verify\.sh was changed since the loop started, so it was not run\./m);
     assert.match(
       run.said,
       /Completion rejected: verify\. Not run because a script changed during the loop: verify\. .* ralph-loop accept --loop my-task\./,
