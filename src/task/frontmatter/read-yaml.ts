@@ -8,6 +8,8 @@ interface Place {
 }
 
 export interface ReadYaml {
+  /** What the text says; undefined if it is broken. */
+  readonly value?: unknown;
   readonly mapping: Record<string, unknown> | null;
   readonly problems: readonly (Place & {
     readonly rule: 'yaml' | 'not-a-mapping';
@@ -52,10 +54,11 @@ function read(document: Document.Parsed, place: (offset: number) => Place): Read
   const { contents } = document;
   if (contents === null || (isScalar(contents) && contents.value === null))
     return { mapping: {}, problems: warnings, placeOf };
-  if (isMap(contents)) return { mapping: document.toJS({ maxAliasCount: 100 }), problems: warnings, placeOf };
+  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  if (isMap(contents)) return { value, mapping: value as Record<string, unknown>, problems: warnings, placeOf };
   const message = `the frontmatter must be a mapping (lines of "key: value"), but is ${isSeq(contents) ? 'a list' : 'a single value'}`;
   const problem = { ...place(contents.range?.[0] ?? 0), rule: 'not-a-mapping', message, severity: 'error' } as const;
-  return { mapping: null, problems: [problem, ...warnings], placeOf };
+  return { value, mapping: null, problems: [problem, ...warnings], placeOf };
 }
 
 function brokenAliases(document: Document.Parsed): Alias[] {

@@ -1,8 +1,8 @@
-import { LineCounter, parseDocument } from 'yaml';
 import type { TddState } from '../../engine/schema/tdd.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseSeconds } from '../../text/time.ts';
+import { readYaml } from '../frontmatter/read-yaml.ts';
 
 /** Requested scenario; null fields get defaults. */
 export interface WantedScenario {
@@ -106,7 +106,6 @@ type ReadList =
   | { readonly kind: 'broken'; readonly problems: readonly string[] };
 
 const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|description)[ \t]*:/m;
-const MOST_ERRORS = 20;
 
 /** Reads a list by the extension, else by the look of the text. Broken JSON or YAML is never read as Markdown. Never throws. */
 function readList(text: string, name: string): ReadList {
@@ -129,18 +128,10 @@ function fromJson(text: string): { readonly value: unknown } | { readonly proble
 }
 
 function fromYaml(text: string): ReadList {
-  const lines = new LineCounter();
-  try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
-    const problems = document.errors
-      .slice(0, MOST_ERRORS)
-      .map(({ message, pos }) => `line ${lines.linePos(pos[0]).line}: ${message}`);
-    return problems.length > 0 ? { kind: 'broken', problems } : listIn(document.toJS({ maxAliasCount: 100 }));
-  } catch (error) {
-    // The recursive parser exhausts the stack at several thousand levels.
-    const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
-    return { kind: 'broken', problems: [why] };
-  }
+  const { value, problems } = readYaml(text);
+  const errors = problems.filter(({ rule, severity }) => rule === 'yaml' && severity === 'error');
+  if (errors.length === 0) return listIn(value);
+  return { kind: 'broken', problems: errors.map(({ line, message }) => `line ${line}: ${message}`) };
 }
 
 function listIn(value: unknown): ReadList {
