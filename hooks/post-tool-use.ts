@@ -1,8 +1,3 @@
-import { runHook } from '../src/drive/hook/run-hook.ts';
-import { forEachLoopOfSession, postToolUse } from '../src/drive/hook/tool-use.ts';
+import { runPostToolUse } from '../src/drive/hook/tool-hooks.ts';
 
-void runHook(
-  ['PostToolUse', 'PostToolUseFailure'],
-  (context) => forEachLoopOfSession(context, postToolUse),
-  () => null,
-);
+void runPostToolUse();

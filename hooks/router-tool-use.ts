@@ -1,4 +1,6 @@
+import { runPostToolUse, runPreToolUse } from '../src/drive/hook/tool-hooks.ts';
+
 // Registered only by the agents of router mode (.claude/agents/ralph-*.md), so its caller works for a router's host.
 process.env['RALPH_ACTIVE'] = '1';
 process.env['RALPH_DRIVER'] = 'router';
-void (process.argv[2] === 'note' ? import('./post-tool-use.ts') : import('./pre-tool-use.ts'));
+void (process.argv[2] === 'note' ? runPostToolUse() : runPreToolUse());

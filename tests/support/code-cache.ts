@@ -1,8 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { HOOK_FILES } from '../../src/install/settings/registration.ts';
-import { PROGRAM_FILES, PROGRAM_HEAD } from '../../src/state/files/code-cache.ts';
-import { digest } from '../../src/text/digest.ts';
+import { cacheName } from '../../src/state/files/code-cache.ts';
 
 /** Compiled code of the program under test. */
 const CODE_CACHE = resolve('.build', 'code-cache');
@@ -27,20 +26,16 @@ const NODE_OPTIONS = [[], ['--v8-pool-size=0']];
  * its own. Gives what leaves the code that this copy has compiled to later ones.
  */
 export function shareCodeOfCopy(scripts: string, bundled: string): () => void {
-  const { version, arch } = process;
-  const caches = PROGRAM_FILES.filter((file) => existsSync(join(scripts, file))).flatMap((file) =>
-    // A tool hook reads the beginning of the file, or all of it.
-    lengthsOf(join(scripts, file)).flatMap((length) =>
-      NODE_OPTIONS.flatMap((options) =>
-        ENTRIES.map((entry) => {
-          const [own, shared] = [scripts, bundled].map((folder) => {
-            const path = join(folder, file);
-            const stamp = `${length} ${statSync(path).mtimeMs}`;
-            return digest([path, stamp, version, arch, ...options].join('\n'));
-          });
-          return [`${entry}-${file}-${own}`, `copies-of-${entry}-${file}-${shared}`] as const;
-        }),
-      ),
+  const chunks = readdirSync(scripts).filter((name) => name.startsWith('ralph-'));
+  const caches = chunks.flatMap((chunk) =>
+    NODE_OPTIONS.flatMap((options) =>
+      ENTRIES.map((entry) => {
+        const [own = '', shared = ''] = [scripts, bundled].map((folder) => {
+          const path = join(folder, chunk);
+          return cacheName(entry, path, statSync(path), options);
+        });
+        return [own, `copies-of-${shared}`];
+      }),
     ),
   );
   const paths = caches.map((names) => names.map((name) => join(CODE_CACHE, name)) as [string, string]);
@@ -52,10 +47,4 @@ export function shareCodeOfCopy(scripts: string, bundled: string): () => void {
       else rmSync(own, { force: true });
     }
   };
-}
-
-/** Lengths of a program file: of its beginning, which its head names, and of the whole. */
-function lengthsOf(path: string): readonly number[] {
-  const [begin] = readFileSync(path, 'latin1').slice(2, PROGRAM_HEAD).split(' ');
-  return [Number(begin), statSync(path).size];
 }

@@ -1,10 +1,10 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import texts from '../../../.build/templates.json' with { type: 'json' };
-import { FLEET_FILE, PROGRAM_FILES, WEB_FILE } from '../../state/files/code-cache.ts';
 import { RalphError } from '../../text/message.ts';
 import { BUNDLE_HOME } from '../places.ts';
 import { HOOK_FILES, hookPath, inProject } from '../settings/registration.ts';
+import { CHUNKS } from './program-files.ts';
 
 export interface PlannedFile {
   /** Path relative to the project, with `/` as separator. */
@@ -49,7 +49,7 @@ export const LAUNCHERS: readonly string[] = ['.claude/ralph/ralph-audit.sh', '.c
 const COPIED = [
   'scripts/main.cjs',
   'scripts/statusline.cjs',
-  ...PROGRAM_FILES.filter((file) => file !== WEB_FILE && file !== FLEET_FILE).map((file) => `scripts/${file}`),
+  ...CHUNKS.map((name) => `scripts/ralph-${name}.cjs`),
   'hooks/pre-execute.cjs',
   'hooks/post-execute.cjs',
   'schemas/input.schema.json',
