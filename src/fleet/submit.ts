@@ -5,7 +5,7 @@ import { fitName } from '../drive/start/find-task.ts';
 import type { RiskySetting } from '../drive/start/terms/agreed-settings.ts';
 import { realPathOf } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
-import { readHead } from '../task/plan/task-lines.ts';
+import { readPlan } from '../task/plan/read-plan.ts';
 import { isWithin } from '../task/project-file.ts';
 import { hasFolder, taskKind } from '../task/task-file.ts';
 import { RalphError } from '../text/message.ts';
@@ -78,9 +78,8 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
   const file = realPathOf(named);
   if (file === null) throw new RalphError('usage', FLEET_TEXTS.noTaskAt(task, repository.url, base.ref));
   if (!isWithin(realpathSync(ws.dir), file)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
-  const lines = statSync(file).isFile() ? readFileSync(file, 'utf8').split(/\r?\n/) : [];
-  const planned = lines.filter((line) => readHead(line.replace(/^[-*+] /, ''))?.id);
-  if (planned.length > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
+  const planned = statSync(file).isFile() ? readPlan(readFileSync(file, 'utf8')).tasks.length : 0;
+  if (planned > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
   const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);
   if (found.risky.length > 0 && !request.agrees(found.risky)) {
     throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));

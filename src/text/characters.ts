@@ -23,6 +23,14 @@ export function hasWord(text: string): boolean {
   return firstWordAt(text) < text.length;
 }
 
+/** Removes the given characters at both ends of a text, or `last` at its end. A loop: the pattern `[…]+$` takes quadratic time. */
+export function withoutEnds(text: string, first: string, last = first): string {
+  let [start, end] = [0, text.length];
+  while (start < end && first.includes(text.charAt(start))) start += 1;
+  while (end > start && last.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
 /** Returns whether a code is an ASCII letter or digit; false for NaN, the code after the end of a text. */
 export function isLetterOrDigit(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a);

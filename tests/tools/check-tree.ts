@@ -29,7 +29,7 @@ const ODD_WORDS_LIMIT = 30;
 const TEXTS = 'hooks scripts src docs templates skills references rules README.md SKILL.md'.split(' ');
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
 /** Packages that no hook may load at once. */
-const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;
+const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch)/;
 
 interface Meta {
   readonly inputs: Record<string, { readonly imports: readonly { readonly path: string; readonly kind: string }[] }>;

@@ -1,4 +1,4 @@
-import { hasWord } from '../../text/characters.ts';
+import { hasWord, withoutEnds } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
 
@@ -261,11 +261,7 @@ function withoutBox(text: string): string {
   return text.replace(/^\[[^\]]\][ \t]+/u, '');
 }
 
-/** Removes Markdown marks around a text. A loop, because `[…]+$` is quadratic on a long run of blanks. */
+/** Removes Markdown marks around a text. */
 function withoutMarks(text: string): string {
-  const mark = (at: number): boolean => ' \t*_`#~'.includes(text.charAt(at));
-  let [start, end] = [0, text.length];
-  while (start < end && mark(start)) start += 1;
-  while (end > start && mark(end - 1)) end -= 1;
-  return text.slice(start, end);
+  return withoutEnds(text, ' \t*_`#~');
 }

@@ -22,9 +22,7 @@ export type PlanRule =
   | 'unknown-mark'
   | 'stray-field'
   | 'unread-task'
-  | 'open-fence'
-  | 'too-large'
-  | 'too-deep';
+  | 'open-fence';
 
 export interface PlanProblem {
   /** Line in the whole file, from 1. */

@@ -1,13 +1,11 @@
-import type { Nodes } from 'mdast';
-import { fromMarkdown } from 'mdast-util-from-markdown';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { show } from '../../state/process/program.ts';
-import { LINE_END } from '../../text/characters.ts';
+import { lines } from '../../text/markdown/lines.ts';
 import { advise } from '../../text/message.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { isField, readFields } from './task-fields.ts';
-import { leafLines, readHead } from './task-lines.ts';
+import { readHead, type TopItem, topItems } from './task-lines.ts';
 import { unreadTasks } from './unread-tasks.ts';
 
 export interface PlanFileTask extends LintedTask {
@@ -23,35 +21,6 @@ export interface PlanFile {
   readonly problems: readonly PlanProblem[];
 }
 
-/** Size limit: reading a plan of this size takes half a second. */
-const MOST_PLAN_CHARACTERS = 256 * 1024;
-
-/** Limit of nesting: the parser takes quadratic time, which is seconds for 2,000 levels. */
-const MOST_LEVELS = 100;
-const ITEM = /^[ ]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
-const LEVEL = /[ \t]*(?:[-*+>]|\d{1,9}[.)])(?=[ \t>]|$)/y;
-
-/** Returns the first line, from 1, that nests lists or quotes too deeply; null if there is none. */
-function tooDeepLine(body: string): number | null {
-  const at = body.split(LINE_END).findIndex((line) => {
-    // A list within another one is indented by two columns or more.
-    let levels = ITEM.test(line) ? Math.floor(line.search(/\S/) / 2) : 0;
-    for (LEVEL.lastIndex = 0; levels <= MOST_LEVELS && LEVEL.test(line); ) levels += 1;
-    return levels > MOST_LEVELS;
-  });
-  return at === -1 ? null : at + 1;
-}
-
-/** Parses blocks only: titles stay as written, and long lines cost nothing. */
-const BLOCKS_ALONE = {
-  disable: {
-    null: [
-      ...['attention', 'autolink', 'characterEscape', 'characterReference', 'codeText', 'definition'],
-      ...['hardBreakEscape', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'],
-    ],
-  },
-};
-
 /** Last result: one Stop asks for the tasks of the same text several times. */
 let last: { readonly text: string; readonly plan: PlanFile } | null = null;
 
@@ -63,31 +32,13 @@ export function readPlan(text: string): PlanFile {
 
 function parsed(text: string): PlanFile {
   const { body, bodyLine } = splitFrontmatter(text);
-  const begin = text.length - body.length;
-  if (body.length > MOST_PLAN_CHARACTERS) {
-    const message = `the plan has ${body.length} characters; at most ${MOST_PLAN_CHARACTERS} are read. Split it.`;
-    return { tasks: [], problems: [{ line: bodyLine, taskId: null, rule: 'too-large', message, severity: 'error' }] };
-  }
-  const deep = tooDeepLine(body);
-  if (deep !== null) {
-    const message = `this line nests more than ${MOST_LEVELS} lists or quotes. Write the tasks at the left margin.`;
-    const line = bodyLine + deep - 1;
-    return { tasks: [], problems: [{ line, taskId: null, rule: 'too-deep', message, severity: 'error' }] };
-  }
-  const doubts: PlanProblem[] = [];
-  const found: PlanFileTask[] = [];
-  const blocks = fromMarkdown(body, { extensions: [BLOCKS_ALONE] }).children;
-  for (const block of blocks) {
-    if (block.type !== 'list') continue;
-    for (const item of block.children) {
-      const read = readItem(body, item, bodyLine);
-      doubts.push(...read.doubts);
-      if (read.task !== null) found.push({ ...read.task, boxAt: begin + read.task.boxAt });
-    }
-  }
-  const tasks = resolved(found);
-  for (const { line, rule, message } of unreadTasks(body, blocks, new Set(tasks.map(({ id }) => planKey(id)))))
-    doubts.push({ line: line + bodyLine - 1, taskId: null, rule, message, severity: 'warning' });
+  const all = [...lines(text, bodyLine, text.length - body.length)];
+  const read = topItems(all).map((item) => readItem(text, item));
+  const tasks = resolved(read.flatMap(({ task }) => task ?? []));
+  const doubts = [
+    ...read.flatMap((item) => item.doubts),
+    ...unreadTasks(all, new Set(tasks.map(({ id }) => planKey(id)))),
+  ];
   const boxes = doubts.filter(({ rule }) => rule === 'no-task-id');
   const [first] = boxes;
   const problems =
@@ -106,57 +57,42 @@ function onlyBoxes(line: number, count: number): PlanProblem {
 }
 
 function readItem(
-  body: string,
-  item: Nodes,
-  bodyLine: number,
+  text: string,
+  { start, end, lines }: TopItem,
 ): { readonly task: PlanFileTask | null; readonly doubts: readonly PlanProblem[] } {
-  const [head, ...lines] = leafLines(body, item);
   const doubts: PlanProblem[] = [];
   const doubt = (line: number, rule: PlanProblem['rule'], message: string): void => {
-    doubts.push({ line: line + bodyLine - 1, taskId: null, rule, message, severity: 'warning' });
+    doubts.push({ line, taskId: null, rule, message, severity: 'warning' });
   };
-  const read = head === undefined || head.depth > 0 ? null : readHead(head.text);
-  const inner = lines.filter(({ text, first }) => first && readHead(text)?.id != null);
-  for (const { text, line } of inner) {
+  const [head, ...below] = lines;
+  const read = head?.first && head.depth === 0 ? readHead(head.text) : null;
+  for (const { text, line, first } of read === null ? lines : below) {
+    if (!first || readHead(text)?.id == null) continue;
     const message = `"${text.slice(0, 60)}" is inside another item, so it is not a task: move it to the left margin.`;
     doubt(line, 'nested-task', message);
   }
   if (head === undefined || read === null) return { task: null, doubts };
+  const { id, title, status } = read;
   if (read.unknownMark !== null) {
     const message = `"${read.unknownMark}" is not a task marker. Write (blocked), (manual-verify) or (no-change), or rephrase it.`;
-    doubts.push({ line: head.line + bodyLine - 1, taskId: read.id, rule: 'unknown-mark', message, severity: 'error' });
+    doubts.push({ line: head.line, taskId: id, rule: 'unknown-mark', message, severity: 'error' });
   }
-  if (read.id === null) {
+  if (id === null) {
     doubt(head.line, 'no-task-id', 'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".');
     return { task: null, doubts };
   }
-  for (const { text, line, depth, first } of read.status === 'done' ? [] : lines) {
-    const message = depth <= 1 && first && !isField(text.trim()) ? strayField(text.trim()) : null;
+  for (const { text, line, depth, first } of status === 'done' ? [] : below) {
+    const message = depth <= 1 && first && !isField(text) ? strayField(text) : null;
     if (message !== null) doubt(line, 'stray-field', message);
   }
-  const start = item.position?.start.offset ?? 0;
-  const end = item.position?.end.offset ?? start;
-  const { acceptance, notes, prose, scope, dependsOn } = readFields(lines);
-  if (read.status !== 'done' && dependsOn.length === 0) {
-    const message = strayDependency(read.title);
+  const fields = readFields(below);
+  if (status !== 'done' && fields.dependsOn.length === 0) {
+    const message = strayDependency(title);
     if (message !== null) doubt(head.line, 'stray-field', message);
   }
-  const { id, title, status } = read;
-  const task = {
-    id,
-    title,
-    status,
-    dependsOn,
-    scope,
-    acceptance,
-    notes,
-    prose,
-    ...(read.noChange && { noChange: true }),
-  };
-  return {
-    task: { ...task, line: head.line + bodyLine - 1, text: body.slice(start, end), boxAt: head.at + read.boxAt },
-    doubts,
-  };
+  const noChange = read.noChange && { noChange: true };
+  const place = { line: head.line, text: text.slice(start, end), boxAt: head.at + 1 };
+  return { task: { id, title, status, ...fields, ...noChange, ...place }, doubts };
 }
 
 /** Replaces dependencies by the ids as their tasks spell them. */
@@ -166,6 +102,8 @@ function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
 }
 
 /** Pattern for fields such as `Files: a, b` and `**Verify:** npm test`. */
+/** Maximum length of its input, which it may read many times. */
+const MOST_FIELD = 100;
 const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
 
 /** Wrong field names, and what to write instead. */
@@ -180,7 +118,7 @@ const MEANT: readonly (readonly [RegExp, string])[] = [
 ];
 
 function strayField(text: string): string | null {
-  const [, name = ''] = FIELD.exec(text) ?? [];
+  const [, name = ''] = FIELD.exec(text.slice(0, MOST_FIELD)) ?? [];
   const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
   return advice === undefined ? null : `"${name}:" is not a task field and has no effect: ${advice}.`;
 }

@@ -1,4 +1,5 @@
-import { INLINE_COMMENT, type LeafLine } from './task-lines.ts';
+import { withoutEnds } from '../../text/characters.ts';
+import type { ItemLine } from './task-lines.ts';
 
 type Field = 'scope' | 'depends' | 'acceptance' | 'notes' | 'other';
 
@@ -16,15 +17,15 @@ export function isField(text: string): boolean {
   return KEY.test(text) || KEY_WITH_COLON.test(text);
 }
 
+const QUOTES = '"\'“”';
 const BOX = /^\[[ \txX]\][ \t]+/;
 
 /** Reads the fields below a task's first line. `prose` is description and notes, one line per paragraph and item. */
-export function readFields(lines: readonly LeafLine[]) {
+export function readFields(lines: readonly ItemLine[]) {
   const entries: Entry[] = [];
   let field: Field = 'other';
   let keyDepth = 0;
-  for (const { text: raw, depth, first } of lines) {
-    const text = raw.replace(INLINE_COMMENT, '').trim();
+  for (const { text, depth, first } of lines) {
     // Deeper lines belong to the current field.
     const [, , key, value = ''] = (depth <= 1 ? (KEY.exec(text) ?? KEY_WITH_COLON.exec(text)) : null) ?? [];
     if (key !== undefined) {
@@ -71,10 +72,7 @@ function scopesIn(text: string): string[] {
 
 /** Removes a pair of marks around a path; keeps its other stars and underscores (`*.md`, `__tests__`). */
 function plainPath(text: string): string {
-  return text
-    .trim()
-    .replace(/([^./])\.$/, '$1')
-    .replace(/^["'“”]+|["'“”]+$/g, '')
+  return withoutEnds(text.trim().replace(/([^./])\.$/, '$1'), QUOTES)
     .replace(/^(\*{1,2})([^*/](?:.*[^*/])?)\1$/, '$2')
     .trim();
 }
@@ -82,13 +80,17 @@ function plainPath(text: string): string {
 function idsIn(text: string): string[] {
   return text
     .split(/[,;&]|\band\b/i)
-    .map((each) => unmarked(each.replace(/\([^)]*\)\s*$/, '')).replace(/^tasks?\s+(?=\S)/i, 'Task '))
+    .map((each) => unmarked(withoutRemark(each)).replace(/^tasks?\s+(?=\S)/i, 'Task '))
     .filter((id) => id !== '' && !/^(?:none|nothing|n\/a|[-–—])$/i.test(id));
 }
 
+/** Removes a remark in parentheses at the end of a text. */
+function withoutRemark(text: string): string {
+  const plain = text.trimEnd();
+  const at = plain.endsWith(')') ? plain.indexOf('(', plain.lastIndexOf(')', plain.length - 2) + 1) : -1;
+  return at === -1 ? text : plain.slice(0, at);
+}
+
 function unmarked(text: string): string {
-  return text
-    .trim()
-    .replace(/^[*_`"'“”]+|[*_`"'“”.]+$/g, '')
-    .trim();
+  return withoutEnds(text.trim(), `*_\`${QUOTES}`, `*_\`${QUOTES}.`).trim();
 }

@@ -1,14 +1,11 @@
-import type { Nodes } from 'mdast';
 import type { PlanTaskStatus } from '../../engine/plan/task-order.ts';
-import { LINE_END } from '../../text/characters.ts';
+import type { Line } from '../../text/markdown/lines.ts';
 
 interface TaskHead {
   /** Null for a box without a task. */
   readonly id: string | null;
   readonly title: string;
   readonly status: PlanTaskStatus;
-  /** Offset of the mark within the line. */
-  readonly boxAt: number;
   readonly noChange: boolean;
   /** Text that looks like a mark such as `(blocked)` but is unknown; null if there is none. */
   readonly unknownMark: string | null;
@@ -18,23 +15,22 @@ const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 const MARK = '[([](blocked|manual-verify|no-change)[)\\]]';
 /** Pattern for a mark before the title, also within its bold; another one matches a mark after it. */
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
-const MARK_BEHIND = new RegExp(`[ \\t]*${MARK}$`, 'i');
+const MARK_BEHIND = new RegExp(`${MARK}$`, 'i');
 const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
-export const INLINE_COMMENT = /<!--.*?-->/g;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
 /** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
 const NAMED =
-  /^(tasks?[ \t]+)?([^\s:*`()]+?)[ \t]*(?:\([^()]*\))?(\*\*|__|\*|_|`)?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
+  /^(tasks?[ \t]+)?([^\s:*`()]+?)(?:[ \t]*\([^()]*\))?(?:[ \t]*(\*\*|__|\*|_|`))?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
 
 /** Reads the first line of an item; null if it has no box. */
 export function readHead(line: string): TaskHead | null {
   const [box, mark = ' '] = BOX.exec(line) ?? [];
   if (box === undefined) return null;
   const marks: string[] = [];
-  let rest = line.slice(box.length).replace(INLINE_COMMENT, '').trim();
+  let rest = line.slice(box.length).trim();
   for (let found = MARK_BEFORE.exec(rest); found !== null; found = MARK_BEFORE.exec(rest)) {
     marks.push(String(found[2]).toLowerCase());
     rest = `${found[1]}${rest.slice(found[0].length)}`;
@@ -43,7 +39,7 @@ export function readHead(line: string): TaskHead | null {
   let title = whole;
   for (let found = MARK_BEHIND.exec(title); found !== null; found = MARK_BEHIND.exec(title)) {
     marks.push(String(found[1]).toLowerCase());
-    title = title.slice(0, -found[0].length);
+    title = title.slice(0, -found[0].length).trimEnd();
   }
   const isDone = mark.toLowerCase() === 'x';
   const marked = marks.includes('blocked') ? 'blocked' : marks.includes('manual-verify') ? 'manual-verify' : 'open';
@@ -51,7 +47,7 @@ export function readHead(line: string): TaskHead | null {
   const unknownMark = isDone
     ? null
     : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
-  return { id, title: title || id || '', status: isDone ? 'done' : marked, boxAt: 1, noChange, unknownMark };
+  return { id, title: title || id || '', status: isDone ? 'done' : marked, noChange, unknownMark };
 }
 
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {
@@ -71,8 +67,9 @@ function withoutFirst(text: string, mark: string): string {
   return at === -1 ? text : text.slice(0, at) + text.slice(at + mark.length);
 }
 
-export interface LeafLine {
-  /** Text without indentation and list marks. */
+/** Line of a paragraph or heading in a list item. */
+export interface ItemLine {
+  /** Text without indentation, list marks and comments. */
   readonly text: string;
   /** Offset of `text` in the whole text. */
   readonly at: number;
@@ -83,40 +80,44 @@ export interface LeafLine {
   readonly first: boolean;
 }
 
-/** Depth below which no fields are read; a line of thousands of list marks nests as many lists. */
-const MOST_DEPTH = 100;
-
-/** Returns the lines of paragraphs and headings in an item and its nested items. */
-export function leafLines(text: string, item: Nodes): LeafLine[] {
-  const found: LeafLine[] = [];
-  const visit = (node: Nodes, depth: number, first: boolean): void => {
-    if (node.type === 'paragraph' || node.type === 'heading') found.push(...linesOf(text, node, depth, first));
-    else if (node.type === 'listItem') {
-      for (const [index, child] of node.children.entries()) visit(child, depth, index === 0);
-    } else if (node.type === 'list' && depth < MOST_DEPTH) {
-      for (const child of node.children) visit(child, depth + 1, true);
-    }
-  };
-  visit(item, 0, true);
-  return found;
+/** List item that is in no other one, with the lines of those that are in it. */
+export interface TopItem {
+  /** Offsets of its list mark and of the end of its last line. */
+  readonly start: number;
+  readonly end: number;
+  readonly lines: readonly ItemLine[];
 }
 
-function linesOf(whole: string, { position }: Nodes, depth: number, first: boolean): LeafLine[] {
-  if (position === undefined) return [];
-  let at = position.start.offset ?? 0;
-  const end = position.end.offset ?? at;
-  const found: LeafLine[] = [];
-  for (const raw of whole.slice(at, end).split(LINE_END)) {
-    const text = raw.trimStart();
-    found.push({
-      text: text.trimEnd(),
-      at: at + raw.length - text.length,
-      line: position.start.line + found.length,
-      depth,
-      first: first && found.length === 0,
-    });
-    at += raw.length;
-    at += whole.startsWith('\r\n', at) ? 2 : 1;
+/** Pattern for rules and the underlines of headings. */
+const NO_TEXT = /^[-*_=\s]*$/;
+
+export function topItems(all: readonly Line[]): TopItem[] {
+  const items: (TopItem & { end: number; readonly lines: ItemLine[] })[] = [];
+  let isEmpty = false;
+  for (const line of all) {
+    const { number, raw, content, itemsBegun, listDepth } = line;
+    if (listDepth === 0 || raw.trim() === '') continue;
+    const end = line.at + raw.length;
+    if (listDepth === itemsBegun) items.push({ start: end - raw.trimStart().length, end, lines: [] });
+    const item = items.at(-1);
+    if (item === undefined) continue;
+    item.end = end;
+    const first = itemsBegun > 0 || isEmpty;
+    if (!line.inFence && !line.inQuote && !line.inHtml && !line.indentedCode && !NO_TEXT.test(content))
+      item.lines.push({ text: content, at: contentOffset(line), line: number, depth: listDepth - 1, first });
+    isEmpty = itemsBegun > 0 && content === '';
   }
-  return found;
+  return items;
+}
+
+/** Returns the offset of a line's content in the whole text, behind the comments before it. */
+function contentOffset({ at, raw, text, content, comments }: Line): number {
+  const end = at + raw.length;
+  const hidden = comments.reduce((sum, comment) => sum + Math.min(comment.end, end) - comment.start, 0);
+  // What is hidden besides belongs to a comment that began on an earlier line.
+  const begin = end - text.length - hidden + text.trimEnd().length - content.length;
+  return comments.reduce(
+    (offset, comment) => offset + (comment.start <= offset ? comment.end - comment.start : 0),
+    begin,
+  );
 }

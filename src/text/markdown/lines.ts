@@ -1,4 +1,5 @@
 import { LINE_END } from '../characters.ts';
+import { type HtmlBlock, htmlBlock } from './html.ts';
 import { CommentReader, type Span } from './line-comments.ts';
 
 /** Line of a Markdown text, with its position in fences, comments, quotes and lists. */
@@ -6,8 +7,9 @@ export interface Line {
   /** Text without its terminator and without comments. */
   readonly text: string;
   readonly number: number;
-  /** Original line without its terminator. */
+  /** Original line without its terminator, and its offset in the whole text. */
   readonly raw: string;
+  readonly at: number;
   /** Column of the first non-blank character; tab stops are at every fourth column. */
   readonly column: number;
   /** Mark or content of a code fence. */
@@ -17,6 +19,8 @@ export interface Line {
   readonly inComment: boolean;
   /** Begins with a quote mark; lazy continuation lines do not count. */
   readonly inQuote: boolean;
+  /** In an HTML block, such as a comment that is not closed; what else is said of the line takes it for Markdown. */
+  readonly inHtml: boolean;
   readonly indentedCode: boolean;
   /** Line of a paragraph, in a list item or outside. */
   readonly isProse: boolean;
@@ -38,7 +42,9 @@ interface Heading {
   readonly isUnderline: boolean;
 }
 
-type Structure = Partial<Omit<Line, 'text' | 'number' | 'raw' | 'column' | 'inComment' | 'listDepth' | 'comments'>>;
+type Structure = Partial<
+  Omit<Line, 'text' | 'number' | 'raw' | 'at' | 'column' | 'inComment' | 'listDepth' | 'comments'>
+>;
 
 const RULE = /^(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const MARKERS = /^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*/;
@@ -47,14 +53,14 @@ const NONE: Structure = {};
 const NO_COMMENTS: readonly Span[] = [];
 
 /**
- * Reads a Markdown text line by line, with the blocks of CommonMark. An unclosed fence extends to the end of its list item or
- * of the text; an unclosed comment is text. Takes linear time and never throws.
+ * Reads a Markdown text line by line, with the blocks of CommonMark, from a given line and its offset. An unclosed fence
+ * extends to the end of its list item or of the text; an unclosed comment is text. Takes linear time and never throws.
  */
-export function* lines(text: string): Generator<Line> {
+export function* lines(text: string, first = 1, from = text.startsWith('\uFEFF') ? 1 : 0): Generator<Line> {
   const reader = new BlockReader(text);
   const ending = new RegExp(LINE_END, 'g');
-  let at = text.startsWith('\uFEFF') ? 1 : 0;
-  for (let number = 1; ; number++) {
+  let at = from;
+  for (let number = first; ; number++) {
     ending.lastIndex = at;
     const end = ending.exec(text);
     yield reader.read(text.slice(at, end?.index ?? text.length), at, number);
@@ -69,6 +75,8 @@ class BlockReader {
   readonly #items: number[] = [];
   /** Open fence, and the content column of the item that contains it. */
   #fence: { readonly marks: string; readonly content: number } | null = null;
+  /** HTML block of the line above, the number of items that contain it, and whether it ends with that line. */
+  #html: (HtmlBlock & { readonly depth: number; readonly isOver: boolean }) | null = null;
   /** Block left open by the line above: prose continues it, however it is indented. */
   #continues: 'item' | 'quote' | 'paragraph' | null = null;
   /** First line of an open paragraph outside lists. */
@@ -83,15 +91,18 @@ class BlockReader {
   read(raw: string, at: number, number: number): Line {
     const trimmed = raw.trim();
     const start = columnOf(raw);
+    const inHtml = this.#continueHtml(trimmed, start);
     const line = (structure: Structure, text = raw, inComment = false, comments = NO_COMMENTS): Line => ({
       text,
       number,
       raw,
+      at,
       column: start,
       inFence: structure.inFence ?? false,
       fence: structure.fence ?? null,
       inComment,
       inQuote: structure.inQuote ?? false,
+      inHtml: inHtml || (structure.inHtml ?? false),
       indentedCode: structure.indentedCode ?? false,
       isProse: structure.isProse ?? false,
       listDepth: this.#items.length,
@@ -141,6 +152,19 @@ class BlockReader {
     return null;
   }
 
+  /** Returns whether the HTML block of the line above continues on this one. */
+  #continueHtml(text: string, column: number): boolean {
+    if (this.#html === null) return false;
+    const { end, depth, isOver } = this.#html;
+    if (!isOver && (text === '' ? end !== null : column >= (this.#items[depth - 1] ?? 0))) {
+      this.#html = { end, depth, isOver: end?.test(text) ?? false };
+      return true;
+    }
+    this.#html = null;
+    this.#settle(Math.min(this.#items.length, depth));
+    return false;
+  }
+
   #readStructure(text: string, column: number, mayFence: boolean): Structure {
     const depth = depthAt(this.#items, column);
     const isDeep = this.#isDeep(column, depth);
@@ -170,8 +194,13 @@ class BlockReader {
     const isUnderline = this.#continues === 'paragraph' && /^(?:=+|-+)$/.test(text);
     const marks = mayFence ? openingMarks(text) : null;
     const inQuote = text.startsWith('>');
-    if (!isUnderline && hashes === undefined && marks === null && !inQuote && !RULE.test(text)) return null;
+    const isHtml = this.#openHtml(text, depth, this.#continues !== null);
+    if (!isUnderline && hashes === undefined && marks === null && !isHtml && !inQuote && !RULE.test(text)) return null;
     this.#settle(depth);
+    if (isHtml) {
+      this.#continues = 'item';
+      return { content: text, isProse: true, inHtml: true };
+    }
     if (inQuote) this.#continues = openedBy(text);
     if (isUnderline) {
       const level = text.startsWith('=') ? 1 : 2;
@@ -185,6 +214,13 @@ class BlockReader {
     if (marks === null) return {};
     this.#fence = { marks, content };
     return { inFence: true, fence: 'opens' };
+  }
+
+  /** Returns whether the text begins an HTML block, which all lines are in until it ends. */
+  #openHtml(text: string, depth: number, inParagraph: boolean): boolean {
+    const block = this.#html === null ? htmlBlock(text, inParagraph) : null;
+    if (block !== null) this.#html = { end: block.end, depth, isOver: block.end?.test(text) ?? false };
+    return block !== null;
   }
 
   #readItems(text: string, column: number, depth: number, mayFence: boolean): Structure | null {
@@ -201,7 +237,8 @@ class BlockReader {
     this.#isEmptyItem = content === '';
     this.#continues = openedBy(content);
     const fence = this.#openFence(mayFence ? openingMarks(content) : null, columns.at(-1) ?? 0);
-    return { content, itemsBegun, inQuote: content.startsWith('>'), ...fence };
+    const inHtml = this.#openHtml(content, this.#items.length, false);
+    return { content, itemsBegun, inQuote: content.startsWith('>'), inHtml, ...fence };
   }
 
   #readProse(text: string, depth: number): Structure {

@@ -113,10 +113,58 @@ test('an absolute path into the project is a scope from there', async () => {
   assert.deepEqual(scope, ['src/a.ts', '.', 'src/b.ts', `${here.slice(1)}-else/c.ts`]);
 });
 
-test('reports a line that nests lists too deeply and does not read the plan', () => {
-  assert.deepEqual(told(lines(REAL, `${'- '.repeat(2000)}x`), 'too-deep'), [5]);
-  assert.deepEqual(readPlan(lines(REAL, `${'> '.repeat(101)}x`)).tasks, []);
+test('reads a plan beside thousands of nested lists and quotes', () => {
   const stairs = Array.from({ length: 400 }, (_, level) => `${'  '.repeat(level)}- a`);
-  assert.deepEqual(told(lines(REAL, ...stairs), 'too-deep'), [105]);
-  assert.deepEqual(readPlan(lines(REAL, `${'- '.repeat(40)}x`, '', '-'.repeat(300))).tasks.length, 1);
+  for (const deep of [`${'- '.repeat(20_000)}x`, `${'> '.repeat(20_000)}x`, ...stairs, '-'.repeat(300)])
+    assert.equal(readPlan(lines(REAL, deep)).tasks.length, 1);
+  assert.equal(readPlan(lines(...stairs, '', REAL)).tasks.length, 1);
 });
+
+test('reports a task behind two list marks as one that is inside another item', () => {
+  assert.deepEqual(told(lines(REAL, '- - [ ] **Task 2: x**'), 'nested-task'), [5]);
+});
+
+test('a box behind code in its item is no task, and is reported', () => {
+  const text = lines(REAL, '- ```', '  x', '  ```', '  [ ] **Task 2: x**');
+  assert.deepEqual(readPlan(text).tasks.length, 1);
+  assert.deepEqual(told(text, 'unread-task'), [8]);
+});
+
+test('a line in HTML ends the task above, and what follows an empty line is read again', () => {
+  const text = lines(REAL.trimEnd(), '</details>', '- [ ] **Task 2: x**', '', '- [ ] **Task 3: y**');
+  const { tasks } = readPlan(text);
+  assert.deepEqual(
+    tasks.map(({ id, acceptance }) => [id, acceptance]),
+    [
+      ['Task 1', ['yes']],
+      ['Task 3', []],
+    ],
+  );
+  assert.deepEqual(told(text, 'unread-task'), [5]);
+});
+
+for (const [where, before, after] of [
+  ['before the box', '- <!-- [ ] --> ', ''],
+  ['at the end of the line above', '<!-- a\n[ ] --> - ', ''],
+  ['behind the box', '- ', ' <!-- [ ] -->'],
+] as const) {
+  test(`the box of a task is found with a comment ${where}`, () => {
+    const text = `\ufeff---\nmodel: x\n---\r\n${before}[ ] **Task 1: a**${after}\r\n`;
+    const [task] = readPlan(text).tasks;
+    assert.equal(task?.boxAt, text.indexOf('[ ] **') + 1);
+    assert.equal(task?.title, 'a');
+  });
+}
+
+// Squared, each would take hours. The time limit is for that, and no measure of speed.
+for (const [name, line] of Object.entries({
+  'quotation marks': `  - Scope: ${'"'.repeat(300_000)}`,
+  stars: `  - Depends on: a${'*'.repeat(300_000)}b`,
+  parentheses: `  - Depends on: a${'('.repeat(300_000)}b`,
+  'blanks before a word': `  - abc${' '.repeat(300_000)}x`,
+  'blanks in a title': `- [ ] **Task 2${' '.repeat(300_000)}x`,
+  'blanks before a mark': `- [ ] Task 2: a${' '.repeat(300_000)}b`,
+}))
+  test(`reads a plan with a line of ${name}`, { timeout: 60_000 }, () => {
+    assert.equal(readPlan(lines(REAL.trimEnd(), line)).tasks[0]?.id, 'Task 1');
+  });
