@@ -2,8 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { type OutputChunk, type Plugin, type PluginContext, rolldown } from 'rolldown';
 import { CHUNKS as FILES, FLEET_FILE, WEB_FILE } from '../src/install/files/program-files.ts';
-import { HOOK_FILES } from '../src/install/settings/registration.ts';
-import { HOOK_GUARD } from '../src/install/settings/stop-hooks.ts';
+import { HOOK_FILES, HOOK_GUARD } from '../src/install/settings/registration.ts';
 
 const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 /** Checks of a host that runs the skill, which calls them with or without a loop. */
@@ -99,6 +98,8 @@ export async function writeProgram(root: string, folder: string, generated: stri
     // The loader reads Latin-1.
     charset: 'ascii',
     topLevelVar: true,
+    // While an update writes its files, a hook may load some of two builds: a function is then missing, and never another one.
+    minifyInternalExports: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: 'scripts/ralph-[name].cjs',
     // A chunk imports earlier ones only.

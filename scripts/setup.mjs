@@ -4,10 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
-// The program runs on 20.12, the bundler from these on.
-const from = { 20: 19, 22: 12 }[major] ?? (major > 22 ? 0 : Number.POSITIVE_INFINITY);
-if (minor < from) {
-  console.error(`Building ralph-loop needs node 20.19, 22.12 or newer; this is ${process.versions.node}.`);
+if (major < 20 || (major === 20 && minor < 12)) {
+  console.error(`ralph-loop needs node 20.12 or newer; this is ${process.versions.node}.`);
   process.exit(1);
 }
 

@@ -30,6 +30,13 @@ type HookEvent =
 
 export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup[]>>>;
 
+/**
+ * First line of the client's hooks, which ends them without a loop, and where the launcher has passed hooks of its own
+ * (Windows). A hook file is ours by this line, never by its name.
+ */
+export const HOOK_GUARD =
+  "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
+
 /** Timeout in seconds of hooks other than Stop, in which an idle loop sleeps; ten of them allow for a contended lock. */
 const QUICK_TIMEOUT = 30;
 

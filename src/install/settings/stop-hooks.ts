@@ -3,15 +3,8 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { readObject } from '../project-files.ts';
-import { inProject } from './registration.ts';
+import { HOOK_GUARD, inProject } from './registration.ts';
 import { isOurPlugin, type SettingsSource, settingsSources } from './settings-sources.ts';
-
-/**
- * First line of the client's hooks, which ends them without a loop, and where the launcher has passed hooks of its own
- * (Windows). A hook file is ours by this line, never by its name.
- */
-export const HOOK_GUARD =
-  "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
 
 export interface RegisteredHook {
   readonly source: string;
