@@ -26,7 +26,7 @@ const WRITES =
   /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to|into|out|output)$/i;
 const REMOVES = /^(delete|move|remove|rename)$/i;
 
-/** Returns the kind of a tool. An MCP tool reads only if its verb reads and its name says nothing else. */
+/** Returns the kind of a tool. An MCP tool only reads if its first word means reading and no other word means writing. */
 export function classOf(tool: string): ToolClass {
   const known = tool.includes(' ') ? undefined : KNOWN.find((kind) => ` ${CLASSES[kind]} `.includes(` ${tool} `));
   if (known !== undefined || !tool.startsWith('mcp__')) return known ?? 'unknown';
@@ -62,13 +62,13 @@ const SHELL_KEY =
   /^(?!.*_(?:id|name|type|mode)$)(?:.*_)?(commands?|cmds?|(command|cmd)_?line|scripts?|shell|bash|sh|exec|execute|run|program|executable|binary|argv|entrypoint|stdin)(?=$|_)/i;
 const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
 const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
-/** A program where a list of its arguments stands beside it. */
+/** Pattern for keys of a program, if a list of its arguments stands beside it. */
 const PROGRAM_KEY = /^(file(_?name|_?path)?|exe|app|bin|process)$/i;
 const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
 const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
-/** Keys of the client's own shell tool, which match no pattern but SHELL_KEY: most calls need not compile five of them. */
+/** Keys of the client's own shell tool, whose shell text is in `command`. No pattern is tried on them: most calls compile none. */
 const SHELL_TOOL_KEYS = new Set(['command', 'description', 'timeout', 'run_in_background']);
-/** Pattern for keys of text for people and models: a single word there is not a path, and a line not a command. */
+/** Pattern for keys of text for people and models: only other texts are searched for single-word paths and for commands. */
 export const PROSE_KEY =
   /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|thought|reason|notes?|observations?|markdown|html|query|regex|repl(acement)?|(new|old)_?(string|str|text|source))$/i;
 /** Pattern for lines that read as commands: `rm F`, `!git push`, `* * * * * rm F`, `spawn rm F`. */
@@ -78,7 +78,7 @@ const COMMAND_LINE =
 const PROSE_LINE = /^\s{0,9}(?:[A-Z][a-z]+[ ,.:]|[-*>#|]+ (?![*\d])|```)/m;
 const MAX_LINES = 50;
 
-/** Returns the lines of a text of unknown use that read as commands, at most 50; none if people are to read it. */
+/** Returns at most 50 lines of a text of unknown use that read as commands; none of a text for people. */
 export function commandLines(text: string): string {
   const lines = PROSE_LINE.test(text) ? [] : [...text.matchAll(COMMAND_LINE)].slice(0, MAX_LINES);
   return lines.map(([, line = '']) => line).join('\n');
@@ -88,7 +88,7 @@ export function commandLines(text: string): string {
 const PLURAL = /s$/i;
 const MAX_DEPTH = 40;
 
-/** Returns the texts of a call that something runs, at any depth of its input. */
+/** Returns the texts in the input of a call, at any depth, that its tool runs. */
 export function runTexts(call: ToolCall): RunText[] {
   const kind = classOf(call.tool);
   if (kind === 'reads' || kind === 'changes') return [];
@@ -114,7 +114,7 @@ export function runTexts(call: ToolCall): RunText[] {
       )
         add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
       else if (kind === 'unknown' && !PROSE_KEY.test(key) && !ARGS_KEY.test(key)) {
-        // A line that begins with git may be a note; one that begins with rm and names a file is hardly one.
+        // Lines that begin with git may be notes, and are left out; lines such as `rm FILE` are taken as commands.
         const lines = textsOf(`${key}s`, each, undefined).map((text) => commandLines(text).replace(/^git .*/gm, ''));
         add('shell', lines.filter(Boolean), here);
       }
@@ -148,7 +148,7 @@ function commandOf(words: readonly string[]): string {
   return words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : shellWord(word))).join(' ');
 }
 
-/** Returns files that a patch changes. A diff's name counts with and without its first segment, because -p decides. */
+/** Returns files that a patch changes. A name in a diff counts with and without its first segment: `-p` decides which is meant. */
 export function patchTargets(text: string): string[] {
   const targets = new Set<string>();
   for (const line of text.split('\n')) {

@@ -12,10 +12,10 @@ import { awake, lookAtClock } from './process/sleep-watch.ts';
 import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
-  /** New state, `keep` for no change, or `remove` once it is in the archive. */
+  /** New state, `keep` for no change, or `remove` for a state that is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;
-  /** Called under the lock once `next` is written: what it records stands in the order of the changes. */
+  /** Called under the lock after `next` is written, so that its records have the order of the changes. */
   readonly written?: () => void;
 }
 
@@ -29,20 +29,20 @@ export interface Lease {
 export interface StateOptions extends LockOptions {
   /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
   readonly lease?: Lease;
-  /** The loop goes on after a time without any process of it, which is left out as a whole. */
+  /** The loop is started or resumed: its caller leaves out the whole time without a process, with any sleep in it. */
   readonly goesOn?: boolean;
 }
 
 /**
  * Changes a loop's state under its lock (read-modify-write); the only way to do so. `decide` must be quick and must not wait.
- * No count of a loop that keeps counters falls: a state that was put back gets the kept counts first, and a notice is recorded.
- * After an error the file is completely old or new. Without the folder of the runtime files there is no loop: `decide` gets
- * `absent`, and nothing is created. Throws, with nothing written, `state-fenced` for an older epoch than the one on disk,
- * `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has not moved aside or a
- * state that could not be read again, `no-loop` where no loop can be.
+ * The counts of a loop that keeps counters never fall: if an older state was put back, it gets the kept counts first, and a
+ * notice is recorded. After an error the file is completely old or new. Without the folder of the runtime files there is no
+ * loop: `decide` gets `absent`, and nothing is created. Throws, with the state file unchanged, `state-fenced` for an older epoch
+ * than the one on disk, `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has
+ * not moved aside or a state that could not be read again, `no-loop` for a new state without that folder.
  */
 export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
-  // What is decided by the time leaves out a sleep.
+  // Notes a sleep of the machine first, so that `decide` does not count it.
   lookAtClock();
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
     const { next, result } = decide({ kind: 'absent' });
@@ -57,7 +57,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
     const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
-    // Before `decide`, which could change the object.
+    // Written out before `decide`, which may change the object.
     const before = found.kind === 'loop' ? serialise(found.state) : null;
     const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
     const { result } = decided;
@@ -76,11 +76,11 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     }
     if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
     if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
-    // A start has begun the counters of its loop.
+    // A start writes the counters of its new loop inside `decide`, so they are read again.
     const begun = kept?.loopId === next.loopId ? kept : readCounters(files);
     const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
     const after = serialise(counted);
-    // missing: `decide` moved it aside
+    // If the file is missing, `decide` moved it aside.
     if (after !== before || !existsSync(files.state)) {
       refuseUnreadable(after);
       keepStoppedTime(files, counted, begun);
@@ -98,7 +98,7 @@ export function serialise(state: LoopState): string {
 
 function refuseOlderEpoch(current: LoopState, writer: { readonly loopId: string; readonly epoch: number }): void {
   if (writer.loopId === current.loopId && writer.epoch >= current.epoch) return;
-  const message = `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (${writer.loopId}, epoch ${writer.epoch}) may no longer write.`;
+  const message = `another process has taken over loop ${current.loopId} (epoch ${current.epoch}). This process drove loop ${writer.loopId} (epoch ${writer.epoch}) and may no longer write.`;
   throw new RalphError('state-fenced', message);
 }
 
@@ -133,7 +133,7 @@ export function archiveState(files: LoopFiles, state: LoopState, at: string, lab
   }
 }
 
-/** Errors of a path occupied by another kind of file: the next start needs the whole command line again. */
+/** Errors of a path where something other than a file stands. The contract is then removed: the next start needs all options. */
 const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
 /** Moves contract and manifest of an ended loop aside, for a resume. */
@@ -208,7 +208,7 @@ export function archivedNames(folder: string): string[] {
     .map(({ file }) => file);
 }
 
-/** Changes the archived state of an ended loop, for facts that became known later. Called under the lock. */
+/** Adds later facts to the archived state of an ended loop. Returns whether it was found. Called under the lock. */
 export function amendArchived(files: LoopFiles, loopId: string, change: (ended: LoopState) => LoopState): boolean {
   for (const { state, file } of archivedLoops(files)) {
     if (state.loopId !== loopId || state.status !== 'ended') continue;

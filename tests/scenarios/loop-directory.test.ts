@@ -99,7 +99,7 @@ test('a new name asks for the goal at a terminal and starts the loop with it', a
   const p = project(context);
   const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
   const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
-  await shown.waitFor(/A new task called site \[n\], or the text "site" \[t\]/);
+  await shown.waitFor(/Create a task named site \[n\], or draft one from the text "site" \[t\]/);
   await shown.submit('n');
   await shown.waitFor(/What is the goal/);
   await shown.submit('Greet everybody & leave $1.');
@@ -183,7 +183,7 @@ test('accept adopts a checklist that lost items', (context) => {
 test('Ctrl+C at the question for the goal writes nothing and says so on its own line', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
-  await shown.waitFor(/A new task called fix/);
+  await shown.waitFor(/Create a task named fix/);
   await shown.submit('n');
   await shown.waitFor(/What is the goal/);
   await shown.key('C-c');
@@ -236,7 +236,7 @@ test('resume NAME of a checklist that has never run does not call its file missi
 test('one word that names nothing can be the text of a task, and is not asked about in a pipe', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
-  await shown.waitFor(/A new task called fix/);
+  await shown.waitFor(/Create a task named fix/);
   await shown.submit('t');
   await shown.waitFor(/^Task {6}fix {2}\.ralph\/fix\/RALPH\.md$/m, /\[Esc\] cancel/);
   await shown.key('Escape');

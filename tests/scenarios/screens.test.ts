@@ -173,7 +173,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     prepare: repository,
     script: '$RALPH run new-goal',
     typed: '\n',
-    shows: /A new task called new-goal/,
+    shows: /Create a task named new-goal/,
   },
   'the question about the sandbox': {
     prepare: (p) => {

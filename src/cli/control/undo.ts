@@ -1,7 +1,7 @@
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { readStream } from '../../state/event-stream.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';

@@ -7,7 +7,7 @@ import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions } from '../../fleet/submit.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { readArguments } from '../../task/settings/task-settings.ts';
+import { readArguments } from '../../task/settings/task-terms.ts';
 import { RalphError } from '../../text/message.ts';
 import { valuesOf, wholeOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';

@@ -19,7 +19,7 @@ export const FLEET_COMMAND: Command = {
     'integrate HOW': 'add: none, branch or pr (branch).',
     'account NAME': 'add, worker: name of the account that pays (default).',
     'take-overs N': 'add: deaths of workers in a row to tolerate (5).',
-    'arg NAME=VALUE...': 'add: value of an argument of the task folder.',
+    'arg NAME=VALUE...': 'add: value of an argument of the task.',
     'agent CMD': 'add: another command-line agent.',
     'max-iterations N': 'add: limit of iterations.',
     'max-time DURATION': 'add: limit of total time, such as 8h.',

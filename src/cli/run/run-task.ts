@@ -7,7 +7,7 @@ import { writeAtomically } from '../../state/files/regular-file.ts';
 import { IGNORED } from '../../state/task-folder/run-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
-import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import {
   LOOP_DIRECTORIES,
   loopDirectoryTask,
@@ -108,7 +108,10 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   );
 }
 
-/** Returns whether the user means one word that names no task as the text of one. Throws `usage` if they cancel. */
+/**
+ * Asks whether a word that names no task is the text of a new task, not its name. Returns false without asking if the task
+ * exists or there is no one to ask. Throws `usage` if the user cancels.
+ */
 async function isText(context: CommandContext, word: string): Promise<boolean> {
   const { mayAsk, values, projectDir, err } = context;
   const folder = dirname(safePath(projectDir, loopDirectoryTask(word)));
@@ -121,13 +124,15 @@ async function isText(context: CommandContext, word: string): Promise<boolean> {
     return false;
   err(`There is no task ${word} yet.${similarTask(projectDir, word)}`);
   for (;;) {
-    const answer = await ask(`A new task called ${word} [n], or the text "${word}" [t] (an empty line cancels)? `);
+    const answer = await ask(
+      `Create a task named ${word} [n], or draft one from the text "${word}" [t] (an empty line cancels)? `,
+    );
     if (answer === 'n' || answer === 't') return answer === 't';
     if (!answer) throw new RalphError('usage', 'Cancelled; nothing was written.');
   }
 }
 
-/** Suggests the name of a task that a word may be meant to be; '' for none. */
+/** Returns a suggestion for a mistyped task name; '' if none is similar. */
 function similarTask(projectDir: string, word: string): string {
   const names = loopDirectoryTasks(projectDir).map(({ name }) => name);
   return suggestion(word, names);
@@ -153,7 +158,7 @@ function refuseArguments({ values }: CommandContext, word: string): void {
   );
 }
 
-/** Resolves the settings of a loop on this task, under the options of the command line. Throws `usage` for invalid ones. */
+/** Resolves the settings of a loop on this task with the options of the command line. Throws `usage` for invalid ones. */
 function settingsFor(context: CommandContext, path: string, text: string) {
   const { projectDir, env } = context;
   const { kind, frontmatter } = checkTaskFile(path, text);

@@ -11,15 +11,15 @@ import { type CommandContext, options, valuesOf } from '../command.ts';
 export const TASK_OPTIONS = options({
   'task PATH': 'Task folder or file; default: .claude/ralph/PROMPT.md.',
   'path PATH': 'Same as --task.',
-  tdd: 'Work test-first on the scenarios of tdd init.',
+  tdd: 'Work test-first on the scenarios from "tdd init".',
   'input FILE': 'Input as JSON; "-" is standard input.',
-  'arg NAME=VALUE...': 'Value of an argument of the task folder; repeatable.',
+  'arg NAME=VALUE...': 'Value of an argument of the task; repeatable.',
 });
 
 export const PLAN_OPTIONS = options({
   plan: 'The task file is a plan: do one task after another.',
   'from TASK': 'First task of the plan: --from "Task 5".',
-  'max-tasks N': 'Tasks until the plan pauses for review, 1-100 (5).',
+  'max-tasks N': 'Tasks until the plan pauses for review, 1-100; default 5.',
 });
 
 export const SETTING_OPTIONS = options({

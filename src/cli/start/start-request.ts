@@ -11,7 +11,7 @@ import { bundleDir } from '../../install/places.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
-import { readArguments } from '../../task/settings/task-settings.ts';
+import { readArguments } from '../../task/settings/task-terms.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { loopAwaitingConsent, loopToResume, pathNamed } from '../choose-loop.ts';

@@ -7,7 +7,7 @@ import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
 import { durationOf, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
-import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
@@ -28,7 +28,7 @@ export const CHECK_COMMAND: Command = {
   example: 'ralph-loop check tasks/docs',
   options: options({
     run: 'Also run its checks once, and say if they can show that the task is done.',
-    'arg NAME=VALUE...': 'Value of an argument of the task folder, for --run.',
+    'arg NAME=VALUE...': 'Value of an argument of the task, for --run.',
   }),
   async run(context) {
     const [given, ...more] = context.positionals;

@@ -4,7 +4,7 @@ import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
-import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
 import { table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';

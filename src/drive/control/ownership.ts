@@ -11,13 +11,13 @@ import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/i
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
-/** Call of a hook by the client, before anything is read from disk. */
+/** What a hook knows of its call before anything is read from disk. */
 export interface DriverContext {
   readonly input: HookInput;
   readonly env: NodeJS.ProcessEnv;
   readonly files: LoopFiles;
   readonly now: () => string;
-  /** Client that calls the hook; absent outside a hook. */
+  /** Client that calls the hook; absent for Claude Code in tests. */
   readonly host?: HookHost;
 }
 
@@ -25,11 +25,11 @@ export interface DriverContext {
 export function driverContext(input: HookInput, env: NodeJS.ProcessEnv, host?: HookHost): DriverContext {
   const name = env['RALPH_LOOP'];
   const sessionDir = host?.namesCallDir ? process.cwd() : input.cwd;
-  const valid = name !== undefined && LOOP_NAME.test(name) ? name : null;
+  const loopName = name !== undefined && LOOP_NAME.test(name) ? name : null;
   return {
     input,
     env: withoutGitExcludes(env),
-    files: loopFiles(env['CLAUDE_PROJECT_DIR'] || sessionDir, valid, env),
+    files: loopFiles(env['CLAUDE_PROJECT_DIR'] || sessionDir, loopName, env),
     now: () => instantOf(Date.now()),
     ...(host && { host }),
   };
@@ -48,22 +48,22 @@ export function ownership(state: LoopState, context: DriverContext): Ownership {
   return sameClient(state, clientIdentity(context)) ? 'ours' : 'foreign';
 }
 
-/** Returns whether a runner or a host session drives the client of this hook. Such a hook decides no loop. */
+/** Returns whether a runner or a router drives the client of this hook, and decides in its place whether the loop goes on. */
 export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
 
-/** Returns whether this hook runs in an agent of this loop's runner: the runner decides, the guardrails apply. */
+/** Returns whether this hook runs in an agent of this loop's runner, which decides; the hook applies the guardrails. */
 export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
-/** Returns whether the user's rules of this loop apply here: another runner's agent has those of its own loop. */
+/** Returns whether the guardrails of this loop apply to this hook: in an agent of another loop's runner only that loop's do. */
 export function rulesApply(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(loopId, env);
 }
 
-/** Returns whether this hook runs in a subagent of this loop's host: the router decides, the guardrails apply. */
+/** Returns whether this hook runs in a subagent of the session that hosts this loop's router, which decides. */
 export function routersOwn(state: LoopState, context: DriverContext): boolean {
   const { env, input } = context;
   if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;
@@ -80,7 +80,7 @@ export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   };
 }
 
-/** Compares processes: `/clear` changes the session and keeps the process. */
+/** Returns whether the loop is bound to the process of this client: `/clear` gives a process another session. */
 export function sameClient(state: LoopState, client: ClientIdentity): boolean {
   return (
     client.clientPid !== null &&
@@ -94,7 +94,7 @@ export function clientAlive(state: LoopState): boolean {
   return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
 }
 
-/** Returns whether the process that drives the loop is alive; null if none is known, or the loop awaits consent. */
+/** Returns whether the process that drives the loop is alive; null if none is known, or a run awaits consent without one. */
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return isHeld(runnerHold(files)) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);
@@ -120,14 +120,14 @@ export function launcherGone(env: NodeJS.ProcessEnv): boolean {
 
 /** Returns whether the loop of this session was cancelled while its turn went on. */
 export function isCancelled({ env, files, input }: DriverContext): boolean {
-  // Checked first, because an exception would be the slowest way to find out.
+  // Looks for the file first: the exception for a missing one takes longest.
   if (!existsSync(files.cancellation)) return false;
   const marked = readRecord<LoopState>(files.cancellation);
   if (marked === null) return false;
   return marked.sessionId === input.sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
 }
 
-/** Removes the marker: the turn has ended or the user has spoken, so what follows does not belong to the cancelled loop. */
+/** Removes the marker at the end of the turn, a message of the user, or a start: what follows is not of the cancelled loop. */
 export function clearCancellation(files: LoopFiles): void {
   removeIfThere(files.cancellation);
 }

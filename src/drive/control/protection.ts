@@ -9,9 +9,9 @@ import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, configFolder, homeFolder } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
-import { baselineChanges, readBaseline } from '../../state/snapshot/baseline.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
 import type { Watch } from '../../state/snapshot/snapshot.ts';
+import { changesOfUnchanged, readUnchanged } from '../../state/snapshot/unchanged-files.ts';
 import { isLoopsOwn, MADE_BY_TOOLS } from '../../task/left-out.ts';
 import { configFiles, DECISIONS, LEARNINGS, loopDirectory, progressPath, WORKTREES } from '../../task/task-file.ts';
 import { changeList, PROTECTION_TEXTS } from './messages.ts';
@@ -218,15 +218,15 @@ const UNCHANGED = 'unchanged';
 /** Returns the files, relative to the project, that have to be as they were at the start. */
 export function unchangedFiles(files: LoopFiles, contract: Contract): readonly string[] {
   const { unchanged } = contract;
-  return unchanged === undefined ? [] : Object.keys(readBaseline(files, contract, unchanged)?.files ?? {});
+  return unchanged === undefined ? [] : Object.keys(readUnchanged(files, contract, unchanged)?.files ?? {});
 }
 
 /** Checks that the files under `unchanged` have the same names, bytes and permissions as at the start. */
 export function checkUnchanged(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): CheckResult[] {
   if (contract.unchanged === undefined) return [];
-  const baseline = readBaseline(files, contract, contract.unchanged);
-  if (baseline === null) return [{ name: UNCHANGED, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
-  const changes = baselineChanges(files, baseline, unchangedSet(files, contract, env));
+  const recorded = readUnchanged(files, contract, contract.unchanged);
+  if (recorded === null) return [{ name: UNCHANGED, outcome: 'unavailable', detail: PROTECTION_TEXTS.noSnapshot }];
+  const changes = changesOfUnchanged(files, recorded, unchangedSet(files, contract, env));
   if (changes.length === 0)
     return [{ name: UNCHANGED, outcome: 'ok', detail: 'all files are as they were at the start.' }];
   const detail = PROTECTION_TEXTS.fixed(changeList(changes, files.projectDir));

@@ -6,7 +6,6 @@ import { beginEvidence, isWhole } from '../../state/evidence/evidence.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
-import { baselineChanges, readBaseline, storeBaseline } from '../../state/snapshot/baseline.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
 import {
@@ -20,6 +19,7 @@ import {
   takeSnapshot,
   withSnapshotLock,
 } from '../../state/snapshot/snapshot.ts';
+import { changesOfUnchanged, readUnchanged, storeUnchanged } from '../../state/snapshot/unchanged-files.ts';
 import { isSameVersion, versionAt } from '../../state/snapshot/version.ts';
 import type { Message } from '../../text/message.ts';
 import { mayHaveChanged } from './agent-busy.ts';
@@ -43,7 +43,7 @@ export function storeProtected(
   beginEvidence(files, loopId);
   const bounds = withSnapshotLock(files, () => {
     if (former === null || !hasBaseline(files, former, unchanged))
-      storeBaseline(files, loopId, unchanged, unchangedSet(files, contract, env));
+      storeUnchanged(files, loopId, unchanged, unchangedSet(files, contract, env));
     return takeSnapshot(files, loopId, watch, placeholdersOf(files, contract));
   });
   if (bounds === null) return null;
@@ -52,7 +52,7 @@ export function storeProtected(
 
 /** Returns whether a resumed loop keeps its record of unchanged files. A lost one is replaced, which every report says. */
 function hasBaseline(files: LoopFiles, former: EvidenceOf, unchanged: readonly string[]): boolean {
-  return isWhole(files, former, 'unchanged') && readBaseline(files, former, unchanged) !== null;
+  return isWhole(files, former, 'unchanged') && readUnchanged(files, former, unchanged) !== null;
 }
 
 const placeholdersOf = (files: LoopFiles, { sandbox }: Contract): ReadonlySet<string> | undefined =>
@@ -74,8 +74,8 @@ export function restoreBeforeResume(
 export function protectedChanges(files: LoopFiles, contract: Contract, env: NodeJS.ProcessEnv): string[] {
   const { protect } = watchOf(files, contract, env);
   const { unchanged = [] } = contract;
-  const baseline = readBaseline(files, contract, unchanged);
-  const fixed = baseline === null ? [] : baselineChanges(files, baseline, unchangedSet(files, contract, env));
+  const recorded = readUnchanged(files, contract, unchanged);
+  const fixed = recorded === null ? [] : changesOfUnchanged(files, recorded, unchangedSet(files, contract, env));
   const found = withSnapshotLock(files, () => {
     const snapshot = readSnapshot(files, contract);
     if (snapshot === null) return null;

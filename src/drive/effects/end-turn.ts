@@ -11,7 +11,7 @@ import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
 import { isStep, lockOptions, pauseForLoss, underContract } from '../turn/turn.ts';
-import { iterationEnded, type TurnReport } from './iteration-ended.ts';
+import { iterationEnded, type TurnReport } from './iteration-event.ts';
 import { type Facts, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
 import { notices, protectionNotices } from './turn-notices.ts';
 

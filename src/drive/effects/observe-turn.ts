@@ -1,7 +1,7 @@
 import type { ChecklistStand } from '../../engine/identity/items.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Message } from '../../text/message.ts';
@@ -14,7 +14,7 @@ import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 import { tddFacts } from '../tdd/scenario-list.ts';
 import type { Loaded, Turn } from '../turn/turn.ts';
-import type { IterationEnded } from './iteration-ended.ts';
+import type { IterationEnded } from './iteration-event.ts';
 
 /** What is found in the project at the end of a turn. */
 export interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {

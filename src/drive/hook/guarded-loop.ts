@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
+import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
-import { evidenceLost } from '../../state/evidence/lost.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';

@@ -4,7 +4,7 @@ import { mayWrite } from '../../guard/client-tools.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat, runFiles } from '../../state/task-folder/run-files.ts';

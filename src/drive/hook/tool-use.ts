@@ -6,7 +6,7 @@ import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import { type Denial, deny, type Verdict } from '../../guard/guard.ts';
 import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, loopFiles, loopNamesIn } from '../../state/loop-files.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
 import { readOpenTask } from '../records/open-task-file.ts';

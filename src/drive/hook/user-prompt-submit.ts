@@ -3,7 +3,7 @@ import type { LiveState } from '../../engine/schema/state.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { lostBy } from '../../state/evidence/lost.ts';
+import { lostBy } from '../../state/evidence/evidence-lost.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, type DriverContext, isCancelled } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import shapes from '../../../.build/batch-shapes.json' with { type: 'json' };
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { lossText, lostBy } from '../../state/evidence/lost.ts';
+import { lossText, lostBy } from '../../state/evidence/evidence-lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';

@@ -9,7 +9,7 @@ import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { elapsed } from '../../text/time.ts';
-import { evidenceGuard } from '../control/evidence-guard.ts';
+import { commandGuard } from '../control/command-guard.ts';
 import type { Measured } from '../records/iteration-record.ts';
 import { readPromptedTurn } from '../records/prompted-turn.ts';
 
@@ -25,7 +25,7 @@ export async function gatherEvidence(
   options.signal.throwIfAborted();
   if (!contract.task?.commands.length) return [];
   const { runEvidence } = await import('../../task/commands/run-evidence.ts');
-  const run = () => runEvidence(contract, files.projectDir, { ...options, blockingRule: evidenceGuard(contract) });
+  const run = () => runEvidence(contract, files.projectDir, { ...options, blockingRule: commandGuard(contract) });
   // Otherwise the proof rests on a check that failed.
   const restsOnChange = contract.baseline !== undefined && isGreen(contract.baseline);
   if (!restsOnChange) return redactRecord({ found: await run() }).found;

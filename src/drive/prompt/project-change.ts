@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, lossIn } from '../../state/evidence/lost.ts';
+import { evidenceJson, lossIn } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

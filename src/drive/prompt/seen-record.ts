@@ -6,7 +6,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/seen.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../../state/evidence/lost.ts';
+import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { outputsNow } from '../../task/outputs/check-task-outputs.ts';

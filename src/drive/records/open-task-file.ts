@@ -1,6 +1,6 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost, lostBy } from '../../state/evidence/lost.ts';
+import { evidenceJson, evidenceLost, lostBy } from '../../state/evidence/evidence-lost.ts';
 import { EVIDENCE, type EvidenceOf } from '../../state/evidence/manifest.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -35,7 +35,7 @@ export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt)
   return ready;
 }
 
-/** Asks the supervisor whether the agent may run. Returns null if it may, else the effects to run instead. */
+/** Asks the supervisor whether the agent may run. Returns null if so, else the effects to run instead. */
 async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> {
   const { options } = runner;
   if (options.askPermit === undefined) return null;
@@ -52,7 +52,7 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
       return dispatch(turn, {
         type: 'api-error',
         at,
-        error: { kind: 'rate-limited', message: SHARED_LIMIT, resetsAt },
+        error: { kind: 'rate-limited', message: RUNNER_TEXTS.sharedLimit, resetsAt },
       });
     }
     case 'budget':
@@ -72,8 +72,6 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-const SHARED_LIMIT = 'Another loop has met the rate limit of the account.';
-
 async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
   const { outcome } = run;
   if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.failures = 0;
@@ -82,8 +80,8 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
   const at = turn.context.now();
   switch (outcome.kind) {
     case 'ok':
-    // Not a failure of the iteration: the engine ends the loop by its budget.
     case 'over-budget':
+      // An agent that was ended at the loop's budget has not failed: the engine ends the loop.
       return endIteration(runner, turn, run, null);
     case 'out-of-time':
       return endIteration(runner, turn, run, null, true);
@@ -115,7 +113,7 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
   }
 }
 
-/** Ends the turn of a counted run, including the usage of failed runs before it. */
+/** Ends the turn of a run that counts as an iteration, with the usage of the failed runs before it. */
 async function endIteration(
   runner: Runner,
   turn: Turn,
@@ -130,9 +128,9 @@ async function endIteration(
     promptId: null,
     sessionId: facts.sessionId ?? '',
     run: {
-      // The agent's usage was counted while it ran.
       error,
       timedOut,
+      // Usage and cost were counted while the agent ran.
       usage: null,
       costUsd: null,
       callsUnknown: facts.toolCalls === null,
@@ -168,9 +166,9 @@ export async function waitForRetry(runner: Runner, turn: Turn, message: string):
   const { state, policy } = turn.loaded;
   const at = untilTimeUp(state, policy.budget, turn.context.now(), instantOf(Date.now() + delay));
   options.tell({ type: 'wait.started', why: 'retry', until: at });
-  const now = new AbortController();
-  runner.retryNow = () => now.abort();
-  const signal = AbortSignal.any([leave.signal, now.signal]);
+  const woken = new AbortController();
+  runner.retryNow = () => woken.abort();
+  const signal = AbortSignal.any([leave.signal, woken.signal]);
   await waitUntil(turn, { until: Date.parse(at), deadline: turn.deadline, signal, state, taskPath: null });
   runner.retryNow = null;
   return 'retry';

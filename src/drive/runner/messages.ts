@@ -47,6 +47,7 @@ export const RUNNER_TEXTS = {
   notAsked: (why: string): string => `A process asked to allow a denied call, and was refused: ${why}.`,
   onlyReads: (lost: string): string => `${lost} Until its turn ends, the agent may only read; then the loop pauses.`,
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
+  sharedLimit: 'Another loop has reached the rate limit of the account.',
   waitingForLimit: (until: string): string =>
     `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C stops it.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>

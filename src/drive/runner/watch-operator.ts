@@ -3,7 +3,7 @@ import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { lacksCounters } from '../../state/counters-file.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { recordNotice } from '../../state/record-notice.ts';

@@ -17,7 +17,7 @@ import { filesThatDiffer, readStartFiles } from '../../task/progress/start-files
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { hasTaskFolder, relativeTaskFolder } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { evidenceGuard } from '../control/evidence-guard.ts';
+import { commandGuard } from '../control/command-guard.ts';
 import { unprovedScenarios } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { hasBegun } from './resume/existing-loop.ts';
@@ -118,7 +118,7 @@ export async function runChecksNow(
       signal,
       env,
       iteration: 1,
-      blockingRule: evidenceGuard(contract),
+      blockingRule: commandGuard(contract),
       ...(onCheck && { onCheck }),
       ...(contract.verifyIn && { copies: { root: files.copies, view, ...(commit && { commit }) } }),
     });

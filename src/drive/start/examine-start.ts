@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
-import { argumentProblems } from '../../task/settings/task-settings.ts';
+import { argumentProblems } from '../../task/settings/task-terms.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';

@@ -4,7 +4,7 @@ import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';

@@ -6,7 +6,7 @@ import type { Problem } from '../../task/frontmatter/problem.ts';
 import type { GitPins } from '../../task/git/run-git.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
 import type { ContractTerms } from '../../task/settings/build-contract.ts';
-import type { ResolvedPolicy, Settings } from '../../task/settings/resolve.ts';
+import type { ResolvedPolicy, Settings } from '../../task/settings/resolve-policy.ts';
 import type { ChecklistItem } from '../../text/markdown/lists.ts';
 import type { Person } from '../control/operate.ts';
 import type { StartRecord } from '../prompt/project-change.ts';

@@ -23,7 +23,7 @@ import {
   unreadableIn,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
-import { evidenceGuard } from '../control/evidence-guard.ts';
+import { commandGuard } from '../control/command-guard.ts';
 import { listOf } from './scenario-list.ts';
 
 interface PhaseRequest {
@@ -114,8 +114,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
 /** Returns the guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
 export function guardOf(contract: Contract | undefined): (run: string, directory: string) => Promise<string | null> {
   if (contract === undefined) return async () => null;
-  if (contract.tdd === undefined) return evidenceGuard(contract);
-  return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
+  if (contract.tdd === undefined) return commandGuard(contract);
+  return commandGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
 /** Returns why the tests of a scenario cannot be its red ones, or null. Adds to `notes` what the agent should know of them. */

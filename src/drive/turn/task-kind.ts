@@ -6,7 +6,7 @@ import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { recordNotice } from '../../state/record-notice.ts';
-import { evidenceGuard } from '../control/evidence-guard.ts';
+import { commandGuard } from '../control/command-guard.ts';
 import { readSeen } from '../prompt/seen-record.ts';
 import { recordJournal } from '../records/journal.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -104,7 +104,7 @@ export async function runChecks(
     signal,
     env,
     iteration,
-    blockingRule: evidenceGuard(contract),
+    blockingRule: commandGuard(contract),
     onCheck: (name) => {
       const event = { type: 'check.started', at: context.now(), loopId: state.loopId, iteration, name };
       recordJournal(files, context.now(), [{ type: 'record-event', event }]);

@@ -5,7 +5,7 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/lost.ts';
+import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { endedState, type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';

@@ -38,11 +38,11 @@ interface HoldingsRequest {
   /** Commit of the branch whose content is on the user's branch under other commits. */
   readonly delivered?: string | undefined;
   /** Ignored files that the checks make again in any checkout. */
-  readonly regained?: readonly string[] | undefined;
+  readonly madeByChecks?: readonly string[] | undefined;
 }
 
 /** Returns what removing a worktree and its branch would lose. Throws `refused` if git does not answer. */
-export function holdingsOf({ projectDir, place, env, delivered, regained = [] }: HoldingsRequest): Holdings {
+export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [] }: HoldingsRequest): Holdings {
   const { name, dir, branch } = place;
   const gitDir = gitDirOf(projectDir, dir, env);
   const visits = gitDir === null ? NOWHERE : visitsIn(projectDir, gitDir, env);
@@ -51,7 +51,7 @@ export function holdingsOf({ projectDir, place, env, delivered, regained = [] }:
   const { ours = {} } = readWorktreeRecord(projectDir, name, env) ?? {};
   const mainRoot = repositoryOf(projectDir, env).root;
   const isCopy = (path: string): boolean => isSame(join(dir, path), join(mainRoot, path));
-  const again = new Set(regained);
+  const again = new Set(madeByChecks);
   const ignored = isThere ? ignoredFiles(dir, env) : [];
   return {
     uncommitted: isThere ? uncommitted(place, isCopy, env) : [],

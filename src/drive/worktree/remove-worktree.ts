@@ -24,7 +24,7 @@ interface Removal {
   /** Commit of the branch whose content is on the user's branch under other commits. */
   readonly delivered?: string;
   /** Ignored files that the checks make again in any checkout. */
-  readonly regained?: readonly string[];
+  readonly madeByChecks?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
 }
@@ -36,7 +36,7 @@ interface Removal {
 export function removeWorktree(
   projectDir: string,
   name: string,
-  { agreed = [], delivered, regained, env, at }: Removal,
+  { agreed = [], delivered, madeByChecks, env, at }: Removal,
 ) {
   const place = worktreePlace(projectDir, name);
   const { branch, dir } = place;
@@ -50,7 +50,7 @@ export function removeWorktree(
     const rest = { ...record, base, hadBranch };
     // An incomplete worktree holds no work, and a half-removed one lacks some of its files.
     const whole = step !== 'making' && step !== 'removing';
-    const loss = whole ? lossTexts(holdingsOf({ projectDir, place, env, delivered, regained }), branch) : [];
+    const loss = whole ? lossTexts(holdingsOf({ projectDir, place, env, delivered, madeByChecks }), branch) : [];
     if (loss.length > 0 && !isDeepStrictEqual(loss, agreed)) {
       throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, loss));
     }

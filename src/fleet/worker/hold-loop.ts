@@ -21,24 +21,24 @@ import { LostLoop, PutBack } from './lock-keeper.ts';
 
 type Ended = RunnerEventOf<'run.ended'>;
 
-/** Maximum wait of a loop during which it keeps its slot. */
+/** Longest wait during which a loop keeps its slot. */
 const SHORT_WAIT_MS = 5_000;
 const COMMANDS_MS = 1_000;
-/** Delay after the death of a runner. */
+/** Delay before a loop whose runner died may be claimed again. */
 const AGAIN_MS = 5_000;
 /** Time for a runner to end its agent and exit after SIGTERM. */
 const LEAVE_MS = 20_000;
 
-/** Runs one loop with a supervised runner until it ends or waits, and publishes a checkpoint between any two iterations. */
+/** Runs one loop in a supervised runner until it ends or waits. Publishes a checkpoint between any two iterations. */
 export class LoopHolder {
   readonly #holding: Holding;
   #run: Supervised | null = null;
   #ended: Ended | null = null;
   #isLive = false;
   #maxIterations: number;
-  /** Reason why the runner was stopped; null while it may continue. */
+  /** How this claim ends, once that is decided; null while the runner may continue. */
   #end: HeldEnd | null = null;
-  /** Error between iterations, which ends the claim. */
+  /** First error of the server or the repository, which ends the claim. */
   #failure: Error | null = null;
 
   constructor(holding: Holding) {
@@ -46,7 +46,10 @@ export class LoopHolder {
     this.#maxIterations = this.#state()?.maxIterations ?? 0;
   }
 
-  /** Throws `LostLoop` with nothing published, or `PutBack` after the death of a runner. */
+  /**
+   * Runs the loop and returns how this claim ends. Throws `LostLoop` if the lock is lost, `PutBack` if the runner died or another
+   * process ended it, and the first error of the server.
+   */
   async run(): Promise<HeldEnd> {
     const { commands, lost, leaving, hurry, files } = this.#holding;
     await commands.apply(false);
@@ -86,7 +89,7 @@ export class LoopHolder {
     });
   }
 
-  /** Returns the words of the run: the first claim begins the loop; later ones resume it. */
+  /** Returns the words of the run: `--resume` if the loop has begun, else its task. */
   #words(): string[] {
     const { submission, ws, files, env } = this.#holding;
     const { task, name, contract } = submission;
@@ -190,7 +193,7 @@ export class LoopHolder {
     }
   }
 
-  /** Stops the runner; a second call kills it. */
+  /** Stops the runner, and kills it after LEAVE_MS. */
   #sendAway(end: HeldEnd): void {
     if (this.#end !== null) return;
     this.#end = end;
@@ -207,17 +210,17 @@ export class LoopHolder {
     if (this.#failure !== null) throw this.#failure;
     const ended = this.#ended;
     if (ended === null) {
-      // It refused to start the loop, as every other worker's would. Its advice is for a loop of this machine.
+      // The runner refused to start the loop, as every other worker's would. Its advice names commands for this machine.
       if (!this.#isLive && code !== null && code !== 0) return endedAs('error', failure?.text ?? complaint);
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
     if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');
-    // A loop that ended while it was being stopped has ended nevertheless.
+    // A loop that ended by itself while its runner was being stopped counts as ended.
     const isOver = ended.status !== 'interrupted' && ended.status !== 'paused';
     if (this.#end !== null && !isOver) return this.#end;
-    // Ended by another process's signal.
+    // A signal of another process ended the runner.
     if (ended.status === 'interrupted') throw new PutBack(Date.now() + AGAIN_MS, ended.message);
-    // The advice in the message is for a loop of this machine.
+    // The message also advises commands for a loop on this machine, so its plain text is taken.
     const { status: outcome, message, text: reason = message, report } = ended;
     const lines = report === undefined ? [reason] : reportLines({ ...report, next: null, restore: null });
     return { kind: 'ended', outcome, reason, report: lines.join('\n') };
@@ -235,7 +238,7 @@ export class LoopHolder {
     await budget.settle();
   }
 
-  /** Reports why the loop is held until the repository answers. */
+  /** Reports why no checkpoint can be published. The loop waits until the repository answers. */
   #unreachable(why: string): void {
     this.#holding.events.tell({ type: 'agent.notice', message: why });
     this.tell('repository').catch(() => undefined);
@@ -264,15 +267,15 @@ async function endAtOnce(files: LoopFiles, runner: number | undefined): Promise<
 
 /** Returns the agent recorded by the runner of this loop; null if none is alive. */
 function agentOf(files: LoopFiles): ProcessIdentity | null {
-  // If the file is torn, the watch ends the agent after the runner.
+  // A torn file names no agent; the watch that the runner started then ends it.
   const { agent } = readRecord<{ readonly agent: ProcessIdentity | null }>(runnerHold(files)) ?? {};
   return typeof agent?.pid === 'number' && agent.pid > 1 && isAlive(agent) ? agent : null;
 }
 
 /**
- * Runs the set-up command of the agreed terms in a new work tree. Returns null, or why no iteration starts: it failed, its
- * user cancelled the loop, or the worker is stopping, which ends the command. Throws `LostLoop` if the lock is lost
- * meanwhile.
+ * Runs the set-up command of the agreed terms in a new work tree. Returns null, or why no iteration starts: the command
+ * failed, the user cancelled or paused the loop, or the worker is stopping. The last two end the command. Throws `LostLoop` if
+ * the lock is lost meanwhile.
  */
 async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holding): Promise<HeldEnd | null> {
   const { worktreeSetup: command } = terms.fixed.resolved.settings;
@@ -285,7 +288,7 @@ async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holdin
     await commands.apply(false);
     if (commands.wanted !== null) unwanted.abort();
   };
-  // The server is unreachable: read again in a second.
+  // If the server is unreachable, the commands are read again a second later.
   const timer = setInterval(() => void look().catch(() => undefined), COMMANDS_MS);
   try {
     const failed = await runSetUp(command, ws.dir, { sandbox, env, signal });

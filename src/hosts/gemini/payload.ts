@@ -4,7 +4,7 @@ import { digest } from '../../text/digest.ts';
 import { type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
 import type { SessionHook } from '../host.ts';
 
-/** Events of Gemini CLI and those of Claude Code that they stand for. */
+/** Claude Code's event for each event of Gemini CLI. */
 export const EVENTS: Readonly<Record<string, SessionHook>> = {
   SessionStart: 'SessionStart',
   BeforeAgent: 'UserPromptSubmit',
@@ -13,7 +13,7 @@ export const EVENTS: Readonly<Record<string, SessionHook>> = {
   AfterAgent: 'Stop',
 };
 
-/** Tools of Gemini CLI and those of Claude Code that do the same. Any other one is judged as an unknown tool. */
+/** Claude Code's tool for each tool of Gemini CLI that does the same. Any other tool is judged as an unknown one. */
 const TOOLS: Readonly<Record<string, string>> = {
   run_shell_command: 'Bash',
   write_file: 'Write',
@@ -36,8 +36,8 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Begins the reason of a Stop that continues the session. Gemini CLI hands such a reason to its hooks as if the user had
- * written it.
+ * Beginning of the reason of a Stop that continues the session. Gemini CLI hands such a reason to its hooks as a prompt of the
+ * user; `readGemini` knows it by this text.
  */
 export const CONTINUES = 'ralph-loop continues this session.\n\n';
 
@@ -58,28 +58,28 @@ export function readGemini(payload: Fields): Fields | 'ignored' {
   }
 }
 
-/** Returns the last message of a turn. The payload has the texts of the whole turn, refused claims among them. */
+/** Returns the last message of a turn. The payload joins all its messages, also a claim that an earlier Stop refused. */
 function lastMessage({ transcript_path, prompt_response }: Fields): string {
   const all = textOf(prompt_response);
   const last = lastGeminiText(textOrNull(transcript_path));
   return last !== null && all.endsWith(last) ? last : all;
 }
 
-/** Returns the call of a tool. Two calls that are alike have the same id, since Gemini CLI gives them none. */
+/** Returns a tool call with the fields of Claude Code. Gemini CLI gives it no id, so equal calls share a digest as their id. */
 function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
   const name = textOf(tool_name);
   const input = fieldsOf(tool_input);
   const { server_name: server, tool_name: tool } = fieldsOf(mcp_context);
-  const isServers = textOf(server) !== '' && textOf(tool) !== '';
+  const isFromServer = textOf(server) !== '' && textOf(tool) !== '';
   const known = Object.hasOwn(TOOLS, name) ? TOOLS[name] : name;
   return {
-    tool_name: isServers ? `mcp__${server}__${tool}` : known,
+    tool_name: isFromServer ? `mcp__${server}__${tool}` : known,
     tool_use_id: digest(JSON.stringify([name, input])),
     cwd: name === 'run_shell_command' ? resolve(textOf(cwd), textOf(input['dir_path'])) : cwd,
   };
 }
 
-/** Number of bytes to search for the last message. */
+/** Number of bytes at the end of a transcript that are searched for the last message. */
 const TAIL_BYTES = 1024 * 1024;
 
 /** Returns the text of the last message of the model; null if there is none. */

@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
+import { evidenceBytes, evidenceLost, lostBy } from './evidence-lost.ts';
 import { heldAgainst, hold, proveNotices } from './held-digests.ts';
-import { evidenceBytes, evidenceLost, lostBy } from './lost.ts';
 import type { Digests, EvidenceName, EvidenceOf, Manifest } from './manifest.ts';
 import {
   EVIDENCE,

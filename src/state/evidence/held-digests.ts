@@ -1,7 +1,7 @@
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { noticesOf } from '../notices.ts';
-import { evidenceLost } from './lost.ts';
+import { evidenceLost } from './evidence-lost.ts';
 import { type EvidenceName, readManifest } from './manifest.ts';
 
 /**

@@ -6,7 +6,7 @@ import { hashContract } from '../hash-contract.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
 import { readEvidence, storeEvidence } from './evidence.ts';
-import { evidenceBytes, evidenceLost } from './lost.ts';
+import { evidenceBytes, evidenceLost } from './evidence-lost.ts';
 import { ownerOfManifest } from './manifest.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { writeAtomically } from '../files/regular-file.ts';
 import { type LockOptions, withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './lost.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './evidence-lost.ts';
 
 /**
  * Files outside the project on which a verdict, a limit or a protection of a loop rests. To add one: a row here,

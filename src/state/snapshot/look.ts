@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { digest } from '../../text/digest.ts';
-import { evidenceBytes, evidenceLost } from '../evidence/lost.ts';
+import { evidenceBytes, evidenceLost } from '../evidence/evidence-lost.ts';
 import { realPathOf } from '../files/regular-file.ts';
 import { runningBundle } from '../process/program.ts';
 

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
+import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
 import { proveContract } from '../evidence/live-contract.ts';
-import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
 import { EVIDENCE, type EvidenceOf } from '../evidence/manifest.ts';
 import {
   namesIn,

@@ -11,7 +11,7 @@ import { type ReadYaml, readYaml } from '../frontmatter/read-yaml.ts';
 import { type Frontmatter, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { otherLoopText } from '../other-loops.ts';
-import { readSettings } from '../settings/check-settings.ts';
+import { checkSettings } from '../settings/check-settings.ts';
 import { BY_FILE, FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
@@ -34,7 +34,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
     return { ...problem, path: '', line: problem.line + first - 1, value: null };
   });
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
-  const { settings, problems: found } = readSettings(yaml.mapping, {
+  const { settings, problems: found } = checkSettings(yaml.mapping, {
     cap: ITERATION_CAP[kind],
     timeout: BY_FILE[kind].values.timeout,
     whole: true,

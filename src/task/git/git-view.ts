@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesAtEnd, forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/lost.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import {
   namesIn,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson } from '../../state/evidence/lost.ts';
+import { evidenceJson } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -17,7 +17,7 @@ interface ReadOptions {
 }
 
 /** Checks settings of a frontmatter or configuration file against the schema and finds all problems. */
-export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions) {
+export function checkSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions) {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
   const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;

@@ -2,7 +2,7 @@ import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts'
 import { type KeyProblem, keyPath, type Problem, withoutPlace } from '../frontmatter/problem.ts';
 import { type Frontmatter, frontmatterSchema, IN_SECONDS, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
-import { readSettings } from './check-settings.ts';
+import { checkSettings } from './check-settings.ts';
 
 /** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
 export type Source =
@@ -76,7 +76,7 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
     }
     // Task keys belong to one loop: to its own configuration and flags.
     const ofLoop = source === 'loop config' || (source === 'flag' && takesTaskKeys(sources.kind));
-    const read = readSettings(raw, {
+    const read = checkSettings(raw, {
       ...(ofLoop && { cap: ITERATION_CAP[sources.kind] }),
       whole: false,
       taskKeys: ofLoop ? 'all' : source in configs ? 'reflect_every' : 'none',

@@ -16,8 +16,8 @@ import {
 } from './required-files.ts';
 
 /**
- * SHA-256 of test files, by path relative to the project; `UNREADABLE` for one that is there and cannot be read, and hashes of
- * the lines of a snapshot, to which runs add.
+ * Hashes of test files, by path relative to the project: SHA-256; for a snapshot, to which runs add lines, one hash a line;
+ * `UNREADABLE` for a file that exists and cannot be read.
  */
 export type TestFiles = Readonly<Record<string, string>>;
 
@@ -37,8 +37,8 @@ export function testFiles(projectDir: string): TestFiles {
 }
 
 /**
- * Hashes the test files of a scenario: those that its command names and those that differ from `before`, when the scenario
- * began; without any, all test code of the project. What they require is included where it is there for tests.
+ * Hashes the test files of a scenario: those that its command names and those that changed since it began (`before`); if there
+ * are none, all test code of the project. Adds the files that these require and that exist for tests only.
  */
 export function testsOf({ run }: TddScenario, projectDir: string, before: TestFiles | undefined): TestFiles {
   const now = testFiles(projectDir);
@@ -49,7 +49,7 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
   return marks(projectDir, [...all].toSorted());
 }
 
-/** Hashes the data that these tests may read: all of the test folders, but of snapshots only their own. */
+/** Hashes the data that these tests may read: all data of the test folders, except the snapshots of other tests. */
 export function dataFor(tests: TestFiles, projectDir: string): TestFiles {
   const stems = Object.keys(tests).flatMap((path) => (isCode(path) ? [basename(path).replace(/\..*$/, '')] : []));
   const isRead = (path: string): boolean => !isSnapshot(path) || stems.some((stem) => basename(path).includes(stem));
@@ -57,7 +57,7 @@ export function dataFor(tests: TestFiles, projectDir: string): TestFiles {
   return marks(projectDir, found.map(([path]) => path).filter(isRead));
 }
 
-/** Returns which of these files changed while their own command ran, such as a report that it names. Test code is none. */
+/** Returns which of these files changed while the scenario's command ran, such as a report. Leaves out test code. */
 export function outputIn(projectDir: string, tests: TestFiles): string[] {
   const now = marks(projectDir, Object.keys(tests));
   return Object.keys(tests).filter((path) => !isCode(path) && now[path] !== tests[path]);
@@ -73,7 +73,7 @@ export function changedTests(projectDir: string, then: TestFiles): string[] {
   });
 }
 
-/** Returns what came to the test code since it was hashed and is loaded with it, one text each. */
+/** Returns the code that was added since the hashes were taken and is loaded with the tests, one text each. */
 export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
   const required = withRequired(Object.keys(then), projectDir);
   const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
@@ -82,10 +82,10 @@ export function addedTests(projectDir: string, then: TestFiles, before: TestFile
   return [...added].map((path) => `${path} was added`);
 }
 
-/** Code that a runner loads without being told. */
+/** Pattern for code that a test runner loads without an import. */
 const LOADED = /(?:^|\/)(?:conftest\.py$|__mocks__\/)/;
 
-/** Returns whether a file is the same as before; one whose lines are hashed may have more of them. */
+/** Returns whether two hashes mean the same content. A snapshot may have gained lines. */
 export function isKept(then: string | undefined, now: string | undefined): boolean {
   if (then === now) return true;
   if (!then?.startsWith(LINES) || !now?.startsWith(LINES)) return false;
@@ -95,7 +95,7 @@ export function isKept(then: string | undefined, now: string | undefined): boole
   return met === lines.length;
 }
 
-/** Returns the path of a source file with tests of its own, which no hash covers; null without one. */
+/** Returns the path of a source file that holds tests itself, which no hash covers; null if there is none. */
 export function testsInCode({ run }: TddScenario, projectDir: string): string | null {
   const [, ending, mark] = IN_CODE.find(([program]) => program.test(run)) ?? [];
   if (ending === undefined || mark === undefined) return null;
@@ -139,7 +139,7 @@ function hashes(
   );
 }
 
-/** Returns the test files that a command names, in the project or in a folder that it names. */
+/** Returns the files that a command names, in the project or in a folder that it names, without the code under test. */
 function namedBy(run: string, projectDir: string): string[] {
   const words = run.split(/[\s'"`;|&()<>=,]+/).map((word) => normalize(word.replace(/::.*$/, '')));
   const places = ['.', ...words.filter((word) => !word.startsWith('-'))];
@@ -148,13 +148,13 @@ function namedBy(run: string, projectDir: string): string[] {
   return found.filter((path) => isTest(path) || (!isInSources(path) && !/\.(?:rs|zig)$/.test(path)));
 }
 
-/** At the left margin only: one inside a test belongs to it. */
+/** Pattern for an import at the left margin: an import inside a test belongs to that test. */
 const IMPORT =
   /^(?:(?:import|from|use|using|#include|require(?:_relative)?)\s[^;=()]*|(?:const|let|var)\s[^=()]*=\s*require\(["'][^"']+["']\)[\w$.]*);?$/;
 const CLOSING = /^[\s)\]};,]+$|^\s*end$/;
 const DEFINES = /^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)/;
 
-/** Returns what has to stay of the test files of a proved scenario; leaves out those that differ from their hash. */
+/** Returns the part of each test file of a proved scenario that has to stay. Leaves out files that differ from their hash. */
 export function headsOf(projectDir: string, tests: TestFiles): Record<string, TestHead> {
   return Object.fromEntries(
     Object.entries(tests).flatMap(([path, hash]) => {
@@ -168,8 +168,8 @@ export function headsOf(projectDir: string, tests: TestFiles): Record<string, Te
 }
 
 /**
- * Returns whether a test file only got new tests at its end, or in the last block there, and new imports. Everything else may
- * weaken the tests that were there.
+ * Returns whether a test file only got new imports, and new tests at its end or in its last block. Any other change may weaken
+ * the earlier tests.
  */
 export function isGrown(
   projectDir: string,
@@ -197,7 +197,7 @@ export function isGrown(
   });
 }
 
-/** Returns the lines that say something; null for a file whose content is not that of the hash. */
+/** Returns the lines that are not blank, imports apart from the rest; null if the content does not match the hash. */
 function linesOf(projectDir: string, path: string, hash: string): { imports: string[]; body: string[] } | null {
   const bytes = bytesOf(`${projectDir}/${path}`);
   if (bytes === null || sha256(bytes) !== hash) return null;
@@ -220,7 +220,7 @@ function isExtended(now: string, then: string): boolean {
   return place(now) === place(then) && [...then.matchAll(/[\w$]+/g)].every(([word]) => words.includes(word));
 }
 
-/** Returns whether no line closes a block that began before. */
+/** Returns whether these lines close only blocks that they open. */
 function isClosed(lines: readonly string[]): boolean {
   let open = 0;
   for (const [sign] of lines.join('').matchAll(/[()[\]{}]/g)) {
@@ -230,7 +230,7 @@ function isClosed(lines: readonly string[]): boolean {
   return true;
 }
 
-/** Returns the names of functions and classes at the left margin, of which a later one replaces a former one in Python. */
+/** Returns the names of functions and classes defined at the left margin: in Python, a later one replaces an earlier one. */
 function definedIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => DEFINES.exec(line)?.[1] ?? []);
 }

@@ -10,7 +10,7 @@ import { withoutGitExcludes } from '../../../src/sandbox/gate-environment.ts';
 import { exclusionText } from '../../../src/sandbox/messages.ts';
 import { sandboxTerms, secretNames } from '../../../src/sandbox/terms.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
-import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
 import { folderWith, writeFiles } from '../../support/folder.ts';
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/home/user' };

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checkTaskFile, isUnfilled } from '../../../src/task/check/check-task-file.ts';
-import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
 import { loopDirectoryName, mayName } from '../../../src/task/task-file.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
-import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

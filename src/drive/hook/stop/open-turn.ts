@@ -1,7 +1,7 @@
 import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { lossIn } from '../../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../../state/evidence/live-contract.ts';
-import { lossIn } from '../../../state/evidence/lost.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
 import { LOCK_WAIT, quarantine, withState } from '../../../state/with-state.ts';

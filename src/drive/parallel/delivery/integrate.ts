@@ -37,7 +37,7 @@ export interface Integration {
   readonly issue?: string | null;
   /** Loops of this run whose work is on the user's branch. */
   readonly before: readonly { readonly name: string; readonly delivery: Delivery }[];
-  /** What a killed process was delivering. */
+  /** Delivery that a killed process had begun; null if there is none. */
   readonly delivery: Delivery | null;
   /** Records a delivery before the user's branch moves. */
   readonly record: (delivery: Delivery) => void;
@@ -50,11 +50,11 @@ export interface Integration {
 const MOST_TRIES = 5;
 
 /**
- * Brings the work of a complete loop to the user's current branch. Takes a branch only if it is checked out in its worktree and
- * the loop's checks pass on exactly its last commit. Joins it with the user's branch in a checkout of its own, where the checks
- * of all loops of the run have to pass before the user's branch moves: a red result is never on it, at whatever moment a
- * process is killed. Keeps both branches and the worktree unless all of its work is delivered. Can be repeated. Rejects with
- * the abort's reason.
+ * Delivers the work of a complete loop: merges or rebases it onto the user's current branch, or opens a pull request. Takes a
+ * branch only if its worktree has it checked out and the loop's checks pass on its last commit. Joins it with the user's in a
+ * checkout of its own; the user's branch moves once the checks of all loops of the run pass there, so a process that is killed
+ * leaves no failing result on it. Keeps both branches and the worktree until all work is delivered. Can be repeated. Rejects
+ * with the abort's reason.
  */
 export async function integrate(request: Integration): Promise<Integrated> {
   const checkout = new IntegrationCheckout(request);
@@ -74,8 +74,8 @@ class OneIntegration {
   readonly #request: Integration;
   readonly #place: WorktreePlace;
   readonly #checkout: IntegrationCheckout;
-  /** Ignored files that the checks have made in the checkout. */
-  #regained: readonly string[] = [];
+  /** Ignored files that set-up and checks made in the checkout. */
+  #madeByChecks: readonly string[] = [];
 
   constructor(request: Integration, checkout: IntegrationCheckout) {
     this.#request = request;
@@ -88,7 +88,7 @@ class OneIntegration {
     if (delivery !== null && this.#has(delivery.commit)) return this.#clearAway(delivery);
     const lost = lossOfRecord(projectDir, name, env);
     if (lost !== null) return this.#failed(INTEGRATE_TEXTS.failed(name, lost.text));
-    // Files that a killed removal deleted are no work of the agent.
+    // A removal of the worktree was killed: the files that it deleted are not the agent's changes.
     if (readWorktreeRecord(projectDir, name, env)?.step === 'removing') return this.#clearAway(null);
     if (delivery !== null) takeBackMove(projectDir, delivery, env);
     const misplaced = this.#refuseStand();
@@ -98,8 +98,8 @@ class OneIntegration {
     if (refused !== null) return refused;
     const tip = tipOf(projectDir, this.#place.branch, env) ?? '';
     const { base = tip } = readWorktreeRecord(projectDir, name, env) ?? {};
-    const led = this.#linksOf(base, tip);
-    if (led !== null) return led;
+    const linked = this.#linksOf(base, tip);
+    if (linked !== null) return linked;
     const red = await this.#checkAt(tip, verified);
     if (red !== null) return red;
     if (this.#has(tip)) {
@@ -114,7 +114,7 @@ class OneIntegration {
     return this.#failed(INTEGRATE_TEXTS.moves(name));
   }
 
-  /** Refuses a worktree that is not on its branch, or holds commits of a submodule that a merge would not bring. */
+  /** Refuses a worktree that is missing, is not on its branch, or has commits in a submodule, which a merge leaves behind. */
   #refuseStand(): Ended {
     const { projectDir, name, env } = this.#request;
     const { dir, branch } = this.#place;
@@ -131,17 +131,17 @@ class OneIntegration {
     return submodules.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.submodules(name, submodules, dir));
   }
 
-  /** Refuses links to paths that only this checkout has. */
+  /** Refuses new and changed links to a path of the project, which no other checkout has. */
   #linksOf(base: string, tip: string): Ended {
     const { name, env } = this.#request;
     const { dir } = this.#place;
     const git = (...words: string[]): string => askGit(dir, words, env, 'its links could not be read');
-    const led = changedLinks(git, base, tip).filter(({ path, target }) => linkTarget(dir, path, target) === 'path');
-    const paths = led.map(({ path }) => path);
+    const linked = changedLinks(git, base, tip).filter(({ path, target }) => linkTarget(dir, path, target) === 'path');
+    const paths = linked.map(({ path }) => path);
     return paths.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.links(name, paths));
   }
 
-  /** Commits what the agent left uncommitted, except the loop's own files. */
+  /** Commits what the agent left uncommitted, except the loop's own files and files that the project has as well. */
   async #commitRest({ contract }: Verified): Promise<Ended> {
     const { projectDir, name, env } = this.#request;
     const { dir } = this.#place;
@@ -176,12 +176,12 @@ class OneIntegration {
     if (!hasChecks(verified)) return null;
     this.#checkout.open(commit);
     const red = redOf(await this.#checkout.check([verified]));
-    this.#regained = this.#checkout.made();
+    this.#madeByChecks = this.#checkout.made();
     if (red.length === 0) return null;
     return this.#failed(INTEGRATE_TEXTS.red(this.#request.name, this.#place.branch, commit.slice(0, 12), red));
   }
 
-  /** Joins the branch with the user's and delivers the result. Returns null if the user's branch has moved meanwhile. */
+  /** Joins the loop's branch with the user's and delivers the result. Returns null if the user's branch has moved meanwhile. */
   async #deliver(tip: string, how: Delivery['how'], verified: Verified & { readonly loopId: string }): Promise<Ended> {
     const { projectDir, name, before, env, record } = this.#request;
     const { branch } = this.#place;
@@ -223,7 +223,7 @@ class OneIntegration {
     return this.#failed(INTEGRATE_TEXTS.conflict(name, this.#place.branch, files));
   }
 
-  /** Removes the worktree of delivered work, unless it holds more. */
+  /** Removes the worktree of delivered work, unless the worktree holds other work. */
   #clearAway(delivery: Delivery | null): Integrated {
     const { projectDir, name, env } = this.#request;
     const { branch } = this.#place;
@@ -236,9 +236,9 @@ class OneIntegration {
     const at = new Date().toISOString();
     try {
       const delivered = delivery === null ? {} : { delivered: delivery.tip };
-      removeWorktree(projectDir, name, { ...delivered, regained: this.#regained, env, at });
+      removeWorktree(projectDir, name, { ...delivered, madeByChecks: this.#madeByChecks, env, at });
     } catch (error) {
-      // A process was killed after it had removed the worktree.
+      // `no-loop`: a killed process had already removed the worktree.
       if (!(error instanceof RalphError) || !['work-lost', 'no-loop'].includes(error.code)) throw error;
       if (error.code === 'work-lost') return this.#done(INTEGRATE_TEXTS.kept(text, error.message));
     }

@@ -4,7 +4,7 @@ import type { CheckResult } from '../../../engine/events.ts';
 import type { Contract } from '../../../engine/schema/contract.ts';
 import { runProofs } from '../../../task/commands/gate.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
-import { evidenceGuard } from '../../control/evidence-guard.ts';
+import { commandGuard } from '../../control/command-guard.ts';
 import { copyTask } from '../../worktree/copy-task.ts';
 import { ignoredFiles } from '../../worktree/ignored-files.ts';
 import { removeFiles } from '../../worktree/remove-worktree.ts';
@@ -121,7 +121,7 @@ export class IntegrationCheckout {
 
   async #run(contract: Contract, onCheck: (name: string) => void): Promise<CheckResult[]> {
     const { env, signal } = this.#options;
-    const options = { signal, env, iteration: 1, blockingRule: evidenceGuard(contract), onCheck };
+    const options = { signal, env, iteration: 1, blockingRule: commandGuard(contract), onCheck };
     const results = await runProofs(contract, this.#projectDir, options);
     return results.filter(({ outcome }) => outcome !== 'ok');
   }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
-import { baselineChanges, readBaseline, storeBaseline } from '../../../../src/state/snapshot/baseline.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
+import { changesOfUnchanged, readUnchanged, storeUnchanged } from '../../../../src/state/snapshot/unchanged-files.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
 import { IS_LONG } from '../../../support/short-form.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../../../support/snapshot/guarded-project.ts';
@@ -75,13 +75,13 @@ test('reports a file whose name is not UTF-8 only after it changed', (t) => {
   const { directory, files } = aProtectedLoop(t, undefined, { odd: true });
   const set = { roots: [join(directory, 'tests')], covers: () => true, skips: () => false };
   beginEvidence(files, 'loop-1');
-  storeBaseline(files, 'loop-1', ['tests/**'], set);
-  const baseline = readBaseline(files, { loopId: 'loop-1', evidence: listEvidence(files, 'loop-1') }, ['tests/**']);
+  storeUnchanged(files, 'loop-1', ['tests/**'], set);
+  const baseline = readUnchanged(files, { loopId: 'loop-1', evidence: listEvidence(files, 'loop-1') }, ['tests/**']);
   assert.ok(baseline !== null);
-  assert.deepEqual(baselineChanges(files, baseline, set), []);
+  assert.deepEqual(changesOfUnchanged(files, baseline, set), []);
   rmSync(Buffer.concat([Buffer.from(`${directory}/tests/`), Buffer.from('caf\xe9.ts', 'latin1')]));
   assert.deepEqual(
-    baselineChanges(files, baseline, set).map(({ was }) => was),
+    changesOfUnchanged(files, baseline, set).map(({ was }) => was),
     ['deleted'],
   );
 });

@@ -8,7 +8,7 @@ import { type PartPlace, readMain } from '../../../../src/drive/plan/main-plan.t
 import type { OpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginPlanRecords, readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
-import { lostBy } from '../../../../src/state/evidence/lost.ts';
+import { lostBy } from '../../../../src/state/evidence/evidence-lost.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';

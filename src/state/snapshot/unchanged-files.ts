@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { forgetEvidence, readEvidence, storeEvidence } from '../evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../evidence/lost.ts';
+import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../evidence/manifest.ts';
 import { removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
@@ -12,7 +12,7 @@ const FORMAT = 1;
 const MOST_FILES = 50_000;
 
 /** State of the `unchanged` files at the start of a loop, or as last accepted. It outlives the loop's end. */
-interface Baseline {
+interface UnchangedFiles {
   readonly version: typeof FORMAT;
   readonly loopId: string;
   readonly globs: readonly string[];
@@ -21,7 +21,7 @@ interface Baseline {
 }
 
 /** Records the current state of the files of `set`; removes the record of a former loop if nothing has to be unchanged. */
-export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
+export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
   if (globs.length === 0) {
     forgetEvidence(files, loopId, 'unchanged');
     removeIfThere(files.unchanged);
@@ -32,22 +32,22 @@ export function storeBaseline(files: LoopFiles, loopId: string, globs: readonly 
     const version = versionAt(path);
     if (version !== null) versions[relative(files.projectDir, path)] = version;
   }
-  const baseline: Baseline = { version: FORMAT, loopId, globs, files: versions };
-  storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(baseline)}\n`);
+  const record: UnchangedFiles = { version: FORMAT, loopId, globs, files: versions };
+  storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(record)}\n`);
 }
 
-/** Reads the baseline of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
-export function readBaseline(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): Baseline | null {
+/** Reads the `unchanged` files of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
+export function readUnchanged(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): UnchangedFiles | null {
   const bytes = readEvidence(files, contract, 'unchanged');
   if (bytes === null) return null;
-  const found = evidenceJson(files.unchanged, bytes) as Partial<Baseline>;
+  const found = evidenceJson(files.unchanged, bytes) as Partial<UnchangedFiles>;
   if (found.version !== FORMAT || typeof found.files !== 'object') throw evidenceLost(files.unchanged, 'torn');
   if (found.loopId !== contract.loopId) throw evidenceLost(files.unchanged, 'foreign');
-  return JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as Baseline) : null;
+  return JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as UnchangedFiles) : null;
 }
 
-/** Returns the differences between the files of `set` and the baseline, by path. */
-export function baselineChanges({ projectDir }: LoopFiles, { files }: Baseline, set: FileSet): FileChange[] {
+/** Returns the differences between the files of `set` and the recorded ones, by path. */
+export function changesOfUnchanged({ projectDir }: LoopFiles, { files }: UnchangedFiles, set: FileSet): FileChange[] {
   const before = new Map(Object.entries(files).map(([path, version]) => [join(projectDir, path), version]));
   const changes = [...before].flatMap(([path, version]): FileChange[] => {
     const now = versionAt(path, undefined, version);

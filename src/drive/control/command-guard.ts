@@ -1,7 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 
 /** Returns the guardrail check for the contract's commands. Blocks what it cannot evaluate. Never rejects. */
-export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
+export function commandGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
     try {
