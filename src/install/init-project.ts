@@ -69,12 +69,16 @@ export function initProject(request: InitRequest) {
   for (const [path, text] of old?.settings ?? []) {
     if (path !== SETTINGS_PATH) placeFile(projectDir, path, text, 0o644);
   }
-  placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify(next, null, 2)}\n`, 0o644);
+  const writeManifest = (files: InstallManifest['files']): void =>
+    placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify({ ...next, files }, null, 2)}\n`, 0o644);
+  // After a crash, a file that was not updated yet is still ours by the digest of its former content.
+  writeManifest({ ...next.files, ...manifest?.files });
   for (const file of plan) {
     if (file.verdict === 'create' || file.verdict === 'update')
       placeFile(projectDir, file.path, file.content, file.mode);
   }
   for (const path of outdated) removeFile(projectDir, path);
+  writeManifest(next.files);
   if (settings.change === 'removed') removeFile(projectDir, SETTINGS_PATH);
   else if (settings.text !== null) placeFile(projectDir, SETTINGS_PATH, settings.text, 0o644);
   return {

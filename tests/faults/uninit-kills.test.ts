@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { isKilledAt } from '../support/faults/kill-command.ts';
 import { type Project, project } from '../support/project.ts';
@@ -66,6 +67,47 @@ test('after an init that was killed, another one completes it, and an uninit rem
       );
   }
   assert.ok(withDrafts > 0, 'control: a kill leaves drafts');
+});
+
+const MANIFEST = '.claude/ralph/.install.json';
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Makes the installed files those of another version. */
+function makeOlder(p: Project): void {
+  const manifest = JSON.parse(p.read(MANIFEST)) as { version: string; files: Record<string, string> };
+  const ours = Object.keys(manifest.files).filter((path) => path.endsWith('.cjs'));
+  for (const path of ours) {
+    p.write(path, `// ${path} of another version\n`);
+    manifest.files[path] = sha256(p.read(path));
+  }
+  p.write(MANIFEST, { ...manifest, version: '0.0.1' });
+}
+
+test('after an update that was killed, another init completes it', (t) => {
+  const whole = place(t);
+  assert.equal(whole.ralph(['init']).code, 0);
+  const wanted = whole.tree();
+  let killed = 0;
+  for (let at = 1; ; at += 2 * STEP) {
+    const p = place(t);
+    assert.equal(p.ralph(['init']).code, 0);
+    makeOlder(p);
+    if (!isKilledAt(p, ['init'], at)) break;
+    killed += 1;
+    assert.equal(p.ralph(['init']).code, 0);
+    assert.deepEqual(p.tree(), wanted, `call ${at}`);
+  }
+  assert.ok(killed > 1);
+});
+
+test('control: a file that the user changed is kept in an update', (t) => {
+  const p = place(t);
+  assert.equal(p.ralph(['init']).code, 0);
+  makeOlder(p);
+  const path = '.claude/skills/ralph-loop/scripts/main.cjs';
+  p.write(path, '// mine\n');
+  assert.equal(p.ralph(['init']).code, 0);
+  assert.equal(p.read(path), '// mine\n');
 });
 
 test('control: the draft of a process that lives stays', (t) => {

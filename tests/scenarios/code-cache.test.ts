@@ -113,6 +113,23 @@ test('Another build has a cache of its own; one that was unused for a week is re
   assert.deepEqual(kept().includes(first), false);
 });
 
+test('A hook in a project loads the copy of the skill, and nothing from a folder beside hooks.', (context) => {
+  const { folder, call } = hooks(context);
+  const claude = join(folder, '.claude');
+  const skill = join(claude, 'skills', 'ralph-loop');
+  cpSync(join(folder, 'hooks'), join(claude, 'hooks'), { recursive: true });
+  cpSync(join(folder, 'scripts'), join(skill, 'scripts'), { recursive: true });
+  const stop = () => call('../.claude/hooks/ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'x' });
+  const plant = (where: string): void => {
+    mkdirSync(join(where, 'scripts'), { recursive: true });
+    writeFileSync(join(where, 'scripts', 'ralph-base.cjs'), 'process.exit(7)');
+  };
+  plant(claude);
+  assert.deepEqual(stop(), { status: 0, said: '' });
+  plant(skill);
+  assert.equal(stop().status, 7, 'control: the same file in the skill is loaded');
+});
+
 longTest('A cache of an hour is written again, with the functions that were compiled since.', (context) => {
   const { cache, stop, kept } = hooks(context);
   stop();

@@ -10,6 +10,7 @@ type Chunk = (exports: object, require: Require, module: { exports: unknown }, f
 interface Stamp {
   readonly size: number;
   readonly mtimeMs: number;
+  readonly ctimeMs: number;
 }
 
 /** Age at which a cache is written again, by its number of writes: the first runs of a chunk differ from later ones. */
@@ -45,21 +46,25 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
     const known = loaded.get(key);
     if (known !== undefined) return known.exports;
     const module: { exports: object } = { exports: {} };
-    loaded.set(key, module);
     if (key === id) module.exports = builtin(id) as object;
     else {
       folder ??= programFolder(dirname(here), key);
       const filename = `${folder}${sep}${key}`;
       compile(filename, entry, caches, ends)(module.exports, load, module, filename);
     }
+    // Only now: a chunk that could not be loaded is tried again, and no chunk imports itself.
+    loaded.set(key, module);
     return module.exports;
   };
 }
 
-/** Returns the bundle's scripts/; for a hook in a project, those of the skill that `init` installed. */
+/**
+ * Returns the scripts of the skill that `init` installed, for a hook in a project; else the bundle's. In a project, a folder
+ * scripts/ beside hooks/ is not guarded, so nothing is loaded from there.
+ */
 function programFolder(above: string, chunk: string): string {
-  const own = `${above}${sep}scripts`;
-  return existsSync(`${own}${sep}${chunk}`) ? own : [above, 'skills', 'ralph-loop', 'scripts'].join(sep);
+  const copied = [above, 'skills', 'ralph-loop', 'scripts'].join(sep);
+  return existsSync(`${copied}${sep}${chunk}`) ? copied : `${above}${sep}scripts`;
 }
 
 /** Compiles a chunk, and adds to `ends` what keeps the code of every function that has run by then. */
@@ -73,19 +78,18 @@ function compile(filename: string, entry: string, caches: string | null, ends: (
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   const isUsed = cachedData !== undefined && script.cachedDataRejected !== true;
   if (path !== null && (isDue || !isUsed)) {
-    ends.push(() => {
-      // A cache that may lack code replaces no other, and counts as none, so that the next process completes it.
-      const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
-      if (isWhole || !isUsed) keep(script, path, isWhole ? (isUsed ? writes : 0) + 1 : 0);
-    });
+    ends.push(() => keep(script, path, isUsed ? writes : null));
   }
   return script.runInThisContext() as Chunk;
 }
 
-/** Returns the name of a cache. V8 compares only the source's length, so the name identifies this file and this node. */
+/**
+ * Returns the name of a cache. V8 compares only the source's length, so the name identifies this file and this node. Some
+ * systems give every file the same time of modification, but not of its last change.
+ */
 export function cacheName(entry: string, filename: string, stamp: Stamp, options: readonly string[]): string {
   const { version, arch } = process;
-  const identity = [filename, stamp.size, stamp.mtimeMs, version, arch, ...options].join('\n');
+  const identity = [filename, stamp.size, stamp.mtimeMs, stamp.ctimeMs, version, arch, ...options].join('\n');
   return `${entry}-${basename(filename)}-${digest(identity)}`;
 }
 
@@ -120,9 +124,16 @@ function read(path: string, before = 0, behind = 0): { readonly bytes: Buffer; r
   });
 }
 
-/** Stores the code of a chunk with every function that has run so far. Never throws: otherwise the next run compiles again. */
-function keep(script: Script, path: string, writes: number): void {
+/**
+ * Stores the code of a chunk with every function that has run so far. `before` counts the writes of the cache that was used;
+ * null if there was none. Never throws: otherwise the next run compiles again.
+ */
+function keep(script: Script, path: string, before: number | null): void {
   try {
+    // A cache that may lack code replaces no other, and counts as none, so that the next process completes it.
+    const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
+    if (!isWhole && before !== null) return;
+    const writes = isWhole ? (before ?? 0) + 1 : 0;
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeAtomically(path, Buffer.concat([script.createCachedData(), Buffer.of(Math.min(writes, 255))]), 0o600);
@@ -132,6 +143,6 @@ function keep(script: Script, path: string, writes: number): void {
       if (other.startsWith(prefix) && Date.now() - statSync(file).mtimeMs > OLD_MS) removeIfThere(file);
     }
   } catch {
-    // No space, or no permission.
+    // No space, no permission, or no /proc.
   }
 }

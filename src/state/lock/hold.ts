@@ -19,7 +19,7 @@ export interface Hold {
 }
 
 const LOCK = { waitMs: 20_000 };
-/** Age without renewal after which a lease expires, whichever machine its holder runs on. */
+/** Age without renewal after which a lease is stale for proper-lockfile. */
 const STALE_MS = 30_000;
 
 /**
@@ -32,9 +32,10 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
   return withLock(`${path}.lock`, LOCK, () => {
     if (isHeld(path)) return null;
     removeDrafts(path);
-    const former = typeof readOwner(path) === 'object' ? readRecord<Record<string, unknown>>(path) : null;
-    // The lock admits one process at a time, so the dead holder's lease is still its own.
-    if (former !== null) fs.rmSync(leaseOf(path), { recursive: true, force: true });
+    const isThere = readOwner(path) !== 'gone';
+    const former = isThere ? readRecord<Record<string, unknown>>(path) : null;
+    // The lock admits one process at a time, so the dead holder's lease is still its own. A torn file has no live holder.
+    if (isThere) fs.rmSync(leaseOf(path), { recursive: true, force: true });
     const owner = newOwner();
     const isOurs = (): boolean => isOwnedBy(path, owner);
     // No process outlives a crash of the machine, so nothing waits for the disk.
