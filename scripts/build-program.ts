@@ -58,6 +58,7 @@ const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]
   ['show', ['cli/show/list', 'cli/show/status', 'cli/show/explain', 'cli/history/logs', 'cli/history/archive']],
   ['start', ['cli/start/start', 'drive/start/start-by-hand', 'cli/task/check']],
   [OTHERS, ['cli/run/run', 'cli/run/batch/run-parallel', 'cli/run/resume', 'cli/setup/router', 'cli/web/report']],
+  ['telemetry', ['telemetry/settings', 'telemetry/send']],
   ['web', ['cli/web/serve', 'cli/web/write-report']],
   ['fleet', ['cli/fleet/run-fleet', 'cli/fleet/fleet-feed']],
 ];

@@ -10,13 +10,12 @@ import { agent, MAIN, task } from './support/command-agent.ts';
 
 /** A text of each file of src/telemetry that is in no other file of the program. */
 const MARKS = {
-  'ids.ts': '([0-9a-f]{32})-',
   'otlp.ts': 'semantic-conventions-genai',
   'send.ts': 'invoke_workflow',
   'settings.ts': 'OTEL_SDK_DISABLED',
 };
 
-/** Loaded into node before a program of ours: it notes every part of the program that runs, and the telemetry in it. */
+/** Loaded into node before a program of ours: it notes every chunk of the program that runs, and the telemetry in it. */
 const NOTING = `
 const { appendFileSync } = require('node:fs');
 const { basename } = require('node:path');
@@ -24,14 +23,12 @@ const { Script } = require('node:vm');
 const MARKS = Object.entries(${JSON.stringify(MARKS)});
 const load = Script.prototype.runInThisContext;
 Script.prototype.runInThisContext = function (...words) {
-  const parts = load.apply(this, words);
-  if (typeof parts !== 'function') return parts;
-  return (filename) => parts(filename).map((part) => typeof part !== 'function' ? part : (...values) => {
-    const text = String(part);
-    const found = MARKS.filter(([, mark]) => text.includes(mark)).map(([name]) => name);
-    appendFileSync(process.env.NOTED_PARTS, basename(process.argv[1]) + ' ' + found.join(' ') + '\\n');
-    return part(...values);
-  });
+  const chunk = load.apply(this, words);
+  if (typeof chunk !== 'function') return chunk;
+  const text = String(chunk);
+  const found = MARKS.filter(([, mark]) => text.includes(mark)).map(([name]) => name);
+  appendFileSync(process.env.NOTED_CHUNKS, basename(process.argv[1]) + ' ' + found.join(' ') + '\\n');
+  return chunk;
 };
 `;
 
@@ -44,9 +41,9 @@ interface Noted {
 
 /** Does something with node noting what it loads. */
 async function noting(p: Project, act: (env: NodeJS.ProcessEnv) => unknown): Promise<Noted> {
-  const notes = join(p.home, 'parts.txt');
+  const notes = join(p.home, 'chunks.txt');
   rmSync(notes, { force: true });
-  await act({ NODE_OPTIONS: `--require=${join(p.home, 'noting.cjs')}`, NOTED_PARTS: notes });
+  await act({ NODE_OPTIONS: `--require=${join(p.home, 'noting.cjs')}`, NOTED_CHUNKS: notes });
   const lines = existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : [];
   const words = lines.map((line) => line.split(' '));
   const unique = (all: readonly string[]): string[] => [...new Set(all.filter(Boolean))].sort();

@@ -19,7 +19,7 @@ export const TASK_OPTIONS = options({
 export const PLAN_OPTIONS = options({
   plan: 'The task file is a plan: do one task after another.',
   'from TASK': 'First task of the plan: --from "Task 5".',
-  'max-tasks N': 'Tasks until the plan pauses for review, 1-100; default 5.',
+  'max-tasks N': 'Tasks until a review: 1-100, default 5.',
 });
 
 export const SETTING_OPTIONS = options({
