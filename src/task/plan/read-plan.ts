@@ -101,9 +101,9 @@ function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
   return tasks.map((task) => ({ ...task, dependsOn: task.dependsOn.map((id) => ids.get(planKey(id)) ?? id) }));
 }
 
-/** Pattern for fields such as `Files: a, b` and `**Verify:** npm test`. */
-/** Maximum length of its input, which it may read many times. */
+/** Maximum length of the input of FIELD, which may read it many times. */
 const MOST_FIELD = 100;
+/** Pattern for fields such as `Files: a, b` and `**Verify:** npm test`. */
 const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
 
 /** Wrong field names, and what to write instead. */

@@ -19,6 +19,8 @@ export function isField(text: string): boolean {
 
 const QUOTES = '"\'“”';
 const BOX = /^\[[ \txX]\][ \t]+/;
+/** Pattern for a line with one HTML tag, which says nothing. */
+const LONE_TAG = /^<\/?[a-z][\w-]*(?:\s[^<>]*)?\/?>$/i;
 
 /** Reads the fields below a task's first line. `prose` is description and notes, one line per paragraph and item. */
 export function readFields(lines: readonly ItemLine[]) {
@@ -26,6 +28,7 @@ export function readFields(lines: readonly ItemLine[]) {
   let field: Field = 'other';
   let keyDepth = 0;
   for (const { text, depth, first } of lines) {
+    if (!first && LONE_TAG.test(text)) continue;
     // Deeper lines belong to the current field.
     const [, , key, value = ''] = (depth <= 1 ? (KEY.exec(text) ?? KEY_WITH_COLON.exec(text)) : null) ?? [];
     if (key !== undefined) {

@@ -16,9 +16,9 @@ export class CommentReader {
   readonly #text: string;
   /** Offset after the last comment found. */
   #until = 0;
-  /** Next end of a comment, -1 if there is none, and next blank line. */
+  /** Next end of a comment, -1 if there is none, and next end of a paragraph. */
   #close = 0;
-  #blank = 0;
+  #paragraphEnd = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -70,19 +70,20 @@ export class CommentReader {
     return { text: text + raw.slice(kept), comments };
   }
 
-  /** Returns the offset after the comment that begins here; null if it is not closed in time. */
+  /** Returns the offset after the comment that begins here, also `<!-->`; null if it is not closed in time. */
   #closeOf(start: number, isFirst: boolean, limit: number | null): number | null {
-    if (this.#close !== -1 && this.#close < start + 4) this.#close = this.#text.indexOf('-->', start + 4);
+    if (this.#close !== -1 && this.#close < start + 2) this.#close = this.#text.indexOf('-->', start + 2);
     if (this.#close === -1) return null;
-    const most = limit ?? (isFirst ? this.#text.length : this.#nextBlank(start));
+    const most = limit ?? (isFirst ? this.#text.length : this.#endOfParagraph(start));
     return this.#close < most ? this.#close + 3 : null;
   }
 
-  #nextBlank(start: number): number {
-    if (this.#blank > start) return this.#blank;
-    const blank = /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\n\r]|$)/g;
-    blank.lastIndex = start;
-    this.#blank = blank.exec(this.#text)?.index ?? this.#text.length;
-    return this.#blank;
+  /** A paragraph ends before a blank line, and before what can interrupt it: an item, a heading, a quote, a fence. */
+  #endOfParagraph(start: number): number {
+    if (this.#paragraphEnd > start) return this.#paragraphEnd;
+    const end = /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\n\r]|$|(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|>|`{3}|~{3})/g;
+    end.lastIndex = start;
+    this.#paragraphEnd = end.exec(this.#text)?.index ?? this.#text.length;
+    return this.#paragraphEnd;
   }
 }

@@ -226,7 +226,8 @@ class BlockReader {
   #readItems(text: string, column: number, depth: number, mayFence: boolean): Structure | null {
     const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/.exec(text) ?? [];
     if (marker === undefined) return null;
-    const inParagraph = this.#continues === 'paragraph' || (this.#continues === 'item' && depth === this.#items.length);
+    const isOpen = this.#continues === 'paragraph' || (this.#continues === 'item' && depth === this.#items.length);
+    const inParagraph = isOpen && this.#html === null;
     // In a paragraph a bare mark is text, and so is a number at the beginning of the line.
     if (inParagraph && (text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker)))) return null;
     this.#settle(depth);

@@ -177,3 +177,10 @@ describe('a checklist in the engine', () => {
     assert.equal('checklist' in initialState({ ...loop, ...rest, checklist: null }), false);
   });
 });
+
+test('a numbered list keeps its boxes behind a line of HTML', () => {
+  assert.deepEqual(
+    checklistItems('1. [x] a\n</details>\n2. [ ] b\n3. [ ] c\n').map(({ checked }) => checked),
+    [true, false, false],
+  );
+});

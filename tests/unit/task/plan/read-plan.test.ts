@@ -302,3 +302,28 @@ test('tasks that are gone before they were done are put back, wherever the rest 
   assert.deepEqual(holdPlan(before, withoutDone), { text: withoutDone, gone: [], ticked: [] }, 'control: a done task');
   assert.deepEqual(holdPlan(before, before), { text: before, gone: [], ticked: [] }, 'control: the same plan');
 });
+
+const task = (number: number, title: string): string =>
+  `- [ ] **Task ${number}: ${title}**\n  - Scope: \`src\`\n  - Acceptance: works\n`;
+const idsOf = (text: string): string[] => readPlan(text).tasks.map(({ id }) => id);
+
+for (const begin of ['Strip <!-- markers', 'x</b> <!--', '\\<!-- x']) {
+  test(`a comment that begins in a title hides no further task: ${begin}`, () => {
+    const plan = [task(1, begin), task(2, 'Add'), task(3, 'Document the flow A --> B')].join('');
+    assert.deepEqual(idsOf(plan), ['Task 1', 'Task 2', 'Task 3']);
+    assert.deepEqual(idsOf(plan.replaceAll('\n', '\r\n')), ['Task 1', 'Task 2', 'Task 3']);
+    const hidden = `${task(1, 'x')}\n<!--\n${task(2, 'Add')}\n-->\n${task(3, 'y')}`;
+    assert.deepEqual(idsOf(hidden), ['Task 1', 'Task 3'], 'control: a comment that begins its line does');
+  });
+}
+
+for (const whole of ['<!-->', '<!--->']) {
+  test(`${whole} is a comment by itself and hides no task`, () => {
+    assert.deepEqual(idsOf(`${whole}\n${task(1, 'x')}-->\n`), ['Task 1']);
+  });
+}
+
+test('a tag on a line of its own belongs to no field', () => {
+  const [only] = readPlan('- [ ] **Task 1: x**\n  - Scope: src/a\n  <br>\n  - Acceptance: yes\n').tasks;
+  assert.deepEqual(only?.scope, ['src/a']);
+});
