@@ -117,9 +117,12 @@ export const PROBES: readonly Probe[] = [
   },
   {
     only: 'Claude Code',
-    steps: [{ run: 'touch by-crash' }, { say: 'Over.' }],
+    steps: [{ run: 'touch by-crash' }, { run: 'touch by-signal' }, { say: 'Over.' }],
     options: { blocksOnFailure: true },
-    facts: { 'a hook that crashes, with onFailure: block': ran('crash') },
+    facts: {
+      'a hook that crashes, with onFailure: block': ran('crash'),
+      'a hook that a signal ends, with onFailure: block': ran('signal'),
+    },
   },
   {
     only: 'Claude Code',

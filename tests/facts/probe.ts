@@ -57,6 +57,7 @@ const ANSWERS = `
   json: () => say({ hookSpecificOutput: deny }),
   unknown: () => say({ hookSpecificOutput: deny, notAField: 1 }),
   crash: () => process.exit(7),
+  signal: () => process.kill(process.pid, 'SIGSEGV'),
   slow: () => setTimeout(() => say({ hookSpecificOutput: deny }), ${TOOL_TIMEOUT * 1000 + 1500}),
   context: () => say({ hookSpecificOutput: { hookEventName: event, additionalContext: 'CONTEXT-OF-' + event } }),
   over: () => say({ continue: false, stopReason: 'OVER', hookSpecificOutput: deny }),

@@ -136,7 +136,9 @@ function keep(script: Script, path: string, before: number | null): void {
     const writes = isWhole ? (before ?? 0) + 1 : 0;
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeAtomically(path, Buffer.concat([script.createCachedData(), Buffer.of(Math.min(writes, 255))]), 0o600);
+    const bytes = Buffer.concat([script.createCachedData(), Buffer.of(Math.min(writes, 255))]);
+    // V8 does not notice damaged content, so that waits for the disk; a name that is lost is written again.
+    writeAtomically(path, bytes, 0o600, 'content');
     const prefix = basename(path).slice(0, -DIGEST_LENGTH);
     for (const other of readdirSync(folder)) {
       const file = `${folder}${sep}${other}`;

@@ -180,7 +180,7 @@ export async function hidesFiles(around: Around): Promise<boolean> {
   return Object.values(await hiddenFiles(around, around.indexFile)).flat().length > 0;
 }
 
-/** Makes git look at all files of an index that are there. */
+/** Makes git look at all files of an index but those that a sparse checkout leaves out. */
 async function showHidden(around: Around, index: string): Promise<void> {
   for (const [flag, paths] of Object.entries(await hiddenFiles(around, index)))
     if (paths.length > 0) await updateIndex(around, index, paths, `--no-${flag}`);
