@@ -257,7 +257,7 @@ function becameOf({ files }: Project): Became {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const { at: _, ...ended } = archived.ended;
   return {
-    ended,
+    ended: inMinutes(ended),
     counted: {
       ...{ iteration, idleIterations, lastFindingsCount, breaker, warnedBudgets, gateFailures, stopRequested },
       ...{ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
@@ -273,9 +273,10 @@ function becameOf({ files }: Project): Became {
 
 /** What a driver takes by itself is no part of what it decides: times are compared by the minute. */
 function inMinutes(event: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const entries = Object.entries(event).map(([key, value]) =>
-    key.endsWith('Ms') && typeof value === 'number' ? [key, Math.round(value / MINUTE)] : [key, value],
-  );
+  const entries = Object.entries(event).map(([key, value]) => {
+    if (key.endsWith('Ms') && typeof value === 'number') return [key, Math.round(value / MINUTE)];
+    return [key, typeof value === 'string' ? value.replace(/(?<=\d[hm]) \d+s/g, '') : value];
+  });
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
