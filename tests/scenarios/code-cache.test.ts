@@ -126,6 +126,10 @@ test('A hook in a project loads the copy of the skill, and nothing from a folder
   };
   plant(claude);
   assert.deepEqual(stop(), { status: 0, said: '' });
+  rmSync(join(skill, 'scripts', 'ralph-base.cjs'));
+  const { status, said } = stop();
+  assert.equal(status, 1, 'a chunk that is missing is not taken from there either');
+  assert.match(said, /ENOENT.*skills.ralph-loop.scripts.ralph-base\.cjs/);
   plant(skill);
   assert.equal(stop().status, 7, 'control: the same file in the skill is loaded');
 });

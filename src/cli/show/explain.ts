@@ -154,7 +154,7 @@ function inWords(event: Readonly<Record<string, unknown>>): Readonly<Record<stri
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
   const loop = { name, mode: 'runner', program: programName() } as const;
-  // A later claim was accepted, so nobody has to fix what the refused ones found.
+  // A later claim was accepted, so what the refused ones found needs no fix.
   const cut = status === 'complete' ? { loop, most: 0 } : { loop };
   const isLive = active && found.kind === 'loop';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';

@@ -59,12 +59,13 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
 }
 
 /**
- * Returns the scripts of the skill that `init` installed, for a hook in a project; else the bundle's. In a project, a folder
- * scripts/ beside hooks/ is not guarded, so nothing is loaded from there.
+ * Returns the scripts of the skill that `init` installed, for a hook in a project; else the bundle's. A folder scripts/ in
+ * .claude is not guarded, so nothing is loaded from there, even where the skill lacks a chunk: the hook then fails.
  */
 function programFolder(above: string, chunk: string): string {
   const copied = [above, 'skills', 'ralph-loop', 'scripts'].join(sep);
-  return existsSync(`${copied}${sep}${chunk}`) ? copied : `${above}${sep}scripts`;
+  const isProject = basename(above) === '.claude' || existsSync(`${copied}${sep}${chunk}`);
+  return isProject ? copied : `${above}${sep}scripts`;
 }
 
 /** Compiles a chunk, and adds to `ends` what keeps the code of every function that has run by then. */

@@ -73,7 +73,7 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
   });
 }
 
-/** Removes what is left of a hold that nobody takes any more. */
+/** Removes what is left of a hold that is no longer used. */
 export function clearHold(path: string): void {
   for (const each of [path, leaseOf(path)]) fs.rmSync(each, { recursive: true, force: true });
 }
