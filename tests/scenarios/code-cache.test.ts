@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { cacheName, requireOf } from '../../src/state/files/code-cache.ts';
 import { emptyFolder } from '../support/folder.ts';
 import { longTest } from '../support/short-form.ts';
 
@@ -132,6 +133,34 @@ test('A hook in a project loads the copy of the skill, and nothing from a folder
   assert.match(said, /ENOENT.*skills.ralph-loop.scripts.ralph-base\.cjs/);
   plant(skill);
   assert.equal(stop().status, 7, 'control: the same file in the skill is loaded');
+});
+
+test('A hook answers where the system does not tell how much memory it has.', (context) => {
+  const { folder, stop, kept } = hooks(context);
+  const mute = join(folder, 'mute.cjs');
+  writeFileSync(mute, "process.memoryUsage = () => { throw new Error('no /proc'); };");
+  assert.equal(stop({ NODE_OPTIONS: `--require ${mute}` }), '');
+  assert.equal(existsSync(join(folder, 'outside', 'ralph-loop', 'code-cache')) ? kept().length : 0, 0);
+  stop();
+  assert.equal(kept().length, 1, 'control: otherwise it keeps its code');
+});
+
+test('A chunk that could not be loaded is loaded once it is there.', (context) => {
+  const folder = emptyFolder(context);
+  const load = requireOf('test', join(folder, 'hooks'), () => assert.fail());
+  assert.throws(() => load('./ralph-a.cjs'), /ENOENT/);
+  mkdirSync(join(folder, 'scripts'));
+  writeFileSync(join(folder, 'scripts', 'ralph-a.cjs'), 'exports.a = {};');
+  const loaded = load('./ralph-a.cjs');
+  assert.deepEqual(loaded, { a: {} });
+  assert.equal(load('./ralph-a.cjs'), loaded, 'and once only');
+});
+
+test('A file that changed within its size and time of modification has a cache of its own.', () => {
+  const stamp = { size: 1, mtimeMs: 1, ctimeMs: 1 };
+  const name = (of: typeof stamp): string => cacheName('stop', '/a/ralph-a.cjs', of, []);
+  assert.equal(name(stamp), name({ ...stamp }));
+  assert.notEqual(name(stamp), name({ ...stamp, ctimeMs: 2 }));
 });
 
 longTest('A cache of an hour is written again, with the functions that were compiled since.', (context) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { takeHold } from '../../../src/state/lock/hold.ts';
@@ -18,4 +18,18 @@ test('Taking a hold removes the drafts of killed processes, and no lock.', (t) =
   assert.equal(takeHold(join(folder, 'loop-1.holder')), null);
   hold?.release();
   assert.deepEqual(readdirSync(folder).sort(), others.sort());
+});
+
+test('A torn file of a holder delays no one; control: a holder of another machine does, while its lease is fresh.', (t) => {
+  const path = join(emptyFolder(t), 'loop-1.holder');
+  const leave = (text: string): void => {
+    writeFileSync(path, text);
+    mkdirSync(`${path}.lease`, { recursive: true });
+  };
+  leave(JSON.stringify({ pid: 1, startedAt: null, token: 'other', host: 'elsewhere' }));
+  assert.equal(takeHold(path), null);
+  leave('{"pid":');
+  const hold = takeHold(path);
+  assert.ok(hold !== null);
+  hold.release();
 });
