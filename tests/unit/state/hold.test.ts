@@ -20,7 +20,7 @@ test('Taking a hold removes the drafts of killed processes, and no lock.', (t) =
   assert.deepEqual(readdirSync(folder).sort(), others.sort());
 });
 
-test('A torn file of a holder delays no one; control: a holder of another machine does, while its lease is fresh.', (t) => {
+test('A torn holder file delays no one; control: a holder of another machine does with a fresh lease.', (t) => {
   const path = join(emptyFolder(t), 'loop-1.holder');
   const leave = (text: string): void => {
     writeFileSync(path, text);
