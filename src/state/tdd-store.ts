@@ -68,7 +68,7 @@ export function withTdd<T>(
     if (asked?.next === 'keep') return asked.result;
     makeRuntimeDir(files);
   }
-  return withLock(paths.lock, { waitMs: 10_000 }, (assertHeld) => {
+  return withLock(paths.lock, (assertHeld) => {
     const record = believe === 'proved' ? provedTdd(files) : unprovedTdd(files);
     const left = readLeft(paths);
     if (record === null) {

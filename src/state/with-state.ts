@@ -5,7 +5,7 @@ import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
-import { type LockOptions, withLock } from './lock/lock.ts';
+import { withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
 import { awake, lookAtClock } from './process/sleep-watch.ts';
@@ -26,11 +26,12 @@ export interface Lease {
   readonly known?: KnownCounters;
 }
 
-export interface StateOptions extends LockOptions {
+interface StateOptions {
   /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
-  readonly lease?: Lease;
+  readonly lease?: Lease | null;
   /** The loop is started or resumed: its caller leaves out the whole time without a process, with any sleep in it. */
   readonly goesOn?: boolean;
+  readonly waitMs?: number;
 }
 
 /**
@@ -41,7 +42,11 @@ export interface StateOptions extends LockOptions {
  * than the one on disk, `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has
  * not moved aside or a state that could not be read again, `no-loop` for a new state without that folder.
  */
-export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
+export function withState<T>(
+  files: LoopFiles,
+  decide: (current: ReadState) => Change<T>,
+  options: StateOptions = {},
+): T {
   // Notes a sleep of the machine first, so that `decide` does not count it.
   lookAtClock();
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
@@ -49,47 +54,54 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     if (next === 'keep') return result;
     throw new RalphError('no-loop', `${files.runtimeDir} no longer exists.`);
   }
-  return withLock(files.lock, options, (assertHeld) => {
-    const found = readState(files.state);
-    const known = options.lease?.known;
-    const stored = readCounters(files);
-    const read = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
-    const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
-    if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
-    const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
-    // Written out before `decide`, which may change the object.
-    const before = found.kind === 'loop' ? serialise(found.state) : null;
-    const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
-    const { result } = decided;
-    const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
-    const next = decided.next === 'keep' ? raised : decided.next;
-    if (next === 'keep') return result;
-    if (current.kind === 'newer') {
-      const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
-      throw new RalphError('state-newer', message);
-    }
-    assertHeld();
-    if (next === 'remove') {
-      removeIfThere(files.state);
-      syncDirectory(files.runtimeDir);
-      return result;
-    }
-    if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
-    if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
-    // A start writes the counters of its new loop inside `decide`, so they are read again.
-    const begun = kept?.loopId === next.loopId ? kept : readCounters(files);
-    const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
-    const after = serialise(counted);
-    // If the file is missing, `decide` moved it aside.
-    if (after !== before || !existsSync(files.state)) {
-      refuseUnreadable(after);
-      keepStoppedTime(files, counted, begun);
-      writeAtomically(files.state, after);
-    }
-    keepCounters(files, counted, begun, known);
-    decided.written?.();
+  return withLock(files.lock, (assertHeld) => changeUnderLock(files, decide, options, assertHeld), options.waitMs);
+}
+
+function changeUnderLock<T>(
+  files: LoopFiles,
+  decide: (current: ReadState) => Change<T>,
+  options: StateOptions,
+  assertHeld: () => void,
+): T {
+  const found = readState(files.state);
+  const known = options.lease?.known;
+  const stored = readCounters(files);
+  const read = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
+  const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
+  if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
+  const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
+  // Written out before `decide`, which may change the object.
+  const before = found.kind === 'loop' ? serialise(found.state) : null;
+  const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
+  const { result } = decided;
+  const raised = current.kind === 'loop' && current.wentBack !== undefined ? current.state : 'keep';
+  const next = decided.next === 'keep' ? raised : decided.next;
+  if (next === 'keep') return result;
+  if (current.kind === 'newer') {
+    const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
+    throw new RalphError('state-newer', message);
+  }
+  assertHeld();
+  if (next === 'remove') {
+    removeIfThere(files.state);
+    syncDirectory(files.runtimeDir);
     return result;
-  });
+  }
+  if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
+  if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
+  // A start writes the counters of its new loop inside `decide`, so they are read again.
+  const begun = kept?.loopId === next.loopId ? kept : readCounters(files);
+  const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
+  const after = serialise(counted);
+  // If the file is missing, `decide` moved it aside.
+  if (after !== before || !existsSync(files.state)) {
+    refuseUnreadable(after);
+    keepStoppedTime(files, counted, begun);
+    writeAtomically(files.state, after);
+  }
+  keepCounters(files, counted, begun, known);
+  decided.written?.();
+  return result;
 }
 
 export function serialise(state: LoopState): string {
@@ -114,9 +126,6 @@ function refuseUnreadable(text: string): void {
   const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
   throw new RalphError('state-corrupt', `the state could not be read again after this change: ${problem}`);
 }
-
-/** Maximum wait for the lock of a loop's state; then a hook allows the stop and a command fails. */
-export const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 /** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */
 export function archiveState(files: LoopFiles, state: LoopState, at: string, label: string): string {

@@ -141,5 +141,5 @@ function forgetLastTurn(context: DriverContext): void {
   const state = stateOf(context);
   if (state?.sessionId !== context.input.sessionId || state.mode !== 'hook' || state.lastTurn === null) return;
   if (context.env['RALPH_LOOP_ID'] || context.env['RALPH_DRIVER']) return;
-  withState(context.files, { waitMs: 1_000 }, () => ({ next: { ...state, lastTurn: null }, result: undefined }));
+  withState(context.files, () => ({ next: { ...state, lastTurn: null }, result: undefined }));
 }

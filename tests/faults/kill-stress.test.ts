@@ -38,7 +38,7 @@ async function stressOver(
   const files = filesIn(project);
   mkdirSync(files.runtimeDir, { recursive: true });
   beginCounters(files, aState());
-  withState(files, { waitMs: 0 }, () => ({ next: aState(), result: 0 }));
+  withState(files, () => ({ next: aState(), result: 0 }));
   const spawnUpdater = (name: string): ChildProcess =>
     spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });
   const evaluate = (past: Parameters<typeof evaluateTally>[1]) => evaluateTally(files, past);
@@ -73,7 +73,7 @@ for (const way of ['locked', 'without-links']) {
 
 /** What the killed left behind and the sweep does not take. The lock itself may be there: the next comer takes it. */
 function strangers(files: LoopFiles): string[] {
-  withState(files, { waitMs: 10_000 }, () => ({ next: 'keep', result: 0 }));
+  withState(files, () => ({ next: 'keep', result: 0 }), { waitMs: 10_000 });
   sweepLeftovers(files, Date.now() + 120_000);
   return readdirSync(files.runtimeDir).filter(
     (name) => !['ralph-state.json', 'ralph-state.json.lock.reap-'].includes(name),

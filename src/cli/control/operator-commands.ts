@@ -7,7 +7,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
-import { archiveState, dropContract, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { archiveState, dropContract, quarantine, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -197,7 +197,7 @@ function askToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: Lo
 /** Archives a state that the engine cannot read, unchanged. */
 function putAside({ files, now, env }: CommandContext): string {
   const at = now();
-  const path = withState(files, LOCK_WAIT, (current) => {
+  const path = withState(files, (current) => {
     if (current.kind === 'corrupt') {
       // The state file has been moved away here.
       return { next: 'keep', result: quarantine(files, at, 'corrupt') };

@@ -6,7 +6,7 @@ import { transition } from '../../engine/transition.ts';
 import { readUsage } from '../../hosts/read-usage.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
@@ -30,7 +30,7 @@ export function endOverBudget(
   const { at } = moment;
   // Most calls are within the budget, and need no lock to find out.
   if (reachedIn(files, seen, policy, moment) === null) return null;
-  const done = withState(files, LOCK_WAIT, (current) => {
+  const done = withState(files, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== seen.loopId) return { next: 'keep', result: null };
     const reached = reachedIn(files, current.state, policy, moment);
     if (reached === null) return { next: 'keep', result: null };

@@ -5,7 +5,7 @@ import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, orLogged, readContract, readState } from '../../state/loop-files.ts';
 import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
@@ -43,7 +43,7 @@ export function operate(
   commandFor: (state: LoopState) => OperatorCommand,
   from?: Person,
 ): Operated {
-  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
+  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
     // A cancel works without a contract: it is the way out if the contract is unreadable.

@@ -4,13 +4,12 @@ import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import type { ReadState } from '../../state/loop-files.ts';
-import { withState } from '../../state/with-state.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
 import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { enqueue, recordJournal } from '../records/journal.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
-import { isStep, lockOptions, pauseForLoss, underContract } from '../turn/turn.ts';
+import { isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-event.ts';
 import { type Facts, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
 import { notices, protectionNotices } from './turn-notices.ts';
@@ -26,7 +25,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const { found } = restoredAtEnd;
   let { lost } = restoredAtEnd;
   const fingerprints = await takeFingerprints(turn, report.text);
-  const result = withState<Dispatched>(files, lockOptions(turn), (current) => {
+  const result = withTurnState<Dispatched>(turn, (current) => {
     const standing = report.load ? report.load(current) : sameLoop(turn, current);
     if (standing === null || report.isCounted?.(standing.state)) return { next: 'keep', result: { turn, effects: [] } };
     const restored = loaded.restored ?? standing.restored;

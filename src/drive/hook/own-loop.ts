@@ -3,7 +3,7 @@ import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { type DriverContext, ownership } from '../control/ownership.ts';
 
@@ -33,7 +33,7 @@ export function changeOwnLoop<T>(
   change: (state: LiveState, policy: Policy) => { state: LoopState; result: T; written?: () => void },
   isOurs: (state: LiveState) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
-  return withState<T | null>(context.files, LOCK_WAIT, (current) => {
+  return withState<T | null>(context.files, (current) => {
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {
       return { next: 'keep', result: null };
     }

@@ -8,7 +8,7 @@ import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/t
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
@@ -66,7 +66,7 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): H
 
 /** Binds the loop to this session if allowed. Returns whether the loop now belongs to it. */
 function bind(context: DriverContext): boolean {
-  return withState<boolean>(context.files, LOCK_WAIT, (current) => {
+  return withState<boolean>(context.files, (current) => {
     if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
     return { next: bound(current.state, context), result: true };
   });

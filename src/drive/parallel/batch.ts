@@ -10,7 +10,7 @@ import { readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
-import { archivedNames, LOCK_WAIT } from '../../state/with-state.ts';
+import { archivedNames } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
@@ -87,7 +87,7 @@ export function claimBatch(
 ): void {
   const { batch: path, outsideDir } = loopFiles(projectDir, null, env);
   mkdirSync(outsideDir, { recursive: true, mode: 0o700 });
-  withLock(`${path}.lock`, LOCK_WAIT, () => {
+  withLock(`${path}.lock`, () => {
     const found = findBatch(projectDir, env);
     const known = found instanceof RalphError ? null : found;
     if (known !== null) refuseRunning(known);

@@ -30,7 +30,7 @@ export interface MainPlan {
 export type PartPlace = PlanPlace & { readonly part: PlanPart };
 
 /** Maximum wait for another loop that reads or writes them: each needs several git calls. */
-const WAIT = { waitMs: 60_000 };
+const WAIT_MS = 60_000;
 const INDEX_TRIES = 40;
 const INDEX_MS = 250;
 const NO_PROGRAMS = ['-c', 'core.fsmonitor=false', '-c', `core.hooksPath=${NO_FILE}`];
@@ -43,7 +43,7 @@ export function readMain(place: PartPlace): MainPlan {
 function alone<T>({ part, env }: PartPlace, work: () => T): T {
   const { outsideDir } = loopFiles(part.mainDir, null, env);
   mkdirSync(outsideDir, { recursive: true, mode: 0o700 });
-  return withLock(join(outsideDir, 'plan.lock'), WAIT, work);
+  return withLock(join(outsideDir, 'plan.lock'), work, WAIT_MS);
 }
 
 /** Runs git in the main project, and retries while another git, such as the user's, holds the index. */

@@ -4,7 +4,7 @@ import { evidenceJson, lossIn } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import type { GitOptions } from '../../task/git/run-git.ts';
 import { loopsFiles } from '../../task/progress/loops-files.ts';
 import { isSameMark } from '../../task/progress/marks.ts';
@@ -59,7 +59,7 @@ export async function apartFromWork<T>(
   const written = (after?.files ?? []).filter((path) => !before.files.includes(path));
   if (written.length > 0) {
     const marks = marksOf(files.projectDir, written);
-    withState(files, LOCK_WAIT, () => ({ next: 'keep', result: rememberWritten(files, contract, marks) }));
+    withState(files, () => ({ next: 'keep', result: rememberWritten(files, contract, marks) }));
   }
   const unchanged = before.known ? 'no' : undefined;
   return { result, changed: before.files.length > 0 ? 'yes' : unchanged };

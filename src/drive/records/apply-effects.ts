@@ -7,7 +7,7 @@ import { realPath } from '../../guard/comparable-path.ts';
 import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/snapshot.ts';
-import { archiveState, dropContract, LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { archiveState, dropContract, withState } from '../../state/with-state.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/task-file.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { recordJournal } from './journal.ts';
@@ -51,7 +51,7 @@ export function applyRecorded(
 
 /** Archives an ended loop, then removes contract and state: after a crash the next process archives it again. */
 function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
-  withState(files, LOCK_WAIT, (current) => {
+  withState(files, (current) => {
     if (current.kind !== 'loop' || current.state.status !== 'ended') return { next: 'keep', result: undefined };
     const { ended } = current.state;
     projection.status(ended.at, current.state);

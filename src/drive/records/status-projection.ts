@@ -18,7 +18,7 @@ import {
   summaryOf,
   writeTranscript,
 } from '../../state/task-folder/run-state.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
@@ -91,7 +91,7 @@ class TaskFolderProjection implements StatusProjection {
     this.tried(() => {
       if (ended !== undefined) return this.write(ended, now);
       // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
-      withState(this.files, LOCK_WAIT, (current) => {
+      withState(this.files, (current) => {
         if (current.kind === 'loop' && current.state.loopId === this.contract.loopId) this.write(current.state, now);
         return { next: 'keep', result: undefined };
       });

@@ -8,14 +8,13 @@ import { readRegularFile, writeAtomically, writeRecord } from '../../state/files
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { type LoopFiles, makeRuntimeDir, orLogged } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { withState } from '../../state/with-state.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { lockOptions, type Prompt } from '../turn/turn.ts';
+import { type Prompt, withTurnState } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { lastSpawn, type Router, readSpawn, type SpawnAnswer } from './router.ts';
 
@@ -54,7 +53,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
   const iteration = state.iteration + 1;
-  return withState(files, lockOptions(turn), () => {
+  return withTurnState(turn, () => {
     const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
     const scope = (contract.policy.plan && readOpenTask(files, contract)?.scope) ?? [];

@@ -7,7 +7,7 @@ import { liveContract } from '../../state/evidence/live-contract.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
-import { type Change, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import type { Message } from '../../text/message.ts';
@@ -29,7 +29,7 @@ type Found = Change<{
 /** Opens this host's loop, taking over one whose holder has exited, or returns the answer instead. */
 export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer | WaitAnswer {
   const host = hostSession(options.env);
-  const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));
+  const { answer, effects, loop } = withState(files, (current) => look(current, files, options, host));
   applyEffects(files, options.now(), effects);
   if (loop === undefined) return answer ?? over(files, options);
   const { state, stored } = loop;

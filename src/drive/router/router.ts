@@ -7,7 +7,7 @@ import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import type { Turn } from '../turn/turn.ts';
 
 export interface RouterOptions {
@@ -122,7 +122,7 @@ export function updateSpawn(
   of: SpawnRecord,
   more: Partial<Pick<SpawnRecord, 'heard' | 'heardOf' | 'doubts' | 'failures' | 'retryAt'>>,
 ): void {
-  withState(files, LOCK_WAIT, () => {
+  withState(files, () => {
     const now = readSpawn(files);
     const same = now?.loopId === of.loopId && now.epoch === of.epoch && now.answer.spawn === of.answer.spawn;
     if (same) writeRecord(files.spawn, { ...now, ...more });

@@ -1,7 +1,7 @@
 import { planKey } from '../../engine/plan/task-order.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';
 import { type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { clientAlive } from '../control/ownership.ts';
 import { giveConsent, pendingTerms } from '../start/live/consent.ts';
@@ -73,7 +73,7 @@ function droppedSettings(files: LoopFiles, { flags, args, tdd, plan = null }: St
 }
 
 function release(files: LoopFiles, loopId: string): void {
-  withState(files, LOCK_WAIT, (current) => {
+  withState(files, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };
     const next = { ...current.state, sessionId: null, clientPid: null, clientStartedAt: null };
     return { next, result: undefined };

@@ -9,12 +9,11 @@ import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';
-import { withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
 import { recordJournal } from '../records/journal.ts';
 import { backgroundWait } from '../turn/background-wait.ts';
-import { lockOptions, type Prompt, type Turn } from '../turn/turn.ts';
+import { type Prompt, type Turn, withTurnState } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { countUsage, type Runner, restoreRewrittenState } from './runner.ts';
 import { activityOf } from './watch-agent.ts';
@@ -126,7 +125,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
 function bind(turn: Turn, sessionId: string): Turn {
   const { loaded, context } = turn;
   const { pid, startedAt } = identityOf(process.pid);
-  return withState<Turn>(context.files, lockOptions(turn), (current) => {
+  return withTurnState<Turn>(turn, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return { next: 'keep', result: turn };
     const state = bindSession(current.state, { sessionId, clientPid: pid, clientStartedAt: startedAt });
     return { next: state, result: { ...turn, loaded: { ...loaded, state } } };

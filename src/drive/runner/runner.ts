@@ -8,14 +8,14 @@ import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/agent/agent-run.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
 import type { Lease as StateLease } from '../../state/with-state.ts';
-import { amendArchived, endedState, LOCK_WAIT, quarantine, withState } from '../../state/with-state.ts';
+import { amendArchived, endedState, quarantine, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/message.ts';
 import type { StartedLoop } from '../start/stages.ts';
 import type { PlanPart } from '../turn/plan-part.ts';
 import { isRewritten } from '../turn/tampering.ts';
-import { loadedUnder, lockOptions, newTurn, type Turn } from '../turn/turn.ts';
+import { loadedUnder, newTurn, type Turn, withTurnState } from '../turn/turn.ts';
 import { durationIn } from '../turn/wait.ts';
 import type { Lease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
@@ -138,7 +138,7 @@ export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded
     // A newer epoch belongs to a process that took over the loop; the lease detects that.
     return current.state.epoch > state.epoch || !isRewritten(current.state, found, files);
   };
-  return withState<string | null>(files, LOCK_WAIT, (current) => {
+  return withState<string | null>(files, (current) => {
     if (isSound(current)) return { next: 'keep', result: null };
     const moved = current.kind === 'absent' ? files.archiveDir : quarantine(files, now(), 'tampered');
     return { next: { ...state, usage: spent.total }, result: RUNNER_TEXTS.restored(moved) };
@@ -205,7 +205,7 @@ function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage, windo
     spent.total = addRunUsage(state.usage, part);
     return { ...state, usage: spent.total, ...(windows.length > 0 && { limits: [...windows] }) };
   };
-  return withState<boolean>(files, lockOptions(turn), (current) => {
+  return withTurnState<boolean>(turn, (current) => {
     if (current.kind === 'loop' && current.state.loopId === loopId) {
       return { next: withPart(current.state), result: true };
     }

@@ -8,7 +8,7 @@ import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
-import { endedState, withState } from '../../state/with-state.ts';
+import { endedState } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { takeAllowRequest } from '../control/allow-request.ts';
 import { applyFlagFiles, operate } from '../control/operate.ts';
@@ -16,7 +16,7 @@ import { checklistNow } from '../prompt/read-task.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { noteSleep } from '../turn/abort-if-superseded.ts';
-import { dispatch, lockOptions } from '../turn/turn.ts';
+import { dispatch, withTurnState } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
@@ -55,7 +55,7 @@ export function watchOperator(runner: Runner): () => void {
 function putBackCounters({ files, begun }: Runner): void {
   const known = begun.lease?.known;
   if (known === undefined || !lacksCounters(files, known)) return;
-  withState(files, lockOptions(begun), () => ({ next: 'keep', result: undefined }));
+  withTurnState(begun, () => ({ next: 'keep', result: undefined }));
 }
 
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */

@@ -3,7 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { removePlaceholders } from '../../sandbox/placeholders.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { findEndedContract, makeRuntimeDir, nameProject, orLogged } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { clearCancellation } from '../control/ownership.ts';
@@ -43,13 +43,17 @@ export function startLoop(approved: Approved): StartedLoop {
   const prepared: Prepared = { ...read, terms: { ...read.terms, createdAt: at } };
   requireAgreed(prepared);
   makeRuntimeDir(files);
-  const { started, event } = withState(files, { ...LOCK_WAIT, goesOn: true }, (current) => {
-    const continued = continueExistingLoop(current, { ...request, at }, files);
-    const { before } = continued;
-    const left = before && current.kind === 'loop' && current.state.status !== 'ended' ? current.state : before;
-    const result = createLoop({ ...approved, prepared }, continued, left);
-    return { next: result.started.state, result };
-  });
+  const { started, event } = withState(
+    files,
+    (current) => {
+      const continued = continueExistingLoop(current, { ...request, at }, files);
+      const { before } = continued;
+      const left = before && current.kind === 'loop' && current.state.status !== 'ended' ? current.state : before;
+      const result = createLoop({ ...approved, prepared }, continued, left);
+      return { next: result.started.state, result };
+    },
+    { goesOn: true },
+  );
   const agreed = (request.agreed ?? []).map((digest) => ({ digest }));
   orLogged(files, at, 'agreed', () => rememberAgreed(request.env, agreed));
   projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));

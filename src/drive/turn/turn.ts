@@ -8,7 +8,7 @@ import { readEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
-import { endedState, type Lease, LOCK_WAIT, type StateOptions, withState } from '../../state/with-state.ts';
+import { type Change, endedState, type Lease, withState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
@@ -101,7 +101,7 @@ export interface Prompt {
 /** Dispatches an event to the engine, under the lock, for this loop and the driver's epoch only. */
 export function dispatch(turn: Turn, event: EngineEvent): Dispatched {
   const { loaded, context } = turn;
-  return withState<Dispatched>(context.files, lockOptions(turn), (current) => {
+  return withTurnState<Dispatched>(turn, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) {
       return { next: 'keep', result: { turn, effects: [loopOver(turn)] } };
     }
@@ -151,8 +151,9 @@ export function pauseForLoss(turn: Turn, message: Message): Dispatched {
   return dispatch(turn, { type: 'suspended', at: now(), reason: 'evidence-lost', message });
 }
 
-export function lockOptions({ lease }: Pick<Turn, 'lease'>): StateOptions {
-  return { ...LOCK_WAIT, ...(lease && { lease }) };
+/** Changes the state of a turn's loop, unless another process has taken over the loop. */
+export function withTurnState<T>({ context, lease }: Turn, decide: (current: ReadState) => Change<T>): T {
+  return withState(context.files, decide, { lease });
 }
 
 export function loopOver({ context, loaded }: Turn): Effect {

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from '../../state/lock/lock.ts';
 import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT } from '../../state/with-state.ts';
+
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { copyTask, isSame } from './copy-task.ts';
@@ -47,7 +47,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   const repository = repositoryOf(projectDir, env);
   const place = worktreePlace(projectDir, name);
   mkdirSync(loopFiles(projectDir, name, env).outsideDir, { recursive: true, mode: 0o700 });
-  return withLock(worktreeLock(projectDir, name, env), LOCK_WAIT, () => {
+  return withLock(worktreeLock(projectDir, name, env), () => {
     checkWorktree(request);
     const record = readWorktreeRecord(projectDir, name, env);
     if (record?.step === 'making') clearAway(request, place, record.hadBranch ? null : record.base);

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT } from '../../state/with-state.ts';
+
 import { RalphError } from '../../text/message.ts';
 import { holdingsOf, lossTexts } from './holdings.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
@@ -42,7 +42,7 @@ export function removeWorktree(
   const { branch, dir } = place;
   const lock = worktreeLock(projectDir, name, env);
   mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
-  return withLock(lock, LOCK_WAIT, () => {
+  return withLock(lock, () => {
     const record = readFreeRecord(projectDir, name, env);
     const registered = isRegistered(projectDir, dir, env);
     if (!registered && record === null) throw new RalphError('no-loop', WORKTREE_TEXTS.noWorktree(name));

@@ -57,10 +57,14 @@ const stateFiles: Check = (examined) =>
   });
 
 function putAway(files: LoopFiles, now: string): void {
-  withState(files, { waitMs: 2_000 }, (current) => {
-    if (current.kind === 'corrupt') quarantine(files, now, 'corrupt');
-    return { next: 'keep', result: undefined };
-  });
+  withState(
+    files,
+    (current) => {
+      if (current.kind === 'corrupt') quarantine(files, now, 'corrupt');
+      return { next: 'keep', result: undefined };
+    },
+    { waitMs: 2_000 },
+  );
 }
 
 const staleStates: Check = (examined) =>
@@ -86,7 +90,7 @@ function leftLock({ lock }: LoopFiles): Outcome[] {
     return [warning(message, 'if no process is working on this loop, delete that file.')];
   }
   // Taking the lock removes it, as the next process would.
-  const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
+  const repair = (): void => withLock(lock, () => undefined, 2_000);
   const message = `${lock} was left by a process that has exited; the next process takes it over.`;
   return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
 }

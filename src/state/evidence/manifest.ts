@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { writeAtomically } from '../files/regular-file.ts';
-import { type LockOptions, withLock } from '../lock/lock.ts';
+import { withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './evidence-lost.ts';
 
@@ -52,12 +52,12 @@ export interface Manifest {
   readonly entries: Readonly<Record<string, Digests>>;
 }
 
-const WAIT: LockOptions = { waitMs: 20_000 };
+const WAIT_MS = 20_000;
 
 /** Runs `work` exclusively among all processes that write evidence of this loop. */
 export function withManifestLock<T>(files: LoopFiles, work: () => T): T {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  return withLock(`${files.evidence}.lock`, WAIT, work);
+  return withLock(`${files.evidence}.lock`, work, WAIT_MS);
 }
 
 /** Reads the manifest of a loop. Throws `evidence-lost`. */

@@ -18,9 +18,11 @@ export interface Hold {
   readonly release: () => void;
 }
 
-const LOCK = { waitMs: 20_000 };
+const LOCK_WAIT_MS = 20_000;
 /** Age without renewal after which a lease is stale for proper-lockfile. */
 const STALE_MS = 30_000;
+
+const underLock = <T>(path: string, work: () => T): T => withLock(`${path}.lock`, work, LOCK_WAIT_MS);
 
 /**
  * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder of this machine is
@@ -29,7 +31,7 @@ const STALE_MS = 30_000;
  */
 export function takeHold(path: string, onLost: () => void = () => undefined): Hold | null {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return withLock(`${path}.lock`, LOCK, () => {
+  return underLock(path, () => {
     if (isHeld(path)) return null;
     removeDrafts(path);
     const isThere = readOwner(path) !== 'gone';
@@ -60,7 +62,7 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
       if (isOver) return;
       isOver = true;
       try {
-        withLock(`${path}.lock`, LOCK, () => {
+        underLock(path, () => {
           if (!isOurs()) return;
           if (!isLost) dropLease();
           removeIfThere(path);

@@ -2,14 +2,11 @@ import { advise, RalphError } from '../../text/message.ts';
 import { pauseThread } from '../files/regular-file.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, publishLock, readOwner, removeLock } from './owner.ts';
 
-export interface LockOptions {
-  /** Maximum wait for a living owner, in milliseconds. */
-  readonly waitMs: number;
-}
-
 /** Throws RalphError `state-io` if this holder lost the lock because a person or another machine removed it. */
 type AssertHeld = () => void;
 
+/** Maximum wait for a living owner, in milliseconds; then a hook allows the stop and a command fails. */
+const WAIT_MS = 10_000;
 /** Maximum number of consecutive markers of crashed reapers before a contender gives up. */
 const MAX_DEPTH = 8;
 /** Minimum number of attempts, however short the wait, so that a contender can remove and take a dead owner's lock. */
@@ -28,8 +25,8 @@ const abandoned = new Set<string>();
  * lock without a readable owner is removed in the same way, under the marker for no token, and so is the marker of a dead
  * reaper. Throws RalphError `lock-timeout` if a living owner keeps the lock too long, and the system's error otherwise.
  */
-export function withLock<T>(path: string, options: LockOptions, work: (assertHeld: AssertHeld) => T): T {
-  return holding(path, now() + options.waitMs, 0, work);
+export function withLock<T>(path: string, work: (assertHeld: AssertHeld) => T, waitMs: number = WAIT_MS): T {
+  return holding(path, now() + waitMs, 0, work);
 }
 
 function holding<T>(path: string, deadline: number, depth: number, work: (assertHeld: AssertHeld) => T): T {

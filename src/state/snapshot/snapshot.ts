@@ -14,7 +14,7 @@ import {
   writeWhole,
 } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
-import { type LockOptions, withLock } from '../lock/lock.ts';
+import { withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { runningBundle } from '../process/program.ts';
 import { type FileSet, listFiles } from './list-files.ts';
@@ -64,12 +64,12 @@ export interface FileChange {
   readonly was: 'changed' | 'deleted' | 'new';
 }
 
-const WAIT: LockOptions = { waitMs: 20_000 };
+const WAIT_MS = 20_000;
 
 /** Runs `work` exclusively among all processes that restore files of this loop. */
 export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  return withLock(`${files.snapshot}.lock`, WAIT, work);
+  return withLock(`${files.snapshot}.lock`, work, WAIT_MS);
 }
 
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;

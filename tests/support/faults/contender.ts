@@ -19,7 +19,7 @@ if (way.includes('with-pauses')) pauseBeforeEveryCall();
 for (let line = nextLine(); line !== null; line = nextLine()) {
   const [lock = '', start = '0'] = line.split(' ');
   while (Date.now() < Number(start)) pauseThread(0.1);
-  const answer = way === 'naive' ? naively(lock) : withLock(lock, { waitMs: 60_000 }, () => witness(lock));
+  const answer = way === 'naive' ? naively(lock) : withLock(lock, () => witness(lock), 60_000);
   writeSync(1, `${answer}\n`);
 }
 

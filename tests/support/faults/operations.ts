@@ -11,8 +11,6 @@ import { archiveState, dropContract, quarantine, serialise, withState } from '..
 import { aContract, aState, counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';
 
-/** Nobody else is there: a lock that has to be waited for is one that was left behind. */
-const SHORT = { waitMs: 0 };
 export const AT = '2026-02-28T12:00:00Z';
 
 function loop(current: ReadState): LoopState {
@@ -21,7 +19,7 @@ function loop(current: ReadState): LoopState {
 }
 
 function update(directory: string): void {
-  withState(filesIn(directory), SHORT, (current) => ({ next: counted(loop(current), 'me'), result: undefined }));
+  withState(filesIn(directory), (current) => ({ next: counted(loop(current), 'me'), result: undefined }));
 }
 
 const MORNING = '2026-02-28T20:00:00Z';
@@ -30,7 +28,7 @@ export const NIGHT_MS = 8 * 3_600_000;
 
 /** Leaves a night out of a loop's time with its first iteration. */
 function sleep(directory: string, add: (state: LoopState) => LoopState): void {
-  withState(filesIn(directory), SHORT, (current) => {
+  withState(filesIn(directory), (current) => {
     const state = loop(current);
     return { next: state.iteration > 0 ? 'keep' : { ...add(state), iteration: 1 }, result: undefined };
   });
@@ -49,11 +47,11 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
   begin: (directory) => {
     const files = filesIn(directory);
     mkdirSync(files.runtimeDir, { recursive: true });
-    withState(files, SHORT, () => ({ next: aState(), result: undefined }));
+    withState(files, () => ({ next: aState(), result: undefined }));
   },
   finish: (directory) => {
     const files = filesIn(directory);
-    withState(files, SHORT, (current) => {
+    withState(files, (current) => {
       if (current.kind === 'absent') return { next: 'keep', result: undefined };
       archiveState(files, loop(current), AT, 'complete');
       dropContract(files);
@@ -62,7 +60,7 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
   },
   'move aside': (directory) => {
     const files = filesIn(directory);
-    withState(files, SHORT, (current) => {
+    withState(files, (current) => {
       if (current.kind === 'corrupt') quarantine(files, AT, 'corrupt');
       return { next: aState(), result: undefined };
     });
@@ -76,7 +74,7 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
   },
   'control: update in place': (directory) => {
     const files = filesIn(directory);
-    withLock(files.lock, SHORT, () => {
+    withLock(files.lock, () => {
       const text = serialise(counted(loop(readState(files.state)), 'me'));
       const descriptor = openSync(files.state, 'w');
       try {

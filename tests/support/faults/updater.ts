@@ -17,10 +17,11 @@ const files = filesIn(directory);
 const PATIENT = { waitMs: 120_000 };
 
 const WAYS: Record<string, () => void> = {
-  locked: () => withState(files, PATIENT, (current) => ({ next: counted(loop(current), me), result: undefined })),
+  locked: () => withState(files, (current) => ({ next: counted(loop(current), me), result: undefined }), PATIENT),
   'without-links': () => WAYS['locked']?.(),
   unlocked: () => writeAtomically(files.state, serialise(counted(loop(readState(files.state)), me))),
-  'in-place': () => withLock(files.lock, PATIENT, () => writeInPlace(files, counted(loop(readState(files.state)), me))),
+  'in-place': () =>
+    withLock(files.lock, () => writeInPlace(files, counted(loop(readState(files.state)), me)), PATIENT.waitMs),
 };
 
 function loop(current: ReturnType<typeof readState>): LoopState {

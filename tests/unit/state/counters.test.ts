@@ -11,7 +11,6 @@ import { readCounters } from '../../../src/state/read-counters.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 
-const AT_ONCE = { waitMs: 0 };
 const TOKENS = { inputTokens: 900, outputTokens: 80, cacheReadTokens: 7, cacheWriteTokens: 600 };
 
 /** A loop in its third iteration, with usage. */
@@ -33,14 +32,18 @@ function keeping(files: LoopFiles, state: LoopState): LoopState {
 
 function look(files: LoopFiles, known?: KnownCounters): Loop {
   const lease = { loopId: 'loop-1', epoch: 9, ...(known && { known }) };
-  return withState(files, { ...AT_ONCE, lease }, (current) => {
-    assert.ok(current.kind === 'loop');
-    return { next: 'keep', result: current };
-  });
+  return withState(
+    files,
+    (current) => {
+      assert.ok(current.kind === 'loop');
+      return { next: 'keep', result: current };
+    },
+    { lease },
+  );
 }
 
 function change(files: LoopFiles, more: Partial<LoopState>): void {
-  withState(files, AT_ONCE, (current) => {
+  withState(files, (current) => {
     assert.ok(current.kind === 'loop');
     return { next: { ...current.state, ...more } as LoopState, result: undefined };
   });
@@ -173,7 +176,7 @@ test('A driver remembers the counts if the files outside are put back as well.',
   keeping(files, aState());
   const putBack = putAllBack(files);
   const known = inMemory(aState());
-  withState(files, { ...AT_ONCE, lease: { loopId: 'loop-1', epoch: 9, known } }, () => ({ next: THIRD, result: 0 }));
+  withState(files, () => ({ next: THIRD, result: 0 }), { lease: { loopId: 'loop-1', epoch: 9, known } });
   putBack();
   assert.equal(look(files).state.iteration, 0, 'control: without its memory');
   assert.equal(look(files, known).state.iteration, 3);
@@ -190,10 +193,14 @@ for (const [how, damage] of Object.entries({
     keeping(files, THIRD);
     damage(files.counters);
     const known = inMemory(THIRD);
-    withState(files, { ...AT_ONCE, lease: { loopId: 'loop-1', epoch: 9, known } }, (current) => {
-      assert.ok(current.kind === 'loop');
-      return { next: { ...current.state, iteration: 4 }, result: 0 };
-    });
+    withState(
+      files,
+      (current) => {
+        assert.ok(current.kind === 'loop');
+        return { next: { ...current.state, iteration: 4 }, result: 0 };
+      },
+      { lease: { loopId: 'loop-1', epoch: 9, known } },
+    );
     assert.equal((readCounters(files) as Counters).iteration, 4);
     assert.match(
       noticesOf(files, 'loop-1')[0]?.text ?? '',
@@ -248,7 +255,7 @@ test('a sleep of the machine is added to state and counters once, not to a loop 
   const evening = { ...THIRD, startedAt, asleepMs: asleep - 8 * 3_600_000 };
   keeping(files, evening);
   const night = (): number => Math.round((look(files).state.stoppedMs ?? 0) / 60_000);
-  const asItWas = withState(files, { ...AT_ONCE, goesOn: true }, (current) => ({ next: 'keep', result: current }));
+  const asItWas = withState(files, (current) => ({ next: 'keep', result: current }), { goesOn: true });
   assert.equal(asItWas.kind === 'loop' && asItWas.state.stoppedMs, undefined);
   if (asleepMs() === null) return;
   assert.equal(night(), 480);

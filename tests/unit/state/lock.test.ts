@@ -17,8 +17,6 @@ import { newOwner } from '../../../src/state/lock/owner.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import { aProject, leftovers } from './a-loop.ts';
 
-const AT_ONCE = { waitMs: 0 };
-
 /** The process id of a process that has ended. */
 function deadPid(): number {
   return spawnSync(process.execPath, ['-e', '']).pid;
@@ -30,21 +28,21 @@ function timesOut(work: () => unknown): void {
 
 test('The work runs while the lock file names this process, and its result is returned.', (t) => {
   const { lock } = aProject(t);
-  const owner = withLock(lock, AT_ONCE, () => JSON.parse(readFileSync(lock, 'utf8')));
+  const owner = withLock(lock, () => JSON.parse(readFileSync(lock, 'utf8')));
   assert.equal(owner.pid, process.pid);
 });
 
 test('Nothing is left in the folder after the work, even if it failed.', (t) => {
   const files = aProject(t);
-  withLock(files.lock, AT_ONCE, () => undefined);
-  assert.throws(() => withLock(files.lock, AT_ONCE, () => assert.fail('the work failed')), /the work failed/);
+  withLock(files.lock, () => undefined);
+  assert.throws(() => withLock(files.lock, () => assert.fail('the work failed')), /the work failed/);
   assert.deepEqual(leftovers(files), []);
 });
 
 test('Waits for a lock of a living process, then reports that process.', (t) => {
   const { lock } = aProject(t);
-  withLock(lock, AT_ONCE, () => {
-    assert.throws(() => withLock(lock, { waitMs: 30 }, () => 'never'), new RegExp(`held by process ${process.pid}`));
+  withLock(lock, () => {
+    assert.throws(() => withLock(lock, () => 'never', 30), new RegExp(`held by process ${process.pid}`));
   });
 });
 
@@ -52,7 +50,7 @@ test('Takes the lock of a dead process, even for a contender that may not wait.'
   const files = aProject(t);
   writeFileSync(files.lock, JSON.stringify({ ...newOwner(), pid: deadPid() }));
   assert.equal(
-    withLock(files.lock, AT_ONCE, () => 'held'),
+    withLock(files.lock, () => 'held'),
     'held',
   );
   assert.deepEqual(leftovers(files), []);
@@ -64,7 +62,7 @@ test('A process with the id of the dead owner but another start time does not ke
   if (owner.startedAt === null) return t.skip('this system tells no start times');
   writeFileSync(lock, JSON.stringify({ ...owner, startedAt: `${owner.startedAt}0` }));
   assert.equal(
-    withLock(lock, AT_ONCE, () => 'held'),
+    withLock(lock, () => 'held'),
     'held',
   );
 });
@@ -74,7 +72,7 @@ test('A lock of process 0 or below is dead: such an id would mean our own proces
   for (const pid of [0, -1]) {
     writeFileSync(lock, JSON.stringify({ ...newOwner(), pid }));
     assert.equal(
-      withLock(lock, AT_ONCE, () => 'held'),
+      withLock(lock, () => 'held'),
       'held',
     );
   }
@@ -83,11 +81,11 @@ test('A lock of process 0 or below is dead: such an id would mean our own proces
 test('Respects a lock of another machine for a minute, because its owner cannot be checked.', (t) => {
   const { lock } = aProject(t);
   writeFileSync(lock, JSON.stringify({ ...newOwner(), pid: deadPid(), host: 'another' }));
-  timesOut(() => withLock(lock, AT_ONCE, () => 'never'));
+  timesOut(() => withLock(lock, () => 'never', 0));
   const longAgo = new Date(Date.now() - 61_000);
   utimesSync(lock, longAgo, longAgo);
   assert.equal(
-    withLock(lock, AT_ONCE, () => 'held'),
+    withLock(lock, () => 'held'),
     'held',
   );
 });
@@ -104,7 +102,7 @@ test('An empty or torn lock file has no owner: power was cut before its content 
   for (const content of ['', '{"pid":1', 'null', '[]', '{"pid":1,"token":""}', '\0\0\0\0']) {
     writeFileSync(files.lock, content);
     assert.equal(
-      withLock(files.lock, AT_ONCE, () => 'held'),
+      withLock(files.lock, () => 'held'),
       'held',
       JSON.stringify(content),
     );
@@ -117,12 +115,12 @@ test('A lock that is a folder, as without hard links, is respected and taken lik
   const owner = newOwner();
   mkdirSync(files.lock);
   writeFileSync(join(files.lock, 'owner'), JSON.stringify(owner));
-  timesOut(() => withLock(files.lock, AT_ONCE, () => 'never'));
+  timesOut(() => withLock(files.lock, () => 'never', 0));
   for (const content of [JSON.stringify({ ...owner, pid: deadPid() }), '']) {
     mkdirSync(files.lock, { recursive: true });
     writeFileSync(join(files.lock, 'owner'), content);
     assert.equal(
-      withLock(files.lock, AT_ONCE, () => 'held'),
+      withLock(files.lock, () => 'held'),
       'held',
     );
     assert.deepEqual(leftovers(files), []);
@@ -139,7 +137,7 @@ for (const depth of [1, 2, 5]) {
       path = `${path}.reap-${owner.token.slice(-8)}`;
     }
     assert.equal(
-      withLock(files.lock, AT_ONCE, () => 'held'),
+      withLock(files.lock, () => 'held'),
       'held',
     );
     assert.deepEqual(leftovers(files), []);
@@ -152,10 +150,10 @@ test('Respects the marker of a living reaper, and the contender names it.', (t) 
   writeFileSync(lock, JSON.stringify(dead));
   const marker = `${lock}.reap-${dead.token.slice(-8)}`;
   writeFileSync(marker, JSON.stringify(newOwner()));
-  timesOut(() => withLock(lock, AT_ONCE, () => 'never'));
+  timesOut(() => withLock(lock, () => 'never', 0));
   unlinkSync(marker);
   assert.equal(
-    withLock(lock, AT_ONCE, () => 'held'),
+    withLock(lock, () => 'held'),
     'held',
   );
 });
@@ -172,7 +170,7 @@ test('A lock that was deleted and taken by another is not released by the first 
   const other = JSON.stringify({ ...newOwner(), token: 'other' });
   assert.throws(
     () =>
-      withLock(lock, AT_ONCE, (assertHeld) => {
+      withLock(lock, (assertHeld) => {
         assertHeld();
         unlinkSync(lock);
         assert.throws(assertHeld, /was taken away/);
@@ -187,14 +185,14 @@ test('A lock that was deleted and taken by another is not released by the first 
 test("A dangling link or an empty folder in the lock's place ends in an error, never in an endless wait.", (t) => {
   const { lock } = aProject(t);
   symlinkSync('/nowhere/at/all', lock);
-  timesOut(() => withLock(lock, { waitMs: 30 }, () => 'never'));
+  timesOut(() => withLock(lock, () => 'never', 30));
   unlinkSync(lock);
   mkdirSync(lock);
-  timesOut(() => withLock(lock, { waitMs: 30 }, () => 'never'));
+  timesOut(() => withLock(lock, () => 'never', 30));
 });
 
 test('A contender that gave up leaves nothing in the folder.', (t) => {
   const files = aProject(t);
-  withLock(files.lock, AT_ONCE, () => timesOut(() => withLock(files.lock, { waitMs: 50 }, () => 'never')));
+  withLock(files.lock, () => timesOut(() => withLock(files.lock, () => 'never', 50)), 0);
   assert.deepEqual(readdirSync(files.runtimeDir), []);
 });

@@ -89,7 +89,7 @@ test('Removes markers of dead reapers when their lock is gone, and keeps them wh
   writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   assert.deepEqual(names(sweepLeftovers(files, LATER)), []);
-  withLock(files.lock, { waitMs: 0 }, () => undefined);
+  withLock(files.lock, () => undefined);
   writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   const folder = `${files.lock}.reap-abcdefgh`; // as it is made without hard links

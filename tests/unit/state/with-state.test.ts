@@ -8,15 +8,13 @@ import { quarantine, serialise, withState } from '../../../src/state/with-state.
 import { type ErrorCode, RalphError } from '../../../src/text/message.ts';
 import { aProject, aState, leftovers, putState } from './a-loop.ts';
 
-const AT_ONCE = { waitMs: 0 };
-
 function refused(code: ErrorCode, work: () => unknown): void {
   assert.throws(work, (error) => error instanceof RalphError && error.code === code);
 }
 
 test('The first state of a loop creates its file.', (t) => {
   const files = aProject(t);
-  const found = withState(files, AT_ONCE, (current) => ({ next: aState(), result: current.kind }));
+  const found = withState(files, (current) => ({ next: aState(), result: current.kind }));
   assert.equal(found, 'absent');
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
   assert.deepEqual(leftovers(files, 'ralph-state.json'), []);
@@ -26,10 +24,10 @@ test('Without a folder there is no loop: reading leaves no trace, and writing fa
   const files = aProject(t);
   rmSync(files.runtimeDir, { recursive: true });
   assert.equal(
-    withState(files, AT_ONCE, ({ kind }) => ({ next: 'keep', result: kind })),
+    withState(files, ({ kind }) => ({ next: 'keep', result: kind })),
     'absent',
   );
-  refused('no-loop', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
+  refused('no-loop', () => withState(files, () => ({ next: aState(), result: 0 })));
   assert.equal(existsSync(files.runtimeDir), false);
 });
 
@@ -37,9 +35,9 @@ test('Decides a change on the content on disk under the lock, and writes it to d
   const files = aProject(t);
   putState(files, aState());
   for (let iteration = 1; iteration <= 3; iteration++) {
-    const result = withState(files, AT_ONCE, (current) => {
+    const result = withState(files, (current) => {
       assert.ok(current.kind === 'loop');
-      refused('lock-timeout', () => withLock(files.lock, AT_ONCE, () => 'never'));
+      refused('lock-timeout', () => withLock(files.lock, () => 'never', 0));
       return { next: { ...current.state, iteration: current.state.iteration + 1 }, result: current.state.iteration };
     });
     assert.equal(result, iteration - 1);
@@ -51,15 +49,15 @@ test('Writes nothing if nothing changed.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   const before = statSync(files.state).ino;
-  withState(files, AT_ONCE, () => ({ next: 'keep', result: 0 }));
-  withState(files, AT_ONCE, () => ({ next: aState(), result: 0 }));
+  withState(files, () => ({ next: 'keep', result: 0 }));
+  withState(files, () => ({ next: aState(), result: 0 }));
   assert.equal(statSync(files.state).ino, before);
 });
 
 test('Also writes a change made in the very object that was read.', (t) => {
   const files = aProject(t);
   putState(files, aState());
-  withState(files, AT_ONCE, (current) => {
+  withState(files, (current) => {
     assert.ok(current.kind === 'loop');
     current.state.iteration = 7;
     return { next: current.state, result: 0 };
@@ -71,7 +69,7 @@ test('Removes a state, and treats a missing one as removed.', (t) => {
   const files = aProject(t);
   putState(files, aState());
   for (const kind of ['loop', 'absent']) {
-    const found = withState(files, AT_ONCE, (current) => ({ next: 'remove', result: current.kind }));
+    const found = withState(files, (current) => ({ next: 'remove', result: current.kind }));
     assert.equal(found, kind);
     assert.deepEqual(leftovers(files), []);
   }
@@ -80,10 +78,10 @@ test('Removes a state, and treats a missing one as removed.', (t) => {
 test('A decision that throws changes nothing and releases the lock.', (t) => {
   const files = aProject(t);
   putState(files, aState());
-  assert.throws(() => withState(files, AT_ONCE, () => assert.fail('no decision')), /no decision/);
+  assert.throws(() => withState(files, () => assert.fail('no decision')), /no decision/);
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
   assert.equal(
-    withState(files, AT_ONCE, () => ({ next: 'keep', result: 'free' })),
+    withState(files, () => ({ next: 'keep', result: 'free' })),
     'free',
   );
 });
@@ -91,7 +89,7 @@ test('A decision that throws changes nothing and releases the lock.', (t) => {
 test('Fences off a write from an older epoch; the same epoch, a newer one and another loop may write.', (t) => {
   const files = aProject(t);
   putState(files, aState({ epoch: 5 }));
-  const write = (next: LoopState): void => withState(files, AT_ONCE, () => ({ next, result: undefined }));
+  const write = (next: LoopState): void => withState(files, () => ({ next, result: undefined }));
   refused('state-fenced', () => write(aState({ epoch: 4, iteration: 9 })));
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState({ epoch: 5 }) });
   for (const next of [aState({ epoch: 5, iteration: 1 }), aState({ epoch: 6 }), aState({ loopId: 'loop-2' })]) {
@@ -104,10 +102,14 @@ test('Does not ask the holder of a lease once another took the loop over or repl
   const files = aProject(t);
   const lease = { loopId: 'loop-1', epoch: 4 };
   const remove = (): void =>
-    withState(files, { ...AT_ONCE, lease }, () => {
-      asked += 1;
-      return { next: 'remove', result: undefined };
-    });
+    withState(
+      files,
+      () => {
+        asked += 1;
+        return { next: 'remove', result: undefined };
+      },
+      { lease },
+    );
   let asked = 0;
   putState(files, aState({ epoch: 5 }));
   refused('state-fenced', remove);
@@ -123,17 +125,17 @@ test('Neither overwrites nor removes a file of a newer program.', (t) => {
   const files = aProject(t);
   const text = '{"schemaVersion":3,"iteration":40}';
   writeFileSync(files.state, text);
-  refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
-  refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: 'remove', result: 0 })));
+  refused('state-newer', () => withState(files, () => ({ next: aState(), result: 0 })));
+  refused('state-newer', () => withState(files, () => ({ next: 'remove', result: 0 })));
   assert.equal(readFileSync(files.state, 'utf8'), text);
 });
 
 test('Does not overwrite a corrupt file: it is moved aside first, or stays.', (t) => {
   const files = aProject(t);
   writeFileSync(files.state, '{"iter');
-  refused('state-corrupt', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
+  refused('state-corrupt', () => withState(files, () => ({ next: aState(), result: 0 })));
   assert.equal(readFileSync(files.state, 'utf8'), '{"iter');
-  const moved = withState(files, AT_ONCE, () => {
+  const moved = withState(files, () => {
     const result = quarantine(files, '2026-02-28T10:00:00Z', 'corrupt');
     return { next: aState(), result };
   });
@@ -144,7 +146,7 @@ test('Does not overwrite a corrupt file: it is moved aside first, or stays.', (t
 test('Rewrites a state that was moved aside as tampered with, even if the restored one is equal.', (t) => {
   const files = aProject(t);
   putState(files, aState());
-  withState(files, AT_ONCE, () => {
+  withState(files, () => {
     quarantine(files, '2026-02-28T10:00:00Z', 'tampered');
     return { next: aState(), result: 0 };
   });
@@ -162,7 +164,7 @@ test('Refuses a state that could not be read back, and keeps the old one.', (t) 
     { usage: undefined as never },
   ];
   for (const change of bad) {
-    refused('state-corrupt', () => withState(files, AT_ONCE, () => ({ next: aState(change), result: 0 })));
+    refused('state-corrupt', () => withState(files, () => ({ next: aState(change), result: 0 })));
   }
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
 });
@@ -170,8 +172,8 @@ test('Refuses a state that could not be read back, and keeps the old one.', (t) 
 test('Two loops of one project have separate locks and states.', (t) => {
   const files = aProject(t);
   const named = { ...files, state: `${files.state}.x`, lock: `${files.state}.x.lock` };
-  withState(files, AT_ONCE, () => {
-    withState(named, AT_ONCE, () => ({ next: aState({ name: 'x' }), result: 0 }));
+  withState(files, () => {
+    withState(named, () => ({ next: aState({ name: 'x' }), result: 0 }));
     return { next: aState(), result: 0 };
   });
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
@@ -182,6 +184,6 @@ test('A state that cannot be read for a reason of the system is an error, neithe
   const files = aProject(t);
   // A link to itself stands for any error that readState does not know.
   symlinkSync(files.state, files.state);
-  assert.throws(() => withState(files, AT_ONCE, () => assert.fail('asked')), { code: 'ELOOP' });
+  assert.throws(() => withState(files, () => assert.fail('asked')), { code: 'ELOOP' });
   assert.deepEqual(leftovers(files, 'ralph-state.json'), []);
 });

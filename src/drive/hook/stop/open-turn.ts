@@ -4,7 +4,7 @@ import { lossIn } from '../../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
-import { LOCK_WAIT, quarantine, withState } from '../../../state/with-state.ts';
+import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
@@ -18,14 +18,10 @@ export type OpenedTurn =
 
 /** Loads this session's own loop under the lock, with its state restored if necessary. */
 export function openTurn(context: DriverContext, signal: AbortSignal, deadline: number): OpenedTurn {
-  const { loop, found } = withState<{ loop: LoadedLoop; found: ReadState['kind'] }>(
-    context.files,
-    LOCK_WAIT,
-    (current) => {
-      const loop = loadLoop(current, context);
-      return { next: loop.kind === 'loop' ? loop.loaded.state : 'keep', result: { loop, found: current.kind } };
-    },
-  );
+  const { loop, found } = withState<{ loop: LoadedLoop; found: ReadState['kind'] }>(context.files, (current) => {
+    const loop = loadLoop(current, context);
+    return { next: loop.kind === 'loop' ? loop.loaded.state : 'keep', result: { loop, found: current.kind } };
+  });
   if (loop.kind === 'none') {
     return { answer: loop.message === null ? null : { systemMessage: withPrefix(loop.message) }, found };
   }

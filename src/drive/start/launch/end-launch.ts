@@ -1,7 +1,7 @@
 import { exitCode } from '../../../engine/exit-code.ts';
 import { readContract } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
-import { LOCK_WAIT, withState } from '../../../state/with-state.ts';
+import { withState } from '../../../state/with-state.ts';
 import type { Message } from '../../../text/message.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { exportTelemetry } from '../../records/export-telemetry.ts';
@@ -53,7 +53,7 @@ async function leftText(
 function distrust({ context: { files, now }, loaded }: Turn): void {
   const stored = readContract(files);
   if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;
-  withState(files, LOCK_WAIT, (current) => {
+  withState(files, (current) => {
     if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
       return { next: 'keep' as const, result: undefined };
     const { sessionId, clientPid, clientStartedAt, epoch } = current.state;

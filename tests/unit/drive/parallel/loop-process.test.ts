@@ -68,7 +68,7 @@ test('a process that fails is described by the message it sent, else by all that
 
 test('a loop whose state stays locked is stopped by a signal', async (t) => {
   const { run, files } = await begun(t);
-  withLock(files.lock, { waitMs: 1_000 }, () => run.stop('stop'));
+  withLock(files.lock, () => run.stop('stop'));
   assert.equal((await run.over).end.code, 7);
 });
 

@@ -55,7 +55,7 @@ function filesIn(t: TestContext): LoopFiles {
 }
 
 const write = (files: LoopFiles, state: LoopState): void =>
-  withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
+  withState(files, () => ({ next: state, result: undefined }));
 const told = (files: LoopFiles): [number, number] => [
   iterationsIn(files).length,
   decisionsOf(readLines(files.events).entries).length,

@@ -30,7 +30,7 @@ test('a clock set back by an hour does not lengthen a wait', async (t) => {
   const loop = { loopId: 'loop-1', name: null, mode: 'runner', taskPath: 'PROMPT.md', contractHash: null } as const;
   const state = initialState({ ...loop, maxIterations: 5, at: new Date().toISOString(), consented: true });
   mkdirSync(dirname(files.state), { recursive: true });
-  withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
+  withState(files, () => ({ next: state, result: undefined }));
   const context = { context: { files }, transcriptPath: null } as unknown as Context;
   const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const real = Date.now;
