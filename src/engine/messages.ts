@@ -1,5 +1,6 @@
+import { counted } from '../text/figures.ts';
 import { advise, type Message, type MessageContext, render } from '../text/message.ts';
-import { asSentence, oneLine, shorten } from '../text/quote.ts';
+import { asSentence, excerpt, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
@@ -139,11 +140,9 @@ const MOST_COMMAND = 80;
 
 /** Says for which background work the end of a turn waits; null is work that is no shell. */
 export function backgroundText(commands: readonly (string | null)[], waitMs: number, isProlonged: boolean): string {
-  const named = commands.map((command) => {
-    if (command === null) return 'a subagent or other task';
-    const line = oneLine(command);
-    return line.length > MOST_COMMAND ? `${line.slice(0, MOST_COMMAND)}…` : line;
-  });
+  const named = commands.map((command) =>
+    command === null ? 'a subagent or other task' : excerpt(oneLine(command), MOST_COMMAND),
+  );
   const limit = `at most ${formatDuration(waitMs)}${isProlonged ? ', or longer while it changes the project' : ''}`;
   return `Waiting for background work of the agent, ${limit}: ${[...new Set(named)].join(', ')}`;
 }
@@ -203,8 +202,7 @@ export function misplacedText(wanted: string): string {
 }
 
 export function nearMissText(given: string, wanted: string): string {
-  const shown = given.length > 120 ? `${given.slice(0, 120)}…` : given;
-  return `The last message contained ${shown}, which does not count. To claim completion, write ${wanted} exactly, alone on a line.`;
+  return `The last message contained ${excerpt(given, 120)}, which does not count. To claim completion, write ${wanted} exactly, alone on a line.`;
 }
 
 export const OVERRIDDEN_TEXT =
@@ -221,10 +219,6 @@ export function currentIteration(state: LoopState): number {
 
 export function iterations(count: number): string {
   return counted(count, 'iteration');
-}
-
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 const REASON_LIMIT = 2_000;

@@ -1,5 +1,6 @@
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { isFolder } from '../state/files/regular-file.ts';
+import { excerpt } from '../text/quote.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellScope } from './evaluate-scope.ts';
 import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
@@ -101,8 +102,7 @@ function namedOwnFile(reading: ShellReading, guard: Guard): Denial | undefined {
 }
 
 function shownOpen({ kind, text }: Open): string {
-  const shown = text.replaceAll('\0', '…');
-  return `${kind}: ${shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown}`;
+  return `${kind}: ${excerpt(text.replaceAll('\0', '…'), MAX_EXCERPT)}`;
 }
 
 function recordedOf(reading: ShellReading): string[] {

@@ -1,7 +1,8 @@
+import { excerpt, oneLine } from '../text/quote.ts';
 /** Texts that a denial shows to the model: the rule, what matched, what to do instead. */
 
 export function outsideDenied(path: string, tool: string): string {
-  return `${tool} would write ${excerpt(path)}; this loop's sandbox allows only the project, except git's own files. The user can allow other folders under sandbox.allow_write.`;
+  return `${tool} would write ${shown(path)}; this loop's sandbox allows only the project, except git's own files. The user can allow other folders under sandbox.allow_write.`;
 }
 
 export function ownFileDenied(path: string, by: string): string {
@@ -48,8 +49,7 @@ const MAX_SHOWN = 200;
 
 export function commandDenied(text: string, asCommand: boolean, reason: string | null): string {
   const why = reason === null ? '' : ` ${reason.replace(/[.\s]*$/, '.')}`;
-  if (asCommand)
-    return `The user does not allow this command: ${excerpt(text)}.${why} Do the task without it. ${SAY_SO}`;
+  if (asCommand) return `The user does not allow this command: ${shown(text)}.${why} Do the task without it. ${SAY_SO}`;
   return (
     `The user blocks every command that matches this pattern, and the text of this one does.${why} If the words only ` +
     `appear in a message, a pattern or a comment, rephrase them, or put them into a file. ${SAY_SO}`
@@ -69,8 +69,8 @@ export function slowPatternDenied(): string {
 
 export function allowlistDenied(command: string, allow: readonly string[]): string {
   return (
-    `${excerpt(command)} is not a command that the user allows. Each simple command must match one of these patterns as a ` +
-    `whole: ${excerpt(allow.map((pattern) => `\`${pattern}\``).join(', '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
+    `${shown(command)} is not a command that the user allows. Each simple command must match one of these patterns as a ` +
+    `whole: ${shown(allow.map((pattern) => `\`${pattern}\``).join(', '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
   );
 }
 
@@ -78,14 +78,14 @@ export function allowlistDenied(command: string, allow: readonly string[]): stri
 export function fileDenied(path: string, by: string, reads: boolean, option?: string): string {
   const what = reads ? 'would read' : 'would change';
   return (
-    `${by} ${what} ${excerpt(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it alone and do the task ` +
+    `${by} ${what} ${shown(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it alone and do the task ` +
     `without it. ${option === undefined ? 'If the command reaches it only incidentally, name the files you mean more narrowly.' : `Exclude it from the search with ${option}.`} ${SAY_SO}`
   );
 }
 
 export function scopeDenied(path: string, by: string, task: string): string {
   return (
-    `${by} would change ${excerpt(path)}, which is outside the scope of ${task}. Only the user can widen the scope in the plan: ` +
+    `${by} would change ${shown(path)}, which is outside the scope of ${task}. Only the user can widen the scope in the plan: ` +
     'do the task within its scope, or end your message and say what it needs.'
   );
 }
@@ -97,7 +97,7 @@ export function pushDenied(branch: string): string {
 /** Returns a denial for an undecidable part, and how to write it so that it can be decided. */
 export function undecidedDenied(kind: string, text: string): string {
   const { why, instead } = UNDECIDED[kind] ?? { why: kind, instead: 'Write it as plain commands.' };
-  return `${why}, and the user's rules allow only what can be checked: ${excerpt(text)}. ${instead}`;
+  return `${why}, and the user's rules allow only what can be checked: ${shown(text)}. ${instead}`;
 }
 
 const MANY_FILES = {
@@ -160,7 +160,6 @@ export function whyUndecided(kind: string): string {
 
 export const POWERSHELL_WRITES = 'this PowerShell command looks as if it writes';
 
-function excerpt(text: string, limit = MAX_SHOWN): string {
-  const shown = text.replaceAll('\0', '…').replace(/\s+/g, ' ').trim();
-  return shown.length > limit ? `${shown.slice(0, limit)}…` : shown;
+function shown(text: string, most = MAX_SHOWN): string {
+  return excerpt(oneLine(text.replaceAll('\0', '…')), most);
 }

@@ -1,3 +1,5 @@
+import { excerpt, firstLine } from '../text/quote.ts';
+
 /** Input fields that best describe a tool call, in order of preference. */
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 export const MOST_SUBJECT = 160;
@@ -7,6 +9,6 @@ export function toolSubject(input: Readonly<Record<string, unknown>>, projectDir
   const value = TELLING.map((key) => input[key]).find((each) => typeof each === 'string');
   // A script of megabytes is not searched for the project's path.
   const said = typeof value === 'string' ? value.slice(0, 4 * MOST_SUBJECT) : '';
-  const [line = ''] = (projectDir === null ? said : said.replaceAll(`${projectDir}/`, '')).trim().split('\n', 1);
-  return line.length > MOST_SUBJECT ? `${line.slice(0, MOST_SUBJECT)}…` : line;
+  const shown = projectDir === null ? said : said.replaceAll(`${projectDir}/`, '');
+  return excerpt(firstLine(shown.trim()), MOST_SUBJECT);
 }

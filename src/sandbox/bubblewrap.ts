@@ -5,6 +5,7 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 import { clientConfigDir, configFolder, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
+import { firstLine } from '../text/quote.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
 import { secretNames } from './terms.ts';
 
@@ -25,7 +26,7 @@ export function sandboxProblem(
     { env: { ...env }, encoding: 'utf8', timeout: TIME_LIMIT_MS },
   );
   if (status === 0) return null;
-  return SANDBOX_PROBLEMS.refused(error?.message ?? (stderr.trim().split('\n')[0] || `exit code ${status}`));
+  return SANDBOX_PROBLEMS.refused(error?.message ?? (firstLine(stderr.trim()) || `exit code ${status}`));
 }
 
 /** Sandbox of a command, which can write only below `writable` and where the terms allow it. */

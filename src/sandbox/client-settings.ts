@@ -5,7 +5,8 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
-import { countOf, MARK } from './gate-environment.ts';
+import { MARK } from './gate-environment.ts';
+import { gitSettings } from './git-settings.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 
 interface ClientSandbox {
@@ -89,13 +90,7 @@ export function gitExcludes({ files, closed, file, env }: ExcludesRequest): Reco
   const own = (readRegularFile(excludes, MOST_BYTES) ?? '').replace(/\n?$/, '\n');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeAtomically(file, `${own}${lines.join('\n')}\n`);
-  const count = countOf(env);
-  return {
-    [MARK]: file,
-    GIT_CONFIG_COUNT: String(count + 1),
-    [`GIT_CONFIG_KEY_${count}`]: 'core.excludesFile',
-    [`GIT_CONFIG_VALUE_${count}`]: file,
-  };
+  return { [MARK]: file, ...gitSettings(env, [['core.excludesFile', file]]) };
 }
 
 /** Returns git's output; '' if it fails or is missing. */

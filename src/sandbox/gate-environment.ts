@@ -16,14 +16,9 @@ export const MARK = 'RALPH_GIT_EXCLUDES';
 /** Returns the environment without these variables, so that the loop's own git sees every file. */
 export function withoutGitExcludes<T extends NodeJS.ProcessEnv>(env: T): T {
   const file = env[MARK];
-  const last = countOf(env) - 1;
+  const last = Number(env['GIT_CONFIG_COUNT']) - 1;
   if (file === undefined || env[`GIT_CONFIG_VALUE_${last}`] !== file) return env;
   const own = [MARK, 'GIT_CONFIG_COUNT', `GIT_CONFIG_KEY_${last}`, `GIT_CONFIG_VALUE_${last}`];
   const kept = Object.entries(env).filter(([name]) => !own.includes(name));
   return Object.fromEntries(last === 0 ? kept : [...kept, ['GIT_CONFIG_COUNT', String(last)]]) as T;
-}
-
-export function countOf(env: NodeJS.ProcessEnv): number {
-  const count = Number(env['GIT_CONFIG_COUNT'] ?? 0);
-  return Number.isInteger(count) && count >= 0 ? count : 0;
 }

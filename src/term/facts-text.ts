@@ -1,5 +1,4 @@
-import { counted } from '../engine/messages.ts';
-import { dollarText, timeText } from '../text/figures.ts';
+import { counted, dollarText, timeText } from '../text/figures.ts';
 import { localTime } from '../text/time.ts';
 
 /** Text of a detail that needs no name; '' for one without meaning, null for a value of another kind. */

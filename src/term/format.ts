@@ -1,7 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { counted } from '../engine/messages.ts';
 import type { RunnerEventOf } from '../engine/runner-event.ts';
-import { costText, timeText } from '../text/figures.ts';
+import { costText, counted, timeText } from '../text/figures.ts';
 import { oneLine } from '../text/quote.ts';
 import { elapsed, formatDuration, localTime } from '../text/time.ts';
 import { paintedCells } from './write-text.ts';

@@ -22,3 +22,7 @@ export function countText(count: number): string {
 export function timeText(milliseconds: number): string {
   return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
 }
+
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

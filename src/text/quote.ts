@@ -22,6 +22,15 @@ export function shorten(text: string, limit: number, share = 0.7): string {
   return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (limit - head))}`;
 }
 
+/** Returns the beginning of a text, with "…" if there is more. */
+export function excerpt(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+export function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
 /** Lists the first texts: `a, b and 3 more`. */
 export function listed(texts: readonly string[], most: number): string {
   const more = texts.length - most;

@@ -1,4 +1,3 @@
-import { counted } from '../../engine/messages.ts';
 import { wayOn } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
@@ -6,7 +5,7 @@ import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../flee
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
 import { programName } from '../../state/process/program.ts';
 import { printable, table } from '../../term/format.ts';
-import { dollarText } from '../../text/figures.ts';
+import { counted, dollarText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import { type FleetContext, idOf } from './fleet-options.ts';
 

@@ -1,9 +1,9 @@
-import { counted, reasonLines, type ShownReason } from '../../engine/messages.ts';
+import { reasonLines, type ShownReason } from '../../engine/messages.ts';
 import { fieldsOf } from '../../hosts/fields.ts';
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText, tokensOf } from '../../term/facts-text.ts';
 import { bar, type Paint, printable, table } from '../../term/format.ts';
-import { costText, dollarText, timeText } from '../../text/figures.ts';
+import { costText, counted, dollarText, timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 
 const WHOLE: ShownReason = { most: Number.POSITIVE_INFINITY };

@@ -10,6 +10,7 @@ import { runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
 import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
+import { firstLine } from '../../text/quote.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { LEFT, watchChecks } from '../start/first-checks.ts';
 import { type Subject, subjectOf } from './proof-subject.ts';
@@ -184,7 +185,7 @@ function checkFindings(record: ProofRecord, { results, problems }: ChecksNow): F
       ok: false,
       text:
         problems.find((problem) => problem.startsWith(`${name} cannot run: `)) ??
-        `${name} does not pass: ${detail.split('\n', 1)[0]}`,
+        `${name} does not pass: ${firstLine(detail)}`,
     }));
   }
   const ran = results.map(({ name }) => name);

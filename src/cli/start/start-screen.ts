@@ -1,13 +1,13 @@
 import type { PreparedContract } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
-import { counted, iterations } from '../../engine/messages.ts';
+import { iterations } from '../../engine/messages.ts';
 import { isGreen } from '../../engine/policy/proof.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import { type Paint, printable } from '../../term/format.ts';
 import { wrap } from '../../term/write-text.ts';
-import { dollarText } from '../../text/figures.ts';
+import { counted, dollarText } from '../../text/figures.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { failedShareText } from '../../text/test-results/test-summary.ts';
 import { formatDuration } from '../../text/time.ts';

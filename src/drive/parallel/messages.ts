@@ -1,6 +1,5 @@
-import { counted } from '../../engine/messages.ts';
 import type { Batch } from '../../engine/schema/batch.ts';
-import { dollarText } from '../../text/figures.ts';
+import { counted, dollarText } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { formatDuration } from '../../text/time.ts';
 

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { counted } from '../../engine/messages.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
@@ -7,6 +6,7 @@ import { lastWhere } from '../../state/event-stream.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { show, stepsOf } from '../../state/process/program.ts';
+import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { OPEN_TASK, planRunOf, reasonIn, tasksOfPlan, wholeRun } from '../status/plan-run.ts';

@@ -1,6 +1,7 @@
 import { totalCost } from '../../engine/policy/budget.ts';
 import { findEndedContract } from '../../state/loop-files.ts';
 import { dollarText } from '../../text/figures.ts';
+import { excerpt } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { commandOf } from '../status/proof-record.ts';
@@ -57,7 +58,7 @@ export function quotedForOthers({ projectDir, env }: Pick<Where, 'projectDir' | 
   const home = env['HOME'] ?? '';
   const named = redact(text).replaceAll(projectDir, '.');
   const plain = inCode(home.length > 1 ? named.replaceAll(home, '~') : named);
-  return `\`\`\`\n${plain.length > MOST ? `${plain.slice(0, MOST)}…` : plain}\n\`\`\``;
+  return `\`\`\`\n${excerpt(plain, MOST)}\n\`\`\``;
 }
 
 /** Returns a text that does not end the code in which it is. */

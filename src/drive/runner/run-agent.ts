@@ -123,7 +123,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
 
 /** Binds the loop to the agent's session, with this process as its client, so that others can tell that it is alive. */
 function bind(turn: Turn, sessionId: string): Turn {
-  const { loaded, context } = turn;
+  const { loaded } = turn;
   const { pid, startedAt } = identityOf(process.pid);
   return withTurnState<Turn>(turn, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return { next: 'keep', result: turn };

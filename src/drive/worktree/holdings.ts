@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { counted } from '../../engine/messages.ts';
+import { counted } from '../../text/figures.ts';
 import { isSame } from './copy-task.ts';
 import { ignoredFiles, stampOf } from './ignored-files.ts';
 import { some, WORKTREE_TEXTS } from './messages.ts';

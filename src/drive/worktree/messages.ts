@@ -1,4 +1,4 @@
-import { counted } from '../../engine/messages.ts';
+import { counted } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { listed, shellWord } from '../../text/quote.ts';
 

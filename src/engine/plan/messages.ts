@@ -1,6 +1,6 @@
+import { counted } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { asSentence, quoted } from '../../text/quote.ts';
-import { counted } from '../messages.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';

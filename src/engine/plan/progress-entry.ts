@@ -1,6 +1,7 @@
+import { counted } from '../../text/figures.ts';
+import { excerpt } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult } from '../events.ts';
-import { counted } from '../messages.ts';
 import type { PlanState } from '../schema/plan.ts';
 import { statedBlockers } from './blockers.ts';
 
@@ -113,5 +114,5 @@ function labelled(text: string) {
 /** Keeps headings and comments in quoted text from becoming part of the file's structure. */
 function oneLine(text: string): string {
   const line = redact(text).replace(/\s+/g, ' ').replaceAll('<!--', '').replaceAll('-->', '').trim();
-  return line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}…` : line;
+  return excerpt(line, LINE_LIMIT);
 }

@@ -1,5 +1,5 @@
+import { counted } from '../../text/figures.ts';
 import type { CheckResult } from '../events.ts';
-import { counted } from '../messages.ts';
 import { proofOf, turnedGreen } from '../policy/proof.ts';
 import type { Baseline, Proof } from '../schema/proof.ts';
 

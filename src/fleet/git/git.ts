@@ -1,6 +1,7 @@
+import { gitSettings } from '../../sandbox/git-settings.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
-import { NO_FILE, type Settings, withSettings } from '../../task/git/run-git.ts';
+import { NO_FILE, type Settings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from '../messages.ts';
@@ -96,7 +97,8 @@ function environment({ env, gitDir, workTree, index, objects, network = false, m
     if (!/^(?:GIT_|RALPH_)/.test(key) || KEPT.test(key)) given[key] = value;
   }
   return {
-    ...withSettings(given, SETTINGS),
+    ...given,
+    ...gitSettings(given, SETTINGS),
     GIT_ALLOW_PROTOCOL: network ? 'file:git:http:https:ssh' : 'none',
     GIT_DEFAULT_REF_FORMAT: 'files',
     GIT_GRAFT_FILE: NO_FILE,

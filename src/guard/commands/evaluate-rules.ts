@@ -2,6 +2,7 @@ import { homedir, tmpdir } from 'node:os';
 import { posix } from 'node:path';
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { compilePattern, patternText } from '../../text/pattern.ts';
+import { excerpt } from '../../text/quote.ts';
 import { FOLDS_CASE, realPath } from '../comparable-path.ts';
 import { type Denial, deny } from '../guard.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
@@ -192,7 +193,7 @@ const MAX_NAME = 80;
 
 /** Returns a rule as written in the frontmatter, for messages and the journal. */
 function shownRule(rule: CommandRule): string {
-  if (typeof rule === 'string') return rule.length > MAX_NAME ? `${rule.slice(0, MAX_NAME)}…` : rule;
+  if (typeof rule === 'string') return excerpt(rule, MAX_NAME);
   if ('pipeline' in rule) return `{pipeline: [${rule.pipeline.map(shownWord).join(', ')}]}`;
   const args = rule.args.length === 0 ? '' : `, args: [${rule.args.map(shownWord).join(', ')}]`;
   return `{command: ${shownWord(rule.command)}${args}}`;

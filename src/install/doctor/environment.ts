@@ -11,6 +11,7 @@ import {
 import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { firstLine } from '../../text/quote.ts';
 import { atLeast } from '../../text/version.ts';
 import { readObject } from '../project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
@@ -28,7 +29,7 @@ export const nodeOnPath: Check = ({ env, platform, node }) => {
     platform === 'win32'
       ? spawnSync('where', [program], options)
       : spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', program], options);
-  const found = asked.status === 0 ? (asked.stdout.split('\n')[0] ?? '').trim() : '';
+  const found = asked.status === 0 ? firstLine(asked.stdout).trim() : '';
   if (found === '') {
     const message = own
       ? `RALPH_NODE is ${own}, which does not exist.`

@@ -4,6 +4,7 @@ import { sha256 } from '../../state/hash-contract.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import { excerpt } from '../../text/quote.ts';
 import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { BUNDLE_HOME } from '../places.ts';
@@ -195,7 +196,7 @@ export const otherHooks: Check = ({ projectDir, sources, env }) => {
     }
     const { source, command } = hook;
     // The rest of a long command may contain a secret.
-    const shown = command.length > 60 ? `${command.slice(0, 60)}…` : command;
+    const shown = excerpt(command, 60);
     const message = `another Stop hook is registered in ${source}: ${shown}. It also answers every Stop; if it blocks, the session continues after the loop has ended.`;
     return warning(message, 'make sure that it lets a session end, or remove it while loops run.');
   });

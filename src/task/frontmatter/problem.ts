@@ -1,3 +1,4 @@
+import { excerpt } from '../../text/quote.ts';
 /** Problem of a task file or setting, as `check --json` prints it. */
 export interface Problem {
   /** Path of the key, such as `validation[0].timeout`; '' for the whole file. */
@@ -30,8 +31,7 @@ export function keyPath(keys: readonly (string | number)[]): string {
 const UNSHOWN = 'a value that holds itself';
 
 export function shownValue(value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : jsonOf(value);
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  return excerpt(typeof value === 'number' ? String(value) : jsonOf(value), 120);
 }
 
 function jsonOf(value: unknown): string {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
+import { gitSettings } from '../../sandbox/git-settings.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 
@@ -127,17 +128,6 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
   return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
 }
 
-/** Adds git settings to those already in an environment. */
-export function withSettings(given: NodeJS.ProcessEnv, settings: Settings): NodeJS.ProcessEnv {
-  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
-  const first = Number.isInteger(own) && own >= 0 ? own : 0;
-  const pairs = settings.flatMap(([key, value], at) => [
-    [`GIT_CONFIG_KEY_${first + at}`, key],
-    [`GIT_CONFIG_VALUE_${first + at}`, value],
-  ]);
-  return { ...given, ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(first + settings.length) };
-}
-
 /** Drops git variables that select another repository or write traces; keeps those of the user's configuration. */
 function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more: Settings): NodeJS.ProcessEnv {
   const settings = [...SETTINGS.filter(([key]) => !keepsHooksPath || key !== 'core.hooksPath'), ...more];
@@ -147,7 +137,8 @@ function gitEnvironment({ env, view, inView, keepsHooksPath }: GitOptions, more:
     if (!key.startsWith('GIT_') || isUsers) given[key] = value;
   }
   return {
-    ...withSettings(given, settings),
+    ...given,
+    ...gitSettings(given, settings),
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     GIT_PAGER: 'cat',

@@ -3,6 +3,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { evadedQuestionsText, goneText, UNREAD_QUESTIONS } from '../../engine/identity/messages.ts';
 import { compareQuestions, type QuestionsFile, readQuestions } from '../../engine/identity/questions.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { excerpt } from '../../text/quote.ts';
 import { isProjectFile } from '../project-file.ts';
 import { taskFolder } from '../task-file.ts';
 
@@ -51,8 +52,8 @@ export function checkQuestions(folder: string, shown: string, owed: readonly str
 }
 
 function openText(open: QuestionsFile['questions']): string {
-  const shown = open.slice(0, MAX_SHOWN).map(({ section, line, text: said }) => {
-    return `${section}, line ${line}: ${said.length > TEXT_SHOWN ? `${said.slice(0, TEXT_SHOWN)}…` : said}`;
+  const shown = open.slice(0, MAX_SHOWN).map(({ section, line, text }) => {
+    return `${section}, line ${line}: ${excerpt(text, TEXT_SHOWN)}`;
   });
   const more = open.length > MAX_SHOWN ? [`and ${open.length - MAX_SHOWN} more`] : [];
   const hint = 'Answer each, behind it or below it, and check it off as "- [x]".';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { signalProblem } from '../../engine/signals/signals.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
+import { excerpt } from '../../text/quote.ts';
 import { PROJECT_CONFIG } from '../task-file.ts';
 import { DEFAULT_POLICY } from './read-values.ts';
 
@@ -44,5 +45,5 @@ function completion(text: string | undefined, notes: string[]): Policy['completi
 }
 
 function shown(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return JSON.stringify(excerpt(text, 80));
 }

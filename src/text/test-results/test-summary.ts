@@ -1,3 +1,4 @@
+import { excerpt } from '../quote.ts';
 /** Failed test as its runner names it; null is unknown. */
 export interface FailedTest {
   readonly name: string;
@@ -61,6 +62,5 @@ export function failedShareText({ run, failed, atLeast }: ShareOfTests): string 
 /** Names a failed test: `discount is whole cents (cart.test.js:5): 139.5 !== 139`. */
 export function failedTestText({ name, file, line, message }: FailedTest): string {
   const place = file === null ? '' : ` (${file}${line === null ? '' : `:${line}`})`;
-  const short = message !== null && message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
-  return `${name}${place}${short === null ? '' : `: ${short}`}`;
+  return `${name}${place}${message === null ? '' : `: ${excerpt(message, MAX_MESSAGE)}`}`;
 }

@@ -9,11 +9,11 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { digest } from '../../text/digest.ts';
-import { jsonOrNull } from '../../text/json.ts';
 import { nullIfRefused } from '../../text/message.ts';
+import { firstLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
-import { firstLine, mapTexts } from './event-text.ts';
-import { DETAIL, LoopHistory, NO_WORK } from './loop-history.ts';
+import { mapTexts, numberOf } from './event-text.ts';
+import { LoopHistory } from './loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData, RunData } from './report-data.ts';
 
 /** Size limit of a task file that is shown, in bytes. */
@@ -47,12 +47,6 @@ export function keyOf({ projectDir, name }: Pick<LoopFiles, 'projectDir' | 'name
 
 /** Number of the newest iterations whose words, calls and commands a page has. Of older ones it has outcome and figures. */
 const DETAILED = 100;
-/** Types of the events after which the next one says that something began or a wait is over. */
-const BEFORE_WORK = /^(?:iteration\.ended$|wait\.started$|loop\.)/;
-/** Types of the events that ask when the one before them was. */
-const AFTER_ALL = /^(?:iteration\.started$|loop\.)/;
-/** Numbers of the iterations until a record, of work and idle. */
-const PLACE = /"iteration":(\d+),"idleIterations":(\d+)/;
 
 /** Reads the history of a loop and the start of the next read. Secrets are masked, paths shortened. */
 export function readHistory(
@@ -60,34 +54,11 @@ export function readHistory(
   loopId: string,
 ): { readonly history: LoopHistory; readonly next: number } {
   const last = lastWhere(files, loopId, ['iteration.ended']);
-  const briefUntil = placeIn(JSON.stringify(last)) - DETAILED;
-  const history = new LoopHistory(shownText(files.projectDir), briefUntil);
-  let place = 0;
-  let isAtWork = false;
-  let skipped: string | null = null;
-  const isWanted = (type: string, line: string): boolean => {
-    if (place >= briefUntil) return true;
-    const isDetail = DETAIL.test(type);
-    if (isDetail && (isAtWork || NO_WORK.test(type))) {
-      skipped = line;
-      return false;
-    }
-    if (skipped !== null && AFTER_ALL.test(type)) {
-      const before = jsonOrNull(skipped) as Entry | null;
-      if (before?.['loopId'] === loopId) history.take(before);
-    }
-    skipped = null;
-    if (isDetail || type === 'iteration.started') isAtWork = true;
-    else if (BEFORE_WORK.test(type)) isAtWork = false;
-    if (type === 'iteration.ended') place = placeIn(line);
-    return true;
-  };
-  return { history, next: readStream(files, loopId, 0, (event) => history.take(event), isWanted) };
-}
-
-function placeIn(line: string): number {
-  const [, iteration = 0, idle = 0] = PLACE.exec(line) ?? [];
-  return Number(iteration) + Number(idle);
+  const ended = (numberOf(last?.['iteration']) ?? 0) + (numberOf(last?.['idleIterations']) ?? 0);
+  const history = new LoopHistory(shownText(files.projectDir), ended - DETAILED);
+  const take = (event: Entry): void => history.take(event);
+  const isWanted = (type: string, line: string): boolean => history.wants(type, line);
+  return { history, next: readStream(files, loopId, 0, take, isWanted) };
 }
 
 export function rowOf({ files, state, status, live, why, until, title, run }: ShownLoop): LoopRow {

@@ -1,5 +1,7 @@
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText } from '../../term/facts-text.ts';
+import { firstLine } from '../../text/quote.ts';
+import type { Breaker } from './report-data.ts';
 
 /** Maximum number of characters of the agent's words and of a decision's text. */
 export const MOST_WORDS = 16_000;
@@ -22,16 +24,26 @@ export function reasonsOf(event: Entry): string[] {
   return list.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : text(value)));
 }
 
-export function firstLine(of: string): string {
-  return of.split('\n', 1)[0] ?? '';
-}
-
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined || value === null ? '' : String(value);
 }
 
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
+export function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
+  if (typeof repeats !== 'object' || repeats === null) return null;
+  const limits = (thresholds ?? {}) as Record<string, unknown>;
+  let nearest: Breaker | null = null;
+  for (const [signal, count] of Object.entries(repeats)) {
+    const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
+    if (threshold <= 0 || seen === null) continue;
+    if (nearest === null || seen / threshold > nearest.repeats / nearest.threshold)
+      nearest = { signal, repeats: seen, threshold };
+  }
+  return nearest;
 }
 
 const MOST_TEXT = 64 * 1024;

@@ -2,9 +2,11 @@ import { pausedText } from '../../engine/messages.ts';
 import { fieldsOf, textOrNull } from '../../hosts/fields.ts';
 import { type Entry, isActivity } from '../../state/event-stream.ts';
 import { tokensOf } from '../../term/facts-text.ts';
+import { jsonOrNull } from '../../text/json.ts';
+import { firstLine } from '../../text/quote.ts';
 import { type FailedTest, failedTestText } from '../../text/test-results/test-summary.ts';
-import { detail, firstLine, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
-import type { Breaker, Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
+import { breakerLevel, detail, MOST_WORDS, mapTexts, numberOf, reasonsOf, text } from './event-text.ts';
+import type { Check, CheckSummary, Decision, Iteration, Limit, Wait } from './report-data.ts';
 
 const MOST_DECISIONS = 2_000;
 /** Maximum number of an iteration's calls that are kept individually; others are counted. */
@@ -34,8 +36,11 @@ export class LoopHistory {
   /** Calls of the open iteration that are only counted. */
   readonly #counted = new Set<string>();
   readonly #shown: (text: string) => string;
-
   readonly #briefUntil: number;
+  /** Whether another detail of a brief iteration tells nothing new. */
+  #isUnderWay = false;
+  /** Line of the last event, if it was left out. */
+  #skipped: string | null = null;
 
   /** Creates a history; `shown` prepares texts for display. Of the first `briefUntil` iterations it keeps no details. */
   constructor(shown: (text: string) => string = (text) => text, briefUntil = 0) {
@@ -43,9 +48,25 @@ export class LoopHistory {
     this.#briefUntil = briefUntil;
   }
 
+  /** Returns whether to parse and take the next event: only some details of brief iterations tell anything. */
+  wants(type: string, line: string): boolean {
+    if (!this.#isBrief()) return true;
+    const isDetail = DETAIL.test(type);
+    if (isDetail && (this.#isUnderWay || NO_WORK.test(type))) {
+      this.#skipped = line;
+      return false;
+    }
+    const before = this.#skipped !== null && AFTER_ALL.test(type) ? jsonOrNull(this.#skipped) : null;
+    if (before !== null) this.take(before as Entry);
+    this.#skipped = null;
+    if (isDetail || type === 'iteration.started') this.#isUnderWay = true;
+    else if (BEFORE_WORK.test(type)) this.#isUnderWay = false;
+    return true;
+  }
+
   take(recorded: Entry): void {
     const { type } = recorded;
-    if (this.#place < this.#briefUntil && DETAIL.test(text(type))) {
+    if (this.#isBrief() && DETAIL.test(text(type))) {
       this.#passed(text(type), this.#shown(text(recorded['at'])));
       return;
     }
@@ -320,12 +341,16 @@ export class LoopHistory {
       commands: [],
       steering: [],
       commits: [],
-      ...(this.#place < this.#briefUntil && { brief: true }),
+      ...(this.#isBrief() && { brief: true }),
     };
     this.#isAtWork = false;
     this.iterations.push(this.#open);
     this.#counted.clear();
     return this.#open;
+  }
+
+  #isBrief(): boolean {
+    return this.#place < this.#briefUntil;
   }
 
   #waits(from: string, why: string, until: string | null): void {
@@ -349,10 +374,14 @@ export class LoopHistory {
 }
 
 /** Types of the events that only the details of an iteration are made of. */
-export const DETAIL = /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$)/;
+const DETAIL = /^(?:tool\.|agent\.(?:text|ended)$|command\.ran$|verification\.|check\.started$)/;
 /** Activity that does not begin an iteration. */
-export const NO_WORK =
+const NO_WORK =
   /^(?:verification\.started|check\.started|run\.ended|steering\.pending|agent\.(?:notice|after-iteration|interrupting|checklist))$/;
+/** Events after which the next one says that something began or a wait is over. */
+const BEFORE_WORK = /^(?:iteration\.ended$|wait\.started$|loop\.)/;
+/** Events that ask when the one before them was. */
+const AFTER_ALL = /^(?:iteration\.started$|loop\.)/;
 /** Events that do not end a wait. */
 const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
 const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;
@@ -368,18 +397,4 @@ const OUTCOMES: Readonly<Record<string, 'ok' | 'failed' | 'denied'>> = {
 
 function addAll(list: string[], more: readonly string[]): void {
   for (const each of more) if (!list.includes(each)) list.push(each);
-}
-
-/** Returns the signal with the largest share of its threshold. A threshold of 0 disables a signal. */
-function breakerLevel(repeats: unknown, thresholds: unknown): Breaker | null {
-  if (typeof repeats !== 'object' || repeats === null) return null;
-  const limits = (thresholds ?? {}) as Record<string, unknown>;
-  let nearest: Breaker | null = null;
-  for (const [signal, count] of Object.entries(repeats)) {
-    const [threshold, seen] = [numberOf(limits[signal]) ?? 0, numberOf(count)];
-    if (threshold <= 0 || seen === null) continue;
-    if (nearest === null || seen / threshold > nearest.repeats / nearest.threshold)
-      nearest = { signal, repeats: seen, threshold };
-  }
-  return nearest;
 }

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { costText } from '../../text/figures.ts';
+import { costText, counted } from '../../text/figures.ts';
 import type { Control, LoopRow, ReportData, RunData } from '../model/report-data.ts';
 import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
 import { ReportView } from './report-view.ts';
 import { RunView } from './run-view.ts';
-import { Badge, duration, oneLine, paper, plural, spentMs, When } from './text.ts';
+import { Badge, duration, oneLine, paper, spentMs, When } from './text.ts';
 
 /** Command that starts a loop here. */
 const START = document.querySelector<HTMLMetaElement>('meta[name=start]')?.content;
@@ -143,7 +143,7 @@ function Loops({ rows, total, access }: LoopsProps) {
   const isLess = known.length < rows.length || rows.some(({ isCostPartial }) => isCostPartial);
   const spent = costText(known.length === 0 ? null : known.reduce((sum, each) => sum + each), isLess);
   const what = rows.every(({ tasks }) => tasks !== undefined) ? 'run' : 'loop';
-  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${plural(total, what)}` : plural(rows.length, what)} <span class="dim">${spent} in total</span></h1>
+  return html`<h1>${total > rows.length ? `The newest ${rows.length} of ${counted(total, what)}` : counted(rows.length, what)} <span class="dim">${spent} in total</span></h1>
     <div class="filters">
       <div role="group" aria-label="Which loops">${FILTERS.map(([value, label]) => html`<button aria-pressed=${filter === value} onClick=${() => setFilter(value)}>${label} <span class="dim">${value === 'all' ? matches.length : matches.filter((row) => groupOf(row) === value).length}</span></button>`)}</div>
       <label>Find <input type="search" value=${word} onInput=${(event: Event) => setWord((event.target as HTMLInputElement).value)} /></label>

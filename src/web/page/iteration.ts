@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { costText, countText } from '../../text/figures.ts';
+import { costText, counted, countText } from '../../text/figures.ts';
 import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
-import { clean, clock, duration, Fold, moment, OUTCOMES, oneLine, plural } from './text.ts';
+import { clean, clock, duration, Fold, moment, OUTCOMES, oneLine } from './text.ts';
 
 const SHOWN_CALLS = 100;
 
@@ -62,9 +62,9 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
     durationMs !== null && duration(durationMs),
     costUsd !== null && costText(costUsd),
     tokens !== null && `${countText(tokens)} tokens`,
-    plural(rest.toolCalls, 'tool call'),
+    counted(rest.toolCalls, 'tool call'),
     rest.denied > 0 && `${rest.denied} denied`,
-    findings !== null && `${plural(findings, 'finding')} open`,
+    findings !== null && `${counted(findings, 'finding')} open`,
     // The key in words: `no progress` for `noProgress`.
     isNear &&
       `circuit breaker: ${oneLine(breaker.signal).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${breaker.repeats} of ${breaker.threshold}`,
@@ -116,7 +116,7 @@ function Calls({ iteration: { calls, toolCalls: count, outcome } }: Pick<PanelPr
       <tbody>${(isOpen ? calls.slice(-shown).reverse() : calls.slice(0, shown)).map((call) => html`<${CallRow} call=${isOpen || call.outcome !== 'running' ? call : { ...call, outcome: 'no result' }} />`)}</tbody>
     </table>
     ${calls.length > shown && html`<button onClick=${() => setShown(shown + 500)}>Show ${Math.min(500, calls.length - shown)} ${isOpen ? 'earlier' : 'more'}</button>`}
-    ${count > calls.length && html`<p class="dim">${plural(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}
+    ${count > calls.length && html`<p class="dim">${counted(count - calls.length, 'more call')} counted, not recorded one by one.</p>`}
   </div>`;
 }
 

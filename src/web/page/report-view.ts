@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { costText, countText } from '../../text/figures.ts';
+import { costText, counted, countText } from '../../text/figures.ts';
 import type { CheckSummary, Iteration, Limit, ReportData } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { CommitDiff, Diff, IterationPanel, Mark } from './iteration.ts';
@@ -18,7 +18,6 @@ import {
   OUTCOMES,
   oneLine,
   PROOFS,
-  plural,
   spentMs,
   When,
 } from './text.ts';
@@ -74,11 +73,11 @@ function Head({
   const commits = iterations.reduce((sum, each) => sum + each.commits.length, 0);
   const took = spentMs(row, Date.parse(row.endedAt ?? generatedAt));
   const facts = [
-    row.maxIterations === 0 ? '' : `${row.iteration} of ${plural(row.maxIterations, 'iteration')}`,
+    row.maxIterations === 0 ? '' : `${row.iteration} of ${counted(row.maxIterations, 'iteration')}`,
     took === null ? '' : duration(took),
     costText(row.costUsd, row.isCostPartial),
-    commits > 0 ? plural(commits, 'commit') : '',
-    total > 0 ? `${plural(total, 'call')} denied` : '',
+    commits > 0 ? counted(commits, 'commit') : '',
+    total > 0 ? `${counted(total, 'call')} denied` : '',
     `${row.mode} mode`,
   ].filter((fact) => fact !== '');
   return html`<header class="head">
@@ -179,7 +178,7 @@ function Decisions({ data: { decisions } }: { readonly data: ReportData }) {
     </table></div>`;
   return html`<section aria-labelledby="decisions">
     <h2 id="decisions">Events</h2>
-    <${Fold} summary=${plural(decisions.length, 'event')} draw=${draw} isPrinted=${false} />
+    <${Fold} summary=${counted(decisions.length, 'event')} draw=${draw} isPrinted=${false} />
   </section>`;
 }
 
@@ -194,7 +193,7 @@ function Figures({ data: { iterations } }: { readonly data: ReportData }) {
     </table></div>`;
   return html`<section aria-labelledby="figures">
     <h2 id="figures">Figures</h2>
-    <${Fold} summary=${`${plural(iterations.length, 'iteration')} as a table`} draw=${draw} />
+    <${Fold} summary=${`${counted(iterations.length, 'iteration')} as a table`} draw=${draw} />
   </section>`;
 }
 

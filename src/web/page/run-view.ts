@@ -1,15 +1,15 @@
 import { html } from 'htm/preact';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
-import { costText, countText, dollarText } from '../../text/figures.ts';
+import { costText, counted, countText, dollarText } from '../../text/figures.ts';
 import type { RunData } from '../model/report-data.ts';
-import { Badge, Command, clean, duration, Fold, oneLine, PROOFS, plural, When } from './text.ts';
+import { Badge, Command, clean, duration, Fold, oneLine, PROOFS, When } from './text.ts';
 
 /** Shows a run from its outcome to its tasks. */
 export function RunView({ data: { run, keys, project, generatedAt } }: { readonly data: RunData }) {
   const { title, plan, status, iterations, tokens, durationMs, startedAt, endedAt, why, next, steps } = run;
   const facts = [
-    `${run.done} of ${plural(run.total, 'task')} done`,
-    iterations === null ? '' : plural(iterations, 'iteration'),
+    `${run.done} of ${counted(run.total, 'task')} done`,
+    iterations === null ? '' : counted(iterations, 'iteration'),
     durationMs === null ? '' : duration(durationMs),
     costText(run.costUsd),
     tokens === null ? '' : `${countText(tokens)} tokens`,
@@ -40,7 +40,7 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
   const { id, title, status, done, needs, proof, files, iterations, costUsd, commit, branch, why } = task;
   const name = html`<b>${oneLine(id)}</b>`;
   const [head = '', ...output] = why?.split('\n') ?? [];
-  const proved = [proof?.replaceAll('-', ' ') ?? '', files === null ? '' : `${plural(files, 'file')} changed`].filter(
+  const proved = [proof?.replaceAll('-', ' ') ?? '', files === null ? '' : `${counted(files, 'file')} changed`].filter(
     (part) => part !== '',
   );
   const where = commit ?? branch;

@@ -57,10 +57,6 @@ export function ago(instant: string, now: number): string {
   return passed > 0 ? `${duration(distance)} ago` : `in ${duration(distance)}`;
 }
 
-export function plural(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
-}
-
 /** Shows an instant as a distance from now, and exactly when pointed at. */
 export function When({ at, now = Date.now() }: { readonly at: string; readonly now?: number }) {
   return html`<time datetime=${at} title=${moment(at)}>${ago(at, now)}</time>`;

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { firstLine } from '../../../text/quote.ts';
 import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
@@ -61,7 +62,7 @@ const builtinOf = byProgram<Builtin>({
     moved({ ...call.state, positional: call.state.positional?.slice(Number(args[0] ?? 1)) ?? null }),
   read: (call, args) => {
     const array = args.find((_, index) => /^-\w*a$/.test(args[index - 1] ?? ''));
-    if (array !== undefined) return readArray(call, array, splitByIfs(call.stdin.text.split('\n')[0] ?? '', call));
+    if (array !== undefined) return readArray(call, array, splitByIfs(firstLine(call.stdin.text), call));
     const names = args.filter(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-\w*[pdnNtui]$/.test(args[index - 1] ?? ''),
     );
