@@ -275,7 +275,7 @@ const ours: Undo = async ({ project, named }, facts) => {
   try {
     const plan = await planUndo(project, GIT_ENV, facts);
     for (const { path, why } of plan.left) if (why === 'was-ignored') named.add(path);
-    await applyUndo(plan, LOOP.loopId, true);
+    await applyUndo(plan, { ...facts, loopId: LOOP.loopId }, true);
     return false;
   } catch (error) {
     if ((error as { code?: string }).code === 'refused') return true;
@@ -326,6 +326,7 @@ async function baseOf(seed: number): Promise<Base> {
 process.once('exit', () => base && rmSync(base.world.top, { recursive: true, force: true }));
 
 async function play(seed: number, undo: Undo): Promise<Outcome> {
+  const startedAt = Date.now();
   const { world: before, start, hidden: atFirst } = await baseOf(Math.floor(seed / SHARED) * SHARED);
   const random = randomFrom(seed * 2 + 1);
   const world = new World(random, before.folder, before);
@@ -336,7 +337,7 @@ async function play(seed: number, undo: Undo): Promise<Outcome> {
   const hidden = new Set([...atFirst, ...world.hidden()]);
   const now = look(world.top);
   const outcome = { start: atStart, startHead: start.head, before: now, hidden, refsBefore: world.refs() };
-  const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at) });
+  const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at), startedAt });
   return { ...outcome, refused, after: look(world.top), world };
 }
 

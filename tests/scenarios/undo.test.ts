@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
@@ -51,6 +51,9 @@ test('an undo can be taken back, with its commits', (t) => {
   assert.equal(stdout, 'The undo was taken back.\n');
   assert.deepEqual([git('rev-parse', 'HEAD'), git('status', '--porcelain')], [head, status]);
   assert.deepEqual([p.read('new.txt'), p.read('two.txt')], ['new\n', '2\n']);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
+  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.deepEqual([p.read('kept.txt'), p.has('new.txt'), p.has('two.txt')], ['one\nmine\n', false, false], 'again');
 });
 
 test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', (t) => {
@@ -121,6 +124,93 @@ for (const [what, change, reason] of [
     assert.match(stderr, reason);
     assert.match(stderr, /git restore --source=[0-9a-f]{12} -- PATH/);
     assert.deepEqual([git('rev-parse', 'HEAD'), p.read('kept.txt')], before);
+  });
+}
+
+for (const [what, script, prepare, reason, then] of [
+  [
+    'a merge of the agent is not finished',
+    'git checkout -qb o; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o',
+    ':',
+    /A git merge that began since the start of the loop is not finished\. .* git merge --quit\.\n$/,
+    'git merge --quit',
+  ],
+  ['the index is locked', 'git add -A', 'touch .git/index.lock', /index\.lock': File exists/, 'rm .git/index.lock'],
+] as const) {
+  test(`an undo changes nothing where ${what}, and works afterwards`, (t) => {
+    const { p, git } = ranLoop(t, `echo agent >> kept.txt; ${script}`);
+    p.sh(prepare);
+    const look = (): string[] => [git('rev-parse', 'HEAD'), git('status', '--porcelain'), p.read('kept.txt')];
+    const before = look();
+    const { code, stderr } = p.ralph(['undo', '--yes']);
+    assert.equal(code, 1);
+    assert.match(stderr, reason);
+    assert.deepEqual(look(), before);
+    assert.match(p.ralph(['undo', '--back']).stderr, /There is no undo that can be taken back/);
+    p.sh(then);
+    assert.equal(p.ralph(['undo', '--yes']).code, 0);
+    assert.equal(p.read('kept.txt'), 'one\nmine\n');
+  });
+}
+
+test('what the user staged after the loop stays staged', (t) => {
+  const { p, git } = ranLoop(t, 'echo agent >> kept.txt; git add -A; git commit -qm work');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
+  p.write('later.txt', 'staged\n');
+  git('add', 'later.txt');
+  p.write('later.txt', 'changed\n');
+  assert.equal(p.ralph(['undo', '--yes']).code, 0);
+  assert.equal(git('show', ':later.txt'), 'staged\n');
+  assert.equal(git('show', ':kept.txt'), 'one\n', 'control: what the loop staged is undone');
+  p.ralph(['undo', '--back']);
+  assert.deepEqual([git('show', ':later.txt'), git('show', ':kept.txt')], ['staged\n', 'one\nmine\nagent\n']);
+});
+
+test('an undo keeps an empty folder of the user in which the agent made a file', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const command = agent(p, `mkdir -p made/deep; echo x | tee made/deep/x.txt > inbox/x.txt; echo ${SIGNAL}`);
+  commitFolder(p.dir);
+  mkdirSync(join(p.dir, 'inbox'));
+  p.ralph(['run', '--plain', '--agent', command]);
+  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.deepEqual([p.has('inbox'), p.has('inbox/x.txt'), p.has('made')], [true, false, false]);
+  assert.equal(p.ralph(['undo', '--back']).code, 0);
+  assert.ok(p.has('inbox/x.txt') && p.has('made/deep/x.txt'));
+});
+
+/** Programs in place of git that kill the command in front of, or behind, the call that has this word. */
+for (const word of someOf(['update-ref -m', 'restore', 'reset'], 2)) {
+  test(`an undo that is killed at git ${word} can be taken back, or finished and taken back`, (t) => {
+    const { p, git } = ranLoop(t, 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work');
+    const look = (): unknown[] => [
+      git('rev-parse', 'HEAD'),
+      git('status', '--porcelain', '--', ':!.claude'),
+      ...['kept.txt', 'new.txt', 'mine.txt'].map((path) => (p.has(path) ? p.read(path) : null)),
+    ];
+    const end = look();
+    const killing = `case "$*" in *"--work-tree=$PWD "*"${word} "*|*" ${word} "*) kill -9 $PPID;; esac`;
+    p.write('.git/kills/git', `#!/bin/sh\n${killing}\nexec "$GIT" "$@"\n`, 0o755);
+    const PATH = [join(p.dir, '.git/kills'), p.env['PATH']].join(':');
+    const GIT = p.sh('command -v git').stdout.trim();
+    const kill = (...words: string[]): void => {
+      assert.equal(p.ralph(['undo', ...words], { PATH, GIT }).code, null, 'control: killed');
+    };
+    kill('--yes', '--new-files');
+    p.ralph(['undo', '--back']);
+    assert.deepEqual(look(), end, 'taken back');
+    p.ralph(['undo', '--yes', '--new-files']);
+    const undone = look();
+    assert.deepEqual(undone.slice(2), ['one\nmine\n', null, 'mine\n'], 'undone');
+    kill('--back');
+    assert.equal(p.ralph(['undo', '--back']).stdout, 'The undo was taken back.\n');
+    assert.deepEqual(look(), end, 'the way back is finished');
+    kill('--yes', '--new-files');
+    assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+    assert.deepEqual(look(), undone, 'finished');
+    while (p.ralph(['undo', '--back']).code === 0);
+    assert.deepEqual(look(), end, 'taken back in two steps');
+    assert.notDeepEqual(undone, end, 'control');
   });
 }
 
@@ -212,6 +302,10 @@ const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?
   ],
   'a file of --skip-worktree': [
     'git update-index --skip-worktree kept.txt; echo local >> kept.txt',
+    'echo agent >> kept.txt',
+  ],
+  'a file that may be run where git does not keep that right': [
+    'git config core.fileMode false; chmod 755 kept.txt',
     'echo agent >> kept.txt',
   ],
   'files beside a merge with conflicts': [

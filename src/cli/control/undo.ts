@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { readStream } from '../../state/event-stream.ts';
@@ -49,12 +50,14 @@ async function undo(context: CommandContext): Promise<number> {
       'This loop has no record of its start: the project was in no git repository then, or in one without a commit.',
     );
   }
-  const plan = await planUndo(files.projectDir, env, {
+  const facts = {
     sandbox: contract.sandbox,
     start: start.tree,
     end: endOfLoop(files, state),
     isLoops: workTimes(files, loopId, contract.agent === undefined),
-  });
+    startedAt: Date.parse(state.startedAt),
+  };
+  const plan = await planUndo(files.projectDir, env, facts);
   const shown = {
     commits: plan.commits,
     files: texts(plan, plan.bring),
@@ -79,7 +82,10 @@ async function undo(context: CommandContext): Promise<number> {
   if (context.forPeople) context.out(planText(plan));
   const removesNew = values['yes'] === true ? values['new-files'] === true : await agreesToRemove(plan);
   if (removesNew === null) throw new RalphError('refused', 'Nothing was changed.');
-  await applyUndo(plan, loopId, removesNew);
+  // A question may wait for hours.
+  if (values['yes'] !== true && !isDeepStrictEqual(await planUndo(files.projectDir, env, facts), plan))
+    throw new RalphError('refused', 'The project changed during the question. Nothing was changed. Run it again.');
+  await applyUndo(plan, { ...facts, loopId }, removesNew);
   answer(
     { undone: true, removedNewFiles: removesNew, ...shown },
     () => `Undone. ${context.paint('dim', `To take it back: ${lineFor({ back: true })}`)}`,

@@ -1,7 +1,7 @@
-import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, lutimesSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
-import { RalphError } from '../../text/message.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import {
   type Around,
   commitIndex,
@@ -20,6 +20,7 @@ import {
   withFilesIndexed,
 } from '../git/record-tree.ts';
 import { isLoopsOwn } from '../left-out.ts';
+import { keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
 type Path = string;
@@ -32,6 +33,8 @@ export interface LeftAlone {
 export interface UndoPlan {
   readonly around: Around;
   readonly start: RecordedTree;
+  /** Commit of the files at the end of the loop; null if it is unknown. */
+  readonly end: RecordedTree | null;
   /** Files that get the content of the start back. */
   readonly bring: readonly Path[];
   /** Files that are new since the start. */
@@ -53,6 +56,8 @@ export interface UndoFacts {
   readonly end: RecordedTree | null;
   /** Returns whether a change at this time (epoch milliseconds) can have been made by the loop. */
   readonly isLoops: (at: number) => boolean;
+  /** When the loop started, in epoch milliseconds. */
+  readonly startedAt: number;
 }
 
 const GITLINK = '160000';
@@ -64,6 +69,7 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const around = await repositoryAround(projectDir, env, sandbox);
   if (around === null)
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
+  refuseUnfinished(around, facts.startedAt);
   const commits = await commitsSince(around, facts);
   const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
   const ignored = await ignoredAtStart(around, start.commit, since);
@@ -85,7 +91,25 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const removable = new Set(added);
   const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
   const inTheWay = blocked.filter((path) => !behind.includes(path));
-  return { around, start, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
+  return { around, start, end, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
+}
+
+/** What git has begun, by the file that says so, and the command that ends it and leaves all files. */
+const UNFINISHED = [
+  ['MERGE_HEAD', 'merge'],
+  ['CHERRY_PICK_HEAD', 'cherry-pick'],
+  ['REVERT_HEAD', 'revert'],
+  ['rebase-apply/applying', 'am'],
+] as const;
+
+/** Throws `refused` for a merge and the like that began since the start: its next commit would record what was undone as merged. */
+function refuseUnfinished({ gitDir }: Around, startedAt: number): void {
+  for (const [file, command] of UNFINISHED) {
+    const begun = statSync(join(gitDir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (begun < startedAt) continue;
+    const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
+    throw new RalphError('refused', `${text} To end it and keep all files: git ${command} --quit.`);
+  }
 }
 
 const inPlace = (path: Path): LeftAlone => ({ path, why: 'folder' });
@@ -222,6 +246,8 @@ async function changesFrom(
 
 /** What an undo has done, in the message of the commit that keeps the state before it. */
 interface UndoRecord {
+  /** Epoch milliseconds. */
+  readonly at: number;
   readonly head: string;
   readonly index: string | null;
   readonly branch: string | null;
@@ -229,6 +255,8 @@ interface UndoRecord {
   readonly paths: readonly Path[];
   /** Modes of the new files that it has removed. */
   readonly modes?: Readonly<Record<Path, number>>;
+  /** Times of the files that it has replaced or removed, in epoch milliseconds: they tell the loop's changes from the user's. */
+  readonly times?: Readonly<Record<Path, number>>;
 }
 
 /** Returns JSON that no setting for the encoding of messages changes. */
@@ -239,24 +267,47 @@ function asciiJson(record: UndoRecord): string {
   );
 }
 
-/** Undoes the planned changes; first records the present state, so that `undoBack` returns to it. */
-export async function applyUndo(plan: UndoPlan, loopId: string, removesNew: boolean): Promise<void> {
-  const { around, start, commits } = plan;
+/**
+ * Undoes the planned changes; first records the present state, so that `undoBack` returns to it. Where it is cut short, another
+ * undo does the rest. Throws `refused` before the first change where the index is locked.
+ */
+export async function applyUndo(
+  plan: UndoPlan,
+  { loopId, isLoops, startedAt }: Pick<UndoFacts, 'isLoops' | 'startedAt'> & { readonly loopId: string },
+  removesNew: boolean,
+): Promise<void> {
+  const { around, start, end, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
   const bring = removesNew ? [...plan.bring, ...plan.behind] : plan.bring;
   const number = 1 + Math.max(0, ...(await undone(around, loopId)).map((one) => one.number));
   const paths = [...bring, ...added];
   const index = await commitIndex(around);
-  const message = asciiJson({ head, index, branch, start, paths, modes: modesOf(around.top, added) });
-  await recordPaths(around, paths, { index, ref: refOf(loopId, `undone-${number}`), message });
-  removeFiles(around, added);
-  await putFiles(around, start.commit, bring);
-  if (commits.length > 0) await moveBranch(around, start.head, head);
-  await putIndex(around, start.index, index);
+  const kept = { modes: modesOf(around.top, added), times: timesOf(around.top, paths) };
+  const message = asciiJson({ at: Date.now(), head, index, branch, start, paths, ...kept });
+  const ref = refOf(loopId, `undone-${number}`);
+  await recordPaths(around, paths, { index, ref, message });
+  try {
+    const loops = end === null ? [] : [end.commit, end.index ?? end.commit];
+    await putIndex(around, { to: start.index, was: index, known: loops });
+  } catch (error) {
+    must(await git(around, ['update-ref', '-d', ref]));
+    throw error;
+  }
+  try {
+    removeFiles(around, added, (made) => made >= startedAt && isLoops(made));
+    await putFiles(around, start.commit, bring);
+    if (commits.length > 0) await moveBranch(around, start.head, head);
+  } catch (error) {
+    const text = `${(error as Error).message} Only a part is undone; another undo does the rest.`;
+    throw new RalphError('refused', advise(text, 'To take it back', 'undo', { back: true }), error);
+  }
 }
 
-/** Takes back the last undo. Returns files that were left alone, because they changed since. Throws `refused` if there is none. */
+/**
+ * Takes back the last undo, also one that was cut short. Returns files that were left alone, because they changed since. Throws
+ * `refused` if there is none.
+ */
 export async function undoBack(
   projectDir: string,
   env: Env,
@@ -268,25 +319,32 @@ export async function undoBack(
   if (around === null || last === undefined)
     throw new RalphError('refused', 'There is no undo that can be taken back.');
   const { ref, message } = last;
-  const { start, paths, head, branch, index, modes = {} } = JSON.parse(message) as UndoRecord;
-  if (around.branch !== branch || around.head !== start.head) {
+  const { at, start, paths, head, branch, index, modes = {}, times = {} } = JSON.parse(message) as UndoRecord;
+  if (around.branch !== branch || ![start.head, head].includes(around.head)) {
     const text = 'Branch or commits changed since the undo. Nothing was changed. Its state before is kept as';
     throw new RalphError('refused', `${text} ${ref}.`);
   }
-  const since = new Set((await projectSince(around, start.commit, null)).since.map(({ path }) => path));
+  const { since: changed, later } = await projectSince(around, start.commit, ref);
+  const since = new Set(changed.map(({ path }) => path));
   const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
   const untouched = paths.filter((path) => !since.has(path));
+  const present = start.index && (await commitIndex(around));
+  if (present) await putIndex(around, { to: index, was: present, known: [start.index] });
   removeFiles(
     around,
     untouched.filter((path) => before.get(path)?.is === null),
+    (made) => made >= at,
   );
   const returning = untouched.filter((path) => before.get(path)?.is !== null);
   await putFiles(around, ref, returning);
-  for (const path of returning) keepPrivate(onDisk(around.top, path), modes[path] ?? 0o100777);
-  if (head !== start.head) await moveBranch(around, head, start.head);
-  await putIndex(around, index, start.index);
+  for (const path of returning) {
+    const [file, time] = [onDisk(around.top, path), times[path]];
+    keepPrivate(file, modes[path] ?? 0o100777);
+    if (time !== undefined) lutimesSync(file, Date.now() / 1000, time / 1000);
+  }
+  if (head !== around.head) await moveBranch(around, head, around.head);
   must(await git(around, ['update-ref', '-d', ref]));
-  return paths.filter((path) => since.has(path)).map((path) => ({ path, why: 'changed-since' }));
+  return paths.filter((path) => since.has(path) && later.has(path)).map((path) => ({ path, why: 'changed-since' }));
 }
 
 interface Undone {
@@ -304,56 +362,30 @@ async function undone(around: Around, loopId: string): Promise<Undone[]> {
   });
 }
 
-/** Gives the index the content that a commit has in the project's folder; leaves it if it was that commit's already. */
-async function putIndex(around: Around, to: string | null, was: string | null): Promise<void> {
-  if (to !== null && to !== was) await git(around, ['reset', '--quiet', to, '--', '.']);
+interface IndexChange {
+  readonly to: string | null;
+  /** Commit of the present index; null while a merge has conflicts. */
+  readonly was: string | null;
+  /** Commits whose content in the index is the loop's. */
+  readonly known: readonly string[];
+}
+
+/** Gives the index the content that a commit has in the project's folder. What the user staged on top of the loop's work stays. */
+async function putIndex(around: Around, { to, was, known }: IndexChange): Promise<void> {
+  if (to === null || to === was) return;
+  const quiet = ['--literal-pathspecs', 'reset', '--quiet'];
+  if (was === null) return void must(await git(around, [...quiet, to, '--', '.']));
+  const changed = async (from: string): Promise<Path[]> =>
+    (await changesFrom(around, from, was)).map(({ path }) => path);
+  const others = await Promise.all(known.map(async (commit) => new Set(await changed(commit))));
+  const isUsers = (path: Path): boolean => others.length > 0 && others.every((other) => other.has(path));
+  const paths = (await changed(to)).filter((path) => !isUsers(path));
+  if (paths.length === 0) return;
+  const words = [...quiet, to, '--pathspec-from-file=-', '--pathspec-file-nul'];
+  must(await git(around, words, { input: nulList(paths), at: around.top }));
 }
 
 /** Moves the branch, or a detached HEAD, alone: index and files stay, so that nothing outside the project's folder is lost. */
 async function moveBranch(around: Around, to: string, from: string): Promise<void> {
   must(await git(around, ['update-ref', '-m', 'ralph-loop undo', 'HEAD', to, from]));
-}
-
-/** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
-async function putFiles(around: Around, commit: string, paths: readonly Path[], at = around.top): Promise<void> {
-  if (paths.length === 0) return;
-  const words = ['restore', '--worktree', '--overlay', `--source=${commit}`];
-  const listed = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const index = join(around.gitDir, 'ralph-empty-index');
-  const place = [`--git-dir=${around.gitDir}`, `--work-tree=${at}`, '--literal-pathspecs'];
-  const modes = modesOf(at, paths);
-  must(await git(around, [...place, ...words, ...listed], { index, input: nulList(paths), at }));
-  for (const [path, mode] of Object.entries(modes)) keepPrivate(onDisk(at, path), mode);
-}
-
-/** Returns the modes of those of the files that are there. */
-function modesOf(top: string, paths: readonly Path[]): Record<Path, number> {
-  const there = paths.filter((path) => isFileAt(top, path));
-  return Object.fromEntries(there.map((path) => [path, lstatSync(onDisk(top, path)).mode]));
-}
-
-/** Takes the rights from a file that its former one did not give, except to run it: git keeps no others. */
-function keepPrivate(file: Buffer, former: number): void {
-  const stat = lstatSync(file);
-  const rights = stat.mode & ((former & 0o666) | ((former & 0o444) >> 2) | 0o700);
-  if (stat.isFile() && (former & 0o170000) === 0o100000 && rights !== stat.mode) chmodSync(file, rights & 0o777);
-}
-
-/** Removes files, and folders that become empty. */
-function removeFiles({ top, projectDir }: Around, paths: readonly Path[]): void {
-  for (const path of paths) {
-    if (isBelowFile(top, path)) continue;
-    const file = onDisk(top, path).toString();
-    const stat = lstatSync(onDisk(top, path), { throwIfNoEntry: false });
-    if (stat === undefined || stat.isDirectory()) continue;
-    unlinkSync(onDisk(top, path));
-    for (let at = dirname(file); at.startsWith(`${projectDir}/`); at = dirname(at)) {
-      try {
-        rmdirSync(at);
-      } catch (error) {
-        if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) break;
-        throw error;
-      }
-    }
-  }
 }
