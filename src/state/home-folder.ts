@@ -61,3 +61,9 @@ export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
 export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }
+
+/** Returns the folder of the settings that an administrator gives to all users of the client; they overrule ours. */
+export function managedDir(platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'darwin') return '/Library/Application Support/ClaudeCode';
+  return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';
+}

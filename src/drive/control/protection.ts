@@ -6,7 +6,7 @@ import { compilePattern, formsBelow, pathForms } from '../../guard/files/path-pa
 import { picomatchGlob } from '../../guard/files/picomatch-glob.ts';
 import { prepareGuard } from '../../guard/guard.ts';
 import { namesIn, readRegularFile } from '../../state/files/regular-file.ts';
-import { clientConfigDir, configFolder, homeFolder } from '../../state/home-folder.ts';
+import { clientConfigDir, configFolder, homeFolder, managedDir } from '../../state/home-folder.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import type { FileSet } from '../../state/snapshot/list-files.ts';
@@ -126,6 +126,7 @@ function ownFiles(files: LoopFiles, { bundleDir, taskPath }: Contract, env: Node
   };
   const single = [
     ...CLIENT_SETTINGS.flatMap((name) => [join(claude, name), join(user, name)]),
+    join(managedDir(), 'managed-settings.json'),
     ...Object.values(configFiles(projectDir, env)),
     ...(directory === null ? [] : [directory.config, directory.reflect]),
     // Through it, git would use settings, and so programs, of an agent's folder; the client's sandbox leaves it open.

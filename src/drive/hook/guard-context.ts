@@ -6,7 +6,7 @@ import type { GuardRules, TaskScope } from '../../guard/guard.ts';
 import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { homeFolder } from '../../state/home-folder.ts';
+import { homeFolder, managedDir } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { runningBundle } from '../../state/process/program.ts';
 import { MADE_BY_TOOLS } from '../../task/left-out.ts';
@@ -93,8 +93,11 @@ export function guardRules(
       outsideRoot(env),
       ...bundles,
       ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
+      join(user, 'remote-settings.json'),
       join(user, '.claude.json'),
       join(home, '.claude.json'),
+      managedDir(),
+      ...(settings ? [settings.machine] : []),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
       ...Object.values(configs),

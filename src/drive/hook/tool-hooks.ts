@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { asSentence } from '../../text/quote.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { runHook } from './run-hook.ts';
 import { forEachLoopOfSession, postToolUse, preToolUse } from './tool-use.ts';
@@ -13,7 +14,7 @@ export function runPreToolUse(): Promise<void> {
     ['PreToolUse'],
     (context) => forEachLoopOfSession(context, preToolUse),
     (message) => {
-      writeSync(2, HOOK_TEXTS.toolFailed(message));
+      writeSync(2, HOOK_TEXTS.toolFailed(asSentence(message)));
       process.exitCode = 2;
       return null;
     },

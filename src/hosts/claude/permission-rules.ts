@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import picomatch from 'picomatch';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { clientConfigDir } from '../../state/home-folder.ts';
+import { clientConfigDir, managedDir } from '../../state/home-folder.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type Fields, fieldsOf, parseFields } from '../fields.ts';
 
@@ -23,11 +23,6 @@ export function settingsFiles(projectDir: string, env: NodeJS.ProcessEnv, platfo
     user: join(clientConfigDir(env), 'settings.json'),
     managed: join(managedDir(platform), 'managed-settings.json'),
   };
-}
-
-function managedDir(platform: NodeJS.Platform): string {
-  if (platform === 'darwin') return '/Library/Application Support/ClaudeCode';
-  return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';
 }
 
 /** Reads the rules that forbid calls or demand a person's approval. A file that is missing or unreadable has none. */

@@ -49,5 +49,11 @@ export const CODEX_HOOKS: HookHost = {
   typesUnasked: true,
   namesCallDir: true,
   hooksSteer: true,
-  settings: { folder: '.codex', files: ['config.toml', 'hooks.json'], variable: 'CODEX_HOME', namesHome: false },
+  settings: {
+    folder: '.codex',
+    files: ['config.toml', 'hooks.json'],
+    variable: 'CODEX_HOME',
+    namesHome: false,
+    machine: '/etc/codex',
+  },
 };

@@ -41,5 +41,6 @@ export const GEMINI_HOOKS: HookHost = {
     files: ['settings.json', '.env', 'trustedFolders.json'],
     variable: 'GEMINI_CLI_HOME',
     namesHome: true,
+    machine: process.platform === 'darwin' ? '/Library/Application Support/GeminiCli' : '/etc/gemini-cli',
   },
 };

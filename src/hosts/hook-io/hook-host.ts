@@ -34,5 +34,7 @@ export interface HookHost {
     /** Variable that names another folder of the user, or another home. */
     readonly variable: string;
     readonly namesHome: boolean;
+    /** Folder of the settings of all users of the machine. */
+    readonly machine: string;
   };
 }

@@ -6,6 +6,7 @@ import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
 import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
 import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../../src/guard/guard.ts';
+import { managedDir } from '../../../../src/state/home-folder.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { aProject, start } from '../../../support/drive/drive-project.ts';
 import { emptyFolder } from '../../../support/folder.ts';
@@ -139,5 +140,34 @@ describe('files that settings are read from', () => {
         assert.equal(await decided(undefined, command), 'allow', `control, another client: ${command}`);
       }
     assert.equal(await decided('gemini', 'echo x > .gemini/commands.toml'), 'allow');
+  });
+
+  it('are the settings that an administrator gives to all users, which turn every hook off', async (context) => {
+    const { directory: dir, files, env: own } = aProject(context as TestContext);
+    const { stored } = start({ directory: dir, files, env: own }, true);
+    const by = guardRules(files, own, stored);
+    const without = { ...by, ownFiles: by.ownFiles.filter((path) => path !== managedDir() && !/remote-/.test(path)) };
+    const decided = async (command: string, rules: GuardRules) =>
+      (await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: dir }, rules)).decision;
+    for (const command of [
+      'mkdir -p /etc/claude-code && echo "{}" > /etc/claude-code/managed-settings.json',
+      'cd /etc/claude-code && tee managed-settings.d/00.json < x',
+      'sudo cp x /etc/claude-code/managed-settings.json',
+      'ln -s /tmp/x /etc/claude-code',
+      'echo "{}" > ~/.claude/remote-settings.json',
+    ]) {
+      assert.equal(await decided(command, by), 'deny', command);
+      assert.equal(await decided(command, without), 'allow', `control: ${command}`);
+    }
+    for (const command of [
+      'cat /etc/claude-code/managed-settings.json',
+      'npm install -g @anthropic-ai/claude-code',
+      'rm -rf "$tmp/claude-code" node_modules/@anthropic-ai/claude-code',
+      'tar czf /tmp/etc.tgz /etc',
+    ])
+      assert.equal(await decided(command, by), 'allow', command);
+    const codex = guardRules(files, own, { ...stored, contract: { ...stored.contract, host: 'codex' } });
+    assert.equal(await decided('echo > /etc/codex/requirements.toml', codex), 'deny');
+    assert.equal(await decided('rm -rf "$tmp/codex" dist/codex', codex), 'allow');
   });
 });
