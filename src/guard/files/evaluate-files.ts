@@ -274,13 +274,16 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
     );
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
+  // A policy is about places: where the project or the home is a temporary folder itself, nothing is a mere copy.
+  const isScratchItself = [guard.rules.projectDir, guard.rules.home].some((folder) => SCRATCH.test(`${folder}/`));
+  const namesOnly = isScratchItself ? /^[^/:]*\/*$/ : /^(?:policy:)?[^/:]*\/*$/;
   let current = '';
   const hits = () =>
     accesses.flatMap((access) => {
       const isCopy = !access.reads && access.forms.placed.every((path) => SCRATCH.test(path));
       const hit = (access.reads ? hidden : all).find(({ pattern, covers, rule }) => {
         current = rule;
-        return !(isCopy && !/[/:]/.test(pattern.replace(/\/+$/, ''))) && covers(access.forms);
+        return !(isCopy && namesOnly.test(pattern)) && covers(access.forms);
       });
       return hit === undefined ? [] : [{ access, rule: hit }];
     });

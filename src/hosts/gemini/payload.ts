@@ -19,11 +19,9 @@ const TOOLS: Readonly<Record<string, string>> = {
   write_file: 'Write',
   replace: 'Edit',
   read_file: 'Read',
-  read_many_files: 'Read',
   list_directory: 'LS',
   glob: 'Glob',
   grep_search: 'Grep',
-  search_file_content: 'Grep',
   google_web_search: 'WebSearch',
   web_fetch: 'WebFetch',
   ask_user: 'AskUserQuestion',
@@ -75,6 +73,7 @@ function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
   return {
     tool_name: isFromServer ? `mcp__${server}__${tool}` : known,
     tool_use_id: digest(JSON.stringify([name, input])),
+    tool_input: known === 'Grep' ? { ...input, glob: input['include_pattern'] } : tool_input,
     cwd: name === 'run_shell_command' ? resolve(textOf(cwd), textOf(input['dir_path'])) : cwd,
   };
 }

@@ -114,6 +114,17 @@ describe('policy:secret-bearing-paths', () => {
     assert.equal((await call(join(dir, '.env'))).decision, 'deny');
     assert.equal((await call(join(project.root, 'secrets', 'other'))).decision, 'deny');
   });
+  it('does not cover copies in a folder for temporary files, unless the project or the home is there', async () => {
+    const elsewhere = { projectDir: '/srv/shop', home: '/home/me' };
+    const write = async (path: string, more: Partial<GuardRules>) =>
+      (await evaluate('Write', { file_path: path }, SECRETS, more, '/srv/shop')).decision;
+    for (const path of ['/tmp/copy/.env.example', '/var/tmp/test.key']) {
+      assert.equal(await write(path, elsewhere), 'allow', path);
+      assert.equal(await write(path, { ...elsewhere, home: '/tmp' }), 'deny', path);
+    }
+    for (const path of ['/srv/shop/.env', '/home/me/.ssh/config', '/srv/other/.env', '/tmpx/.env'])
+      assert.equal(await write(path, elsewhere), 'deny', path);
+  });
   it('is the only policy: a call under another one cannot be decided', async () => {
     await assert.rejects(write('x', ['policy:no-such-thing']), /policy that is unknown/);
   });
@@ -265,5 +276,19 @@ describe('a denial', () => {
         'without it. If the command reaches it only incidentally, name the files you mean more narrowly. If the task cannot be done ' +
         'without it, say so in your reply: the user can do it.',
     });
+  });
+});
+
+describe('a protected lock file', () => {
+  const rules = { protectedFiles: ['package-lock.json'] };
+  it('is changed by commands that change dependencies, or the version in it', async () => {
+    for (const command of ['npm install left-pad', 'npm uninstall left-pad', 'npm version patch'])
+      assert.notEqual(await bash(command, rules), null, command);
+  });
+  it('is not changed by those that edit the manifest alone', async () => {
+    for (const command of ['npm pkg set scripts.lint="eslint src"', 'npm init -y']) {
+      assert.equal(await bash(command, rules), null, command);
+      assert.notEqual(await bash(command, { protectedFiles: ['package.json'] }), null, `control: ${command}`);
+    }
   });
 });

@@ -166,3 +166,35 @@ describe('a reset or a stash', () => {
     for (const command of SAME) assert.equal((await call(command, rules, true)).decision, 'deny', command);
   });
 });
+
+describe('the pathspecs of git grep and git ls-files', () => {
+  const rules = { protectedFiles: ['deploy/**'], privateFiles: ['prod.yaml'] };
+  for (const command of [
+    'git grep -n foo -- src',
+    "git grep -n foo -- 'src/*.ts'",
+    "git grep foo -- '*.ts' '*.js'",
+    'git grep -l foo -- src | xargs sed -i s/a/b/',
+    'git ls-files src | xargs sed -i s/a/b/',
+    "git ls-files -z -- 'src/*.ts' | xargs -0 npx prettier --write",
+    'for f in $(git ls-files src/); do sed -i s/a/b/ "$f"; done',
+  ])
+    it(`leave protected files out: ${command}`, async () => {
+      assert.equal(await decide(command, rules), 'allow');
+      const whole = command.replace(/ --(?= )| '[^']*'| src\/?/g, '');
+      assert.equal(await decide(whole, rules), 'deny', `control: ${whole}`);
+    });
+  for (const command of [
+    'git grep foo -- deploy',
+    'git grep foo -- src/../deploy',
+    "git grep foo -- 'de*'",
+    "git grep foo -- ':/deploy'",
+    "git grep foo -- ':(glob)**/*.yaml'",
+    'git grep foo -- "$place"',
+    'git ls-files src deploy | xargs sed -i s/a/b/',
+    "git ls-files 'de*' | xargs rm",
+    "git ls-files '*.yaml' | xargs rm",
+    'git -C deploy ls-files src prod.yaml | xargs -I{} rm deploy/{}',
+    "git ls-files --exclude='*.ts' | xargs rm",
+  ])
+    it(`name protected files: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
+});

@@ -82,6 +82,9 @@ test('a call has the name and the input of Claude Code, its directory, and the s
     (name) => toolCall(read('BeforeTool', { tool_name: name, tool_input: {} })).name,
   );
   assert.deepEqual(names, ['Write', 'Edit', 'Read', 'save_memory']);
+  const searched = { pattern: 'x', dir_path: '.', include_pattern: '*.ts' };
+  const search = toolCall(read('BeforeTool', { tool_name: 'grep_search', tool_input: searched }));
+  assert.deepEqual([search.name, search.input['glob']], ['Grep', '*.ts'], 'a filtered search reads what it may match');
   const served = { tool_name: 'mcp_db_read_row', mcp_context: { server_name: 'db', tool_name: 'read_row' } };
   assert.equal(toolCall(read('BeforeTool', served)).name, 'mcp__db__read_row');
 });

@@ -1,6 +1,7 @@
 import { patchTargets } from '../../client-tools.ts';
 import { gitWords } from '../program-words.ts';
-import type { ShellWord } from '../shell-reading.ts';
+import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { fromCwd, type ShellState } from '../shell-state.ts';
 import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
@@ -31,10 +32,9 @@ const subcommandOf = byProgram<Subcommand>({
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
-    const dashes = args.findIndex((word) => word.template === '--');
     // git treats an operand that is not a revision as a path.
-    for (const path of dashes === -1 ? split.operands : args.slice(dashes + 1))
-      access.write(pathspec(path), 'git-path', { recursive: true });
+    const paths = args.some(({ template }) => template === '--') ? afterDashes(args) : split.operands;
+    for (const path of paths) access.write(pathspec(path), 'git-path', { recursive: true });
     tracked(access, 'git checkout');
   },
   restore: (access, args) => {
@@ -102,19 +102,10 @@ const subcommandOf = byProgram<Subcommand>({
   },
   grep: (access, args) => {
     shows(access, args);
-    // It searches tracked files from here on; without an index, all files.
-    const { cwd } = access.state;
+    // It searches tracked files; without an index, all files.
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
-    const tree = { roots: [cwd], names: [], filesOnly: true } as const;
-    const left = args.flatMap(({ template }) => /^:(?:[!^]|\(exclude\))\/?(.+)$/s.exec(template)?.[1] ?? []);
-    access.read({
-      ...wordOf('\0', 'git grep'),
-      under: {
-        ...tree,
-        ...(everything ? {} : { tracked: true as const }),
-        ...(left.length > 0 ? { except: everywhere(left) } : {}),
-      },
-    });
+    const under = pathspecTree(afterDashes(args), access.state);
+    access.read({ ...wordOf('\0', 'git grep'), under: everything ? under : { ...under, tracked: true } });
   },
   add: (access, args) => {
     for (const word of splitOptions(args, '--chmod --pathspec-from-file').operands) access.read(pathspec(word));
@@ -161,6 +152,39 @@ function tracked(access: AccessRecorder, source: string, compared?: readonly str
 function revision(word: ShellWord | undefined, usual: string): string | null {
   const name = /^\d+$/.test(word?.template ?? '') ? `stash@{${word?.template}}` : word?.template;
   return name === undefined ? usual : /^\w[\w./~^@{}-]*$|^@/.test(name) ? name : null;
+}
+
+/** Returns the words behind `--`; none without it. */
+export function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
+  const dashes = args.findIndex(({ template }) => template === '--');
+  return dashes === -1 ? [] : args.slice(dashes + 1);
+}
+
+/**
+ * Returns the files that git takes for pathspecs below the working directory, in their widest sense: a wildcard matches slashes,
+ * and magic other than an exclusion may mean any file.
+ */
+export function pathspecTree(words: readonly ShellWord[], state: Pick<ShellState, 'cwd'>): SearchedTree {
+  const all = words.map(({ template }) => template);
+  const excluded = all.map((path) => /^:(?:[!^]|\(exclude\))\/?(.+)$/s.exec(path)?.[1]);
+  const left = excluded.filter((path) => path !== undefined);
+  const kept = all.filter((_, index) => excluded[index] === undefined);
+  const isPlain = kept.length > 0 && !kept.some((path) => path.startsWith(':') || path.includes(UNKNOWN));
+  const globs = kept.filter((path) => WILD.test(path));
+  return {
+    roots: isPlain ? kept.map((path) => fromCwd(path.replace(/[^/]*[*?[].*$/s, '') || '.', state)) : [state.cwd],
+    names: isPlain && globs.length === kept.length ? globs.map(fileName) : [],
+    filesOnly: true,
+    ...(left.length > 0 && { except: everywhere(left) }),
+  };
+}
+
+const WILD = /[*?[]/;
+
+/** Returns a glob for the names of the files that a pathspec with wildcards matches. */
+function fileName(pathspec: string): string {
+  const last = pathspec.slice(pathspec.lastIndexOf('/') + 1);
+  return WILD.test(last) ? `*${last.replace(/^[^*?[]*/, '')}` : last;
 }
 
 /** Interprets `:/x`, `:(top)x` (the root of the working tree) and globs, which match slashes, in their widest sense. */

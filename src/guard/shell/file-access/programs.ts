@@ -188,7 +188,8 @@ const manifest: FileAccessRule = ({ args, words: [program], write }) => {
   const isElsewhere = hasOption(split, '-g', '--global', '--location', '--no-save', '--dry-run');
   if (isElsewhere || !CHANGES_MANIFEST.test(`${verb} ${second}`.trim())) return;
   const place = optionValue(split, '--prefix', '-C', '--dir', '--cwd')?.template;
-  for (const file of ['package.json', LOCKS[program?.template ?? ''] ?? 'package-lock.json'])
+  const lock = /^(?:init|pkg)$/.test(verb ?? '') ? [] : [LOCKS[program?.template ?? ''] ?? 'package-lock.json'];
+  for (const file of ['package.json', ...lock])
     write(wordOf(place === undefined ? file : `${place}/${file}`), 'argument');
 };
 

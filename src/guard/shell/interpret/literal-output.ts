@@ -1,9 +1,10 @@
+import { afterDashes, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
-import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
+import { UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
-import { byProgram } from '../words.ts';
+import { byProgram, splitOptions } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
@@ -85,15 +86,18 @@ const tree: Output = ({ call: { state }, texts }) => {
 };
 
 const git: Output = ({ call: { words, state } }) => {
-  const [verb, ...rest] = gitWords(words).words.map((word) => word.template);
-  const lists =
-    verb === 'ls-files' || (verb === 'grep' && rest.some((text) => /^(-[a-zA-Z]*l|--name-only)/.test(text)));
-  if (!lists) return UNKNOWN_STREAM;
-  const others = rest.some((text) => /^(-[a-z]*o[a-z]*|--others)$/.test(text));
-  const names = verb === 'grep' ? [] : rest.flatMap((text) => (/[*?]/.test(text) ? text.replace(/^.*\//, '') : []));
-  const under: SearchedTree = { roots: [state.cwd], names, filesOnly: true };
-  return { ...UNKNOWN_STREAM, under: others ? under : { ...under, tracked: true } };
+  const { words: all, directory } = gitWords(words);
+  const [verb, ...rest] = all;
+  const isOneOf = (pattern: RegExp): boolean => rest.some(({ template }) => pattern.test(template));
+  const isGrep = verb?.template === 'grep';
+  if (verb?.template !== 'ls-files' && !(isGrep && isOneOf(/^(-[a-zA-Z]*l|--name-only)/))) return UNKNOWN_STREAM;
+  const paths = isGrep ? afterDashes(rest) : splitOptions(rest, LS_FILES).operands;
+  const under = pathspecTree(directory === undefined ? paths : [], state);
+  return { ...UNKNOWN_STREAM, under: isOneOf(/^(-[a-z]*o[a-z]*|--others)$/) ? under : { ...under, tracked: true } };
 };
+
+/** Options of git ls-files that take a value. */
+const LS_FILES = '-x -X --exclude --exclude-from --exclude-per-directory --with-tree --format';
 
 const OUTPUTS = byProgram<Output>({
   echo,
