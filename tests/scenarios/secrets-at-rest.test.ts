@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent } from './support/command-agent.ts';
 
@@ -73,6 +74,30 @@ for (const view of ['--plain', '--json']) {
     assert.ok(holding(p.dir, 'PGPASSWORD=***', own).length > 0);
   });
 }
+
+test('no secret in the name of a file or the subject of a commit is shown or kept', (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  const [name, subject] = [SECRETS.command, SECRETS.message];
+  const command = agent(p, `echo x > '${name}ü'; git add -A; git commit -qm 'use ${subject}ü'; echo y > 'y ${name}'`);
+  commitFolder(p.dir);
+  const shown = [
+    ['run', 'job', '--plain', '--agent', command],
+    ...[
+      ['status', 'job'],
+      ['status', 'job', '--json'],
+      ['undo', 'job', '--dry-run'],
+      ['undo', '--yes', '--json'],
+    ],
+    ...[['report', 'job'], ['explain', 'job'], ['worktree', 'list'], ['list']],
+  ].map((words) => p.ralph(words).stdout);
+  for (const secret of [name, subject]) {
+    for (const text of shown) assert.ok(!text.includes(secret), text);
+    assert.deepEqual(holding(join(dirname(p.dir), 'state'), secret, []), []);
+  }
+  assert.match(shown.join(''), /use \*\*\*/, 'control: the subject is shown');
+  assert.match(shown.join(''), /y \*\*\*/, 'control: the name is shown');
+});
 
 test('files of a loop in the project that hold output can be read by their user alone', (t) => {
   const p = project(t);

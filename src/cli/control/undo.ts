@@ -9,6 +9,7 @@ import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { printable } from '../../term/format.ts';
 import { advise, commandLine, RalphError } from '../../text/message.ts';
+import { redact } from '../../text/redact/redact.ts';
 import { agrees } from '../ask.ts';
 import { endedLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -59,7 +60,7 @@ async function undo(context: CommandContext): Promise<number> {
   };
   const plan = await planUndo(files.projectDir, env, facts);
   const shown = {
-    commits: plan.commits,
+    commits: plan.commits.map(text),
     files: texts(plan, plan.bring),
     newFiles: texts(plan, plan.added),
     behindNewFiles: texts(plan, plan.behind),
@@ -127,7 +128,8 @@ function startOf(files: LoopFiles, contract: Contract): StartPoint | null {
   }
 }
 
-const text = (path: string): string => printable(Buffer.from(path, 'latin1').toString());
+/** Returns what git printed, whose characters are its bytes, for a screen. */
+const text = (printed: string): string => redact(printable(Buffer.from(printed, 'latin1').toString()));
 
 function texts({ around }: UndoPlan, paths: readonly string[]): string[] {
   return paths.map((path) => text(path.slice(Buffer.byteLength(around.prefix))));
@@ -139,7 +141,7 @@ function leftTexts(prefix: string, left: readonly LeftAlone[]): string[] {
 
 function planText(plan: UndoPlan): string {
   const rows: readonly (readonly [string, readonly string[]])[] = [
-    ['Commits to take back; their changes are undone with the files:', plan.commits],
+    ['Commits to take back; their changes are undone with the files:', plan.commits.map(text)],
     ['Files to bring back:', texts(plan, plan.bring)],
     ['New since the start:', texts(plan, plan.added)],
     ['Brought back if the new files in their place are removed:', texts(plan, plan.behind)],

@@ -118,7 +118,8 @@ async function gathered(
   const contract = findEndedContract(files, loopId)?.contract;
   const { point, lost } = startIn(files, contract);
   const options = { env, signal, sandbox: contract?.sandbox };
-  const changes = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
+  const found = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
+  const changes = found && redactRecord(found);
   // A stored report, as `status` shows it, must not pay for the parser of shell commands.
   const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { changedPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
