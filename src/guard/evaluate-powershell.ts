@@ -90,7 +90,6 @@ function commandOf(piece: string, cwd: string): ShellCommand | null {
     argv: words.map((word) => wordOf(word)),
     via: [],
     assignments: [],
-    cwd,
     cwdTemplate: cwd,
     stdinFrom: 'none',
     source: piece,

@@ -8,6 +8,7 @@ import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from './
 import { pushDenied, scopeDenied } from './messages.ts';
 import { gitWords, literal, programName, subcommandWords } from './shell/program-words.ts';
 import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell/shell-reading.ts';
+import { literalOrNull } from './shell/shell-state.ts';
 import { splitOptions } from './shell/words.ts';
 
 /** Denies a push, and a shell command with a recognised write, outside the scope of the current task; null otherwise. */
@@ -152,7 +153,7 @@ function pushedTo(
   meant: readonly string[],
 ): string | null {
   if (programName(command) !== 'git') return null;
-  const directory = resolve(command.cwd ?? projectDir, gitWords(command.argv).directory ?? '.');
+  const directory = resolve(literalOrNull(command.cwdTemplate) ?? projectDir, gitWords(command.argv).directory ?? '.');
   const settings = settingsFor(command, directory, changed);
   const words = unaliased(subcommandWords(command) ?? [], settings);
   const verb = words[0] === undefined ? '' : literal(words[0]);

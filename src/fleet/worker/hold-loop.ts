@@ -38,6 +38,7 @@ export class LoopHolder {
   #maxIterations: number;
   /** How this claim ends, once that is decided; null while the runner may continue. */
   #end: HeldEnd | null = null;
+  #isSentAway = false;
   /** First error of the server or the repository, which ends the claim. */
   #failure: Error | null = null;
 
@@ -193,12 +194,12 @@ export class LoopHolder {
     }
   }
 
-  /** Stops the runner, and kills it after LEAVE_MS. */
+  /** Stops the runner, also one that may only leave but hangs, and kills it after LEAVE_MS. */
   #sendAway(end: HeldEnd): void {
-    if (this.#end !== null) return;
-    this.#end = end;
+    this.#end ??= end;
     const run = this.#run;
-    if (run === null) return;
+    if (run === null || this.#isSentAway) return;
+    this.#isSentAway = true;
     run.signal('SIGTERM');
     const force = setTimeout(() => void endAtOnce(this.#holding.files, run.pid), LEAVE_MS);
     void run.done.then(() => clearTimeout(force));

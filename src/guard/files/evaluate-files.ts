@@ -16,6 +16,7 @@ import {
   type ShellReading,
   UNKNOWN,
 } from '../shell/shell-reading.ts';
+import { literalOrNull } from '../shell/shell-state.ts';
 import { byProgram } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import type { Budget, Reached } from './reached-paths.ts';
@@ -110,7 +111,7 @@ function namedByCode(reading: ShellReading, guard: Guard, budget: Budget, isPriv
     ...reading.named.flatMap(({ command, words }) =>
       words
         .filter((word) => isCode(word.template) || isForCodeOption(word, command))
-        .map(({ template }) => ({ text: template, cwd: command.cwd })),
+        .map(({ template }) => ({ text: template, cwd: literalOrNull(command.cwdTemplate) })),
     ),
   ];
   return texts.flatMap(({ text, cwd }) => {

@@ -48,8 +48,7 @@ export interface ShellCommand {
   /** Wrappers around it, the outermost first (env, sudo, xargs, "bash -c", ...). */
   readonly via: readonly string[];
   readonly assignments: ReadonlyArray<{ readonly name: string; readonly value: string | null }>;
-  /** Working directory after any literal `cd`; null if unknown. */
-  readonly cwd: string | null;
+  /** Template of the working directory after any literal `cd`. */
   readonly cwdTemplate: string;
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;

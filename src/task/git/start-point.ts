@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson } from '../../state/evidence/evidence-lost.ts';
+import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -100,7 +100,8 @@ export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint
   const bytes = readEvidence(files, contract, 'startPoint');
   if (bytes === null) return null;
   const found = evidenceJson(files.startPoint, bytes) as Partial<StartPoint>;
-  if (found.loopId !== contract.loopId || typeof found.tree !== 'object') return null;
-  const { commit, head, index } = found.tree;
-  return [commit, head, index ?? head].every((name) => COMMIT.test(String(name))) ? (found as StartPoint) : null;
+  if (found.loopId !== contract.loopId) throw evidenceLost(files.startPoint, 'foreign');
+  const { commit, head, index = head } = found.tree ?? {};
+  if (![commit, head, index].every((name) => COMMIT.test(String(name)))) throw evidenceLost(files.startPoint, 'torn');
+  return found as StartPoint;
 }

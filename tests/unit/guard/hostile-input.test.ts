@@ -21,7 +21,6 @@ function checkReading(reading: ShellReading, source: string): void {
     assert.ok(command.argv.length > 0);
     assert.ok(command.position >= 0 && command.position <= source.length);
     for (const word of command.argv) assert.equal(word.text === null, word.template.includes('\0'));
-    assert.equal(command.cwd === null, command.cwdTemplate.includes('\0'));
   }
   for (const use of [...reading.writes, ...reading.reads]) {
     assert.ok(use.position >= 0 && use.position <= source.length);

@@ -36,8 +36,8 @@ describe('simple commands', () => {
     assert.deepEqual(names('command -v git'), ['command']);
   });
   it('carry their directory', () => {
-    const cwds = read('cd a && ls; cd "$X"; ls; cd; ls').commands.map((each) => each.cwd);
-    assert.deepEqual(cwds, ['/p/a', null, '/h']);
+    const cwds = read('cd a && ls; cd "$X"; ls; cd; ls').commands.map((each) => each.cwdTemplate);
+    assert.deepEqual(cwds, ['/p/a', '/p/a/\0', '/h']);
   });
   it('keep the literal part of a word that is not literal', () => {
     const word = read('rm "$D/x.json"').commands[0]?.argv[1];

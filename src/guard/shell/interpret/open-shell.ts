@@ -216,7 +216,6 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
       name: each.name,
       value: literalOrNull(each.words.map((word) => word.template).join(' ')),
     })),
-    cwd: literalOrNull(state.cwd),
     cwdTemplate: state.cwd,
     stdinFrom: call.stdin.kind,
     source: call.source,
