@@ -53,6 +53,19 @@ test('control: an agent that does the same plan completes it at its first claims
   assert.match(stdout, /2 iterations of 25/);
 });
 
+test('a task that its agent gives another title or id is not done, and the title is put back', (t) => {
+  const renames = 'sed -i "s/Make 2/Nothing/" PLAN.md';
+  const swaps = 'sed -i -e "s/Task 1:/Task 0:/" -e "s/Task 2:/Task 1:/" -e "s/Task 0:/Task 2:/" PLAN.md';
+  for (const shell of [renames, swaps]) {
+    const p = planPlace(t, GREEN + TWO, `${AGENT}[ $task = 1 ] && ${shell} || true\n`);
+    const { code, stdout } = p.run(null);
+    assert.equal(code, 3, stdout);
+    assert.match(stdout, /plan: Task 2[^\n]* given another title in PLAN\.md before [^\n]*put back/);
+    assert.deepEqual(subjects(p).slice(0, -1), [], shell);
+    assert.match(read(p, 'PLAN.md'), /\*\*Task 1: Make 1\*\*[\s\S]*\*\*Task 2: Make 2\*\*|\*\*Task 2: Make 2\*\*[\s\S]*\*\*Task 1: Make 1\*\*/);
+  }
+});
+
 test('a task that needs no change, as its plan says, is done without one', (t) => {
   const plan =
     GREEN + task(1).replace('[ ]', '[ ] (no-change)') + task(2).replace('**:', '**').replace('2**', '2** (no-change)');

@@ -100,17 +100,18 @@ async function changedSince(place: PlanPlace, stands: Repository): Promise<reado
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
- * Restores plan and progress file as the engine left them: puts back tasks that were removed before they were done, unticks
- * boxes ticked since and restores the progress file. Each is a failure, except the tick of the task itself. Other changes of
+ * Restores plan and progress file as the engine left them: puts back tasks and titles that were removed before they were done,
+ * unticks boxes ticked since and restores the progress file. Each is a failure, except the tick of the task itself. Other changes of
  * the plan are the user's. Throws disk errors.
  */
 function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const isPlanGone = putBackPlan(place, task);
-  const { gone, ticked } = putBackTasks(place, task);
+  const { gone, renamed, ticked } = putBackTasks(place, task);
   const others = ticked.filter((id) => planKey(id) !== planKey(task.id));
   const results = [
     ...(isPlanGone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
     ...(gone.length === 0 ? [] : [fail('plan', PLAN_TEXTS.goneTasks(gone, task.planPath))]),
+    ...(renamed.length === 0 ? [] : [fail('plan', PLAN_TEXTS.renamedTasks(renamed, task.planPath))]),
     ...(others.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(others, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
@@ -186,8 +187,11 @@ function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: b
   if (now === undefined) return null;
   if (now.status !== 'open') return now.status;
   if (now.noChange === true && was.noChange !== true) return 'no-change';
-  return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
+  if (!isCurrent && isOther(now.scope, was.scope)) return 'another scope';
+  return isOther(now.acceptance, was.acceptance) ? 'another acceptance' : null;
 }
+
+const isOther = (one: readonly string[], two: readonly string[]): boolean => JSON.stringify(one) !== JSON.stringify(two);
 
 /** Returns marks of the contents of these files. */
 export function marksOf(projectDir: string, paths: readonly string[]): Record<string, string> {

@@ -30,9 +30,12 @@ export const PLAN_TEXTS = {
     `${ids.join(', ')}: a box in ${path} was ticked between two tasks. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
   goneTasks: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')} ${wasOf(ids)} removed from ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
-  changedSince: ({ gone, ticked }: Pick<HeldPlan, 'gone' | 'ticked'>, path: string): string => {
+  renamedTasks: (ids: readonly string[], path: string): string =>
+    `${ids.join(', ')} ${wasOf(ids)} given another title in ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done. The title was put back. To rename a task, pause the loop first.`,
+  changedSince: ({ gone, renamed, ticked }: Omit<HeldPlan, 'text'>, path: string): string => {
     const changes = [
       ...(gone.length === 0 ? [] : [`${gone.join(', ')} ${wasOf(gone)} removed from ${path}`]),
+      ...(renamed.length === 0 ? [] : [`${renamed.join(', ')} ${wasOf(renamed)} given another title`]),
       ...(ticked.length === 0 ? [] : [`the box of ${ticked.join(', ')} was ticked`]),
     ];
     return `Since the loop was left, ${changes.join(', and ')}. A resume takes the plan as it is.`;
@@ -104,9 +107,10 @@ export const PLAN_TEXTS = {
 const wasOf = (ids: readonly string[]): string => (ids.length === 1 ? 'was' : 'were');
 
 /** Returns the message about tasks and boxes that were brought back between two tasks. */
-export function heldTexts({ gone, ticked }: Pick<HeldPlan, 'gone' | 'ticked'>, path: string): string[] {
+export function heldTexts({ gone, renamed, ticked }: HeldPlan, path: string): string[] {
   return [
     ...(gone.length === 0 ? [] : [PLAN_TEXTS.goneTasks(gone, path)]),
+    ...(renamed.length === 0 ? [] : [PLAN_TEXTS.renamedTasks(renamed, path)]),
     ...(ticked.length === 0 ? [] : [PLAN_TEXTS.tickedBetween(ticked, path)]),
   ];
 }

@@ -136,7 +136,7 @@ function openingPlan(
   }
   // The record of a task that was done last is older than its tick.
   const ticked = held.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
-  if (held.gone.length + ticked.length === 0) return { text: found, messages: [] };
+  if (held.gone.length + held.renamed.length + ticked.length === 0) return { text: found, messages: [] };
   const text = PLAN_TEXTS.changedSince({ ...held, ticked }, path);
   recordNotice(files, place.state(), { at: now(), kind: 'change', text });
   return { text: found, messages: [text] };

@@ -1,6 +1,8 @@
+import { compareItems } from '../../engine/identity/items.ts';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { show } from '../../state/process/program.ts';
+import { LINE_END } from '../../text/characters.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { advise } from '../../text/message.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
@@ -147,25 +149,43 @@ export interface HeldPlan {
   readonly text: string;
   /** Tasks that were removed before they were done. */
   readonly gone: readonly string[];
+  /** Tasks that were given another title before they were done. */
+  readonly renamed: readonly string[];
   /** Tasks whose box was ticked. */
   readonly ticked: readonly string[];
 }
 
 /**
- * Puts back the tasks that were not done in `before` and are gone now, and clears the boxes that were ticked since. The user may
- * tick manual-verify tasks at any time.
+ * Puts back the tasks that were not done in `before` and are gone now, or have a title without the words that they had, and
+ * clears the boxes that were ticked since. The user may tick manual-verify tasks at any time.
  */
 export function holdPlan(before: string, now: string): HeldPlan {
-  if (now === before) return { text: now, gone: [], ticked: [] };
+  if (now === before) return { text: now, gone: [], renamed: [], ticked: [] };
   const known = readPlan(before).tasks;
-  const { text: whole, gone } = withMissing(before, now, known);
+  const { text: all, gone } = withMissing(before, now, known);
   const byKey = tasksByKey(known);
+  const renamed = readPlan(all).tasks.filter((task) => isRenamed(byKey.get(planKey(task.id)), task));
+  const whole = renamed.reduceRight((rest, task) => withHead(rest, task, byKey.get(planKey(task.id)) ?? task), all);
   const ticked = readPlan(whole).tasks.filter(({ id, status }) => {
     const was = byKey.get(planKey(id))?.status;
     return status === 'done' && was !== 'done' && was !== 'manual-verify';
   });
   const text = ticked.reduce((rest, { boxAt }) => `${rest.slice(0, boxAt)} ${rest.slice(boxAt + 1)}`, whole);
-  return { text, gone, ticked: ticked.map(({ id }) => id) };
+  return { text, gone, renamed: renamed.map(({ id }) => id), ticked: ticked.map(({ id }) => id) };
+}
+
+/** Returns whether an open task lost the words of its title: others may be added. */
+function isRenamed(was: PlanFileTask | undefined, { title }: PlanFileTask): boolean {
+  if (was?.status !== 'open' || was.title === title) return false;
+  return compareItems([was.title], [{ text: title, paragraph: title }]).missing.length > 0;
+}
+
+/** Replaces the first line of a task by that of another, from its box on. */
+function withHead(text: string, to: PlanFileTask, from: PlanFileTask): string {
+  const at = to.boxAt - 1;
+  const [now = ''] = text.slice(at).split(LINE_END, 1);
+  const [was = ''] = from.text.slice(from.text.indexOf('[')).split(LINE_END, 1);
+  return `${text.slice(0, at)}${was}${text.slice(at + now.length)}`;
 }
 
 /**

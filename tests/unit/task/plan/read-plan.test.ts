@@ -299,8 +299,35 @@ test('tasks that are gone before they were done are put back, wherever the rest 
     for (const id of ['Task 1', 'Task 2']) assert.ok(ids(back.text).includes(id), now);
   }
   const withoutDone = `# Plan\n\n${one}${two}`;
-  assert.deepEqual(holdPlan(before, withoutDone), { text: withoutDone, gone: [], ticked: [] }, 'control: a done task');
-  assert.deepEqual(holdPlan(before, before), { text: before, gone: [], ticked: [] }, 'control: the same plan');
+  const kept = (text: string) => ({ text, gone: [], renamed: [], ticked: [] });
+  assert.deepEqual(holdPlan(before, withoutDone), kept(withoutDone), 'control: a done task');
+  assert.deepEqual(holdPlan(before, before), kept(before), 'control: the same plan');
+});
+
+test('the title of an open task stays with its id, and words may be added to it', () => {
+  const item = (id: number, title: string, box = ' '): string =>
+    `- [${box}] **Task ${id}: ${title}**\r\n  - Scope: \`a\`\r\n  - Acceptance: b\r\n`;
+  const before = `# Plan\r\n\r\n${item(1, 'Parse')}${item(2, 'Print')}${item(3, 'Ship', 'x')}`;
+  const swapped = before.replace('Task 1', 'Task 0').replace('Task 2', 'Task 1').replace('Task 0', 'Task 2');
+  for (const [now, renamed] of [
+    [before.replace('Print', 'Nothing'), ['Task 2']],
+    [before.replace('Print', 'Prin'), ['Task 2']],
+    [before.replace('[ ] **Task 2: Print', '[x] **Task 2: Nothing'), ['Task 2']],
+    [before.replaceAll(/Parse|Print/g, 'Nothing'), ['Task 1', 'Task 2']],
+  ] as const) {
+    assert.deepEqual(holdPlan(before, now), { text: before, gone: [], renamed, ticked: [] }, now);
+  }
+  const back = holdPlan(before, swapped);
+  assert.deepEqual(back.renamed, ['Task 2', 'Task 1']);
+  const titles = readPlan(back.text).tasks.map(({ id, title }) => `${id} ${title}`);
+  assert.deepEqual(titles, ['Task 2 Print', 'Task 1 Parse', 'Task 3 Ship']);
+  for (const now of [
+    before.replace('Print', 'Print, in colour'),
+    before.replace('Print', '`print`'),
+    before.replace('Ship', 'Nothing'),
+  ]) {
+    assert.deepEqual(holdPlan(before, now).renamed, [], `control: ${now}`);
+  }
 });
 
 const task = (number: number, title: string): string =>
