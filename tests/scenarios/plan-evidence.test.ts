@@ -45,6 +45,29 @@ for (const [what, shell] of someOf(LAZY, 8)) {
   });
 }
 
+test('a change that git does not commit, such as that of line ends or in a filter, is no work', (t) => {
+  const begin = (shell: string) => {
+    const p = planPlace(t, GREEN + task(1), `#!/bin/sh\n${shell}\n`);
+    mkdirSync(join(p.dir, 'work'));
+    writeFileSync(join(p.dir, 'work/kept.txt'), 'kept\nfor good\n');
+    writeFileSync(join(p.dir, '.gitattributes'), 'work/*.txt text=auto filter=no-stamps\n');
+    p.git('config', 'filter.no-stamps.clean', 'grep -v stamp');
+    p.git('config', 'filter.no-stamps.smudge', 'cat');
+    p.git('add', '-A');
+    p.git('commit', '-q', '-m', 'Files');
+    return { p, before: subjects(p).length, ...p.run(null) };
+  };
+  for (const lie of ["sed -i 's/\\r*$/\\r/' work/kept.txt", 'echo stamp >> work/kept.txt']) {
+    const { p, before, code, stdout } = begin(lie);
+    assert.equal(code, 3, stdout);
+    assert.match(stdout, /commit: the commit of Task 1 was undone: [^\n]* no file in its scope differs/);
+    assert.equal(subjects(p).length, before);
+  }
+  const { p, before, code, stdout } = begin("sed -i 's/$/\\r/' work/kept.txt; echo more >> work/kept.txt");
+  assert.equal(code, 0, stdout);
+  assert.equal(subjects(p).length, before + 1, 'control');
+});
+
 test('control: an agent that does the same plan completes it at its first claims', (t) => {
   const p = planPlace(t, GREEN + TWO);
   const { code, stdout } = p.run(null, '--require-verified');

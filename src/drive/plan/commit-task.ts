@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
+import { hasEvidence } from '../../engine/plan/task-proof.ts';
 import { whyRejected } from '../../task/git/commit-form.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';
 import { filesSince, type Repository, readRepository } from '../../task/git/read-repository.ts';
@@ -8,7 +9,7 @@ import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts'
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
-import { isProved, moveBranch } from './commit-journal.ts';
+import { type CheckedWork, isProved, moveBranch } from './commit-journal.ts';
 import { isOfTask } from './examine-work.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
@@ -28,11 +29,11 @@ export type TaskCommit =
 export async function commitTask(
   place: PlanPlace,
   task: OpenTask,
-  { intent, changes }: { readonly intent: CommitIntent; readonly changes: readonly string[] },
+  { intent, work }: { readonly intent: CommitIntent; readonly work: CheckedWork },
   checks: PlanChecks,
 ): Promise<TaskCommit> {
   const directory = place.files.projectDir;
-  const staged = await stageTask(place, task, changes);
+  const staged = await stageTask(place, task, work.changes);
   if (!staged.ok) return { ok: false, why: staged.said };
   const hooks = await areHooksPinned(directory, gitOptions(place));
   // One commit for each task, even if nothing changed, so that the history mirrors the plan.
@@ -49,7 +50,7 @@ export async function commitTask(
     return { ok: false, why: committed.said };
   }
   const { notes, stands } = await takeInWhatHooksChanged(place, staged.paths);
-  const problem = await problemOfCommit(place, task, staged.paths, notes.length === 0 ? stands : null);
+  const problem = await problemOfCommit(place, task, { paths: staged.paths, work }, notes.length === 0 ? stands : null);
   const failing = problem === null ? await proveAgain(place, intent, checks) : [];
   if (problem === null && failing.length === 0) {
     const commit = typeof stands === 'string' ? null : stands.head;
@@ -118,13 +119,16 @@ export async function stageTask(
 async function problemOfCommit(
   place: PlanPlace,
   task: OpenTask,
-  paths: readonly string[],
+  { paths, work }: { readonly paths: readonly string[]; readonly work: CheckedWork },
   stands: Repository | string | null,
 ): Promise<string | null> {
   const held = await filesSince(place.files.projectDir, task.commit, gitOptions(place));
   if (held === null) return PLAN_TEXTS.unknownCommit;
   const strange = held.filter((path) => !paths.includes(path) && !isInScope(path, task.scope));
   if (strange.length > 0) return PLAN_TEXTS.addedByHook(strange, task.id);
+  // Line ends, filters and hooks may leave nothing of what the work tree shows as changed.
+  const changes = work.evidence.changes.filter((path) => held.includes(path));
+  if (!hasEvidence({ ...work.evidence, changes }, work.results)) return PLAN_TEXTS.emptyCommit(task.id);
   if (stands === null || typeof stands === 'string') return stands;
   const differs = stands.concealed.filter((path) => paths.includes(path));
   return differs.length === 0 ? null : PLAN_TEXTS.differs(differs, task.id);

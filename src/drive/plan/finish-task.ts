@@ -50,7 +50,7 @@ export async function finishTask(
   writeTexts(place, begun);
   let committed: TaskCommit;
   try {
-    committed = await commitTask(place, task, { intent: begun, changes: work.changes }, checks);
+    committed = await commitTask(place, task, { intent: begun, work }, checks);
   } catch (error) {
     await recoverCommit(place);
     throw error;

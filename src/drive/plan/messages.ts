@@ -64,6 +64,8 @@ export const PLAN_TEXTS = {
     `the commit of ${id} was undone, because a git hook added files outside its scope: ${some(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
   differs: (paths: readonly string[], id: string): string =>
     `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${some(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
+  emptyCommit: (id: string): string =>
+    `the commit of ${id} was undone: after line ends, filters and hooks, no file in its scope differs from the commit before.`,
   unknownCommit: 'git does not say which files the commit has. git status says why.',
   otherHooks:
     "The repository's git hooks were changed after the start, so none was run for the commit. Review them: git rev-parse --git-path hooks.",
