@@ -85,7 +85,10 @@ test('a task that its agent gives another title or id is not done, and the title
     assert.equal(code, 3, stdout);
     assert.match(stdout, /plan: Task 2[^\n]* given another title in PLAN\.md before [^\n]*put back/);
     assert.deepEqual(subjects(p).slice(0, -1), [], shell);
-    assert.match(read(p, 'PLAN.md'), /\*\*Task 1: Make 1\*\*[\s\S]*\*\*Task 2: Make 2\*\*|\*\*Task 2: Make 2\*\*[\s\S]*\*\*Task 1: Make 1\*\*/);
+    assert.match(
+      read(p, 'PLAN.md'),
+      /\*\*Task 1: Make 1\*\*[\s\S]*\*\*Task 2: Make 2\*\*|\*\*Task 2: Make 2\*\*[\s\S]*\*\*Task 1: Make 1\*\*/,
+    );
   }
 });
 

@@ -191,7 +191,8 @@ function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: b
   return isOther(now.acceptance, was.acceptance) ? 'another acceptance' : null;
 }
 
-const isOther = (one: readonly string[], two: readonly string[]): boolean => JSON.stringify(one) !== JSON.stringify(two);
+const isOther = (one: readonly string[], two: readonly string[]): boolean =>
+  JSON.stringify(one) !== JSON.stringify(two);
 
 /** Returns marks of the contents of these files. */
 export function marksOf(projectDir: string, paths: readonly string[]): Record<string, string> {
