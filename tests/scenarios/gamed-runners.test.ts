@@ -211,6 +211,13 @@ const GAMES: readonly Game[] = [
     check: 'make test',
     files: { Makefile: 'test:\n\tfalse\n' },
     trick: 'touch test',
+    red: true,
+  },
+  {
+    what: 'a goal of a silent make that exists as a file',
+    check: 'make -s test',
+    files: { Makefile: 'test:\n\tfalse\n' },
+    trick: 'touch test',
     reported: /test was added/,
   },
   {

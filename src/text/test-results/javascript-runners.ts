@@ -50,7 +50,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // jest, vitest, Pest
   {
     totals: [/^\s*Tests:? +(?<list>\d.*)$/],
-    nothing: [/^No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],
+    nothing: [/^(?: *INFO +)?No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],
     failed: [
       /^ {2}● (?<name>.+)$/,
       /^ *FAIL +(?:\|[^|]*\| +)?(?<file>[^>\s][^>]*?) > (?<name>.+)$/,
@@ -100,7 +100,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // playwright
   {
     totals: [/^ {2}(?<list>\d+ (?:passed|failed|skipped|flaky|interrupted))(?: \([\d.]+\w+\))?$/],
-    nothing: [/^Error: No tests found/],
+    nothing: [/^Error: No tests found/, /^Running 0 tests using \d+ workers?$/],
     failed: [/^ {2}\d+\) (?:\[.+?\] › )?(?<file>\S+):(?<line>\d+):\d+ › (?<name>.+?)(?: ─+)?$/],
   },
 ];

@@ -26,9 +26,9 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     reasons: [/^E {3}\s*(?<message>(?:assert |fixture |[\w.]+(?:: |$)).*)$/],
     begins: /^=+ .* =+$/,
   },
-  // unittest
+  // unittest, shUnit2, clojure.test
   {
-    totals: [/^Ran (?<list>\d+ tests?) in /, /^(?:OK|FAILED) \((?<part>.+=.+)\)$/],
+    totals: [/^Ran (?<list>\d+ tests?)(?: in |\.$| containing \d)/, /^(?:OK|FAILED) \((?<part>.+=.+)\)$/],
     failed: [/^(?:FAIL|ERROR): (?<name>\S.*)$/],
     reasons: [/^(?<message>[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)(?:: .*)?)$/],
   },
@@ -76,13 +76,13 @@ export const OTHER_RUNNERS: readonly Runner[] = [
       /^\s*(?<file>[^\s(][^(]*)\((?<line>\d+)\): error TESTERROR: (?<name>\S+) \(.*?\): Error Message: (?<message>.*)$/,
     ],
   },
-  // surefire, failsafe
+  // surefire, failsafe, Ant
   {
     totals: [
-      /^(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+)(?!.*Time elapsed)/,
+      /^ *(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+)(?!.*Time elapsed)/,
     ],
     results: [
-      /^(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+), Time elapsed/,
+      /^ *(?:\[\w+\] )?Tests run: (?<all>\d+), Failures: (?<failed>\d+), Errors: (?<failed2>\d+), Skipped: (?<skipped>\d+), Time elapsed/,
     ],
     nothing: [/^(?:\[\w+\] )?(?:No tests to run|There are no tests to run|Tests are skipped)\.$/],
     failed: [/^(?:\[\w+\] )?(?<name>[\w.$]+(?:\([\w.$]*\))?)(?: --)?\s+Time elapsed: .*<<< (?:FAILURE|ERROR)!/],
@@ -92,7 +92,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   {
     totals: [/^(?<list>\d+ tests? completed.*)$/],
     groups: [/^> Task :(?:\S+:)?\w*[tT]est(?: (?:UP-TO-DATE|FROM-CACHE|FAILED))?$/],
-    nothing: [/^> Task :(?:\S+:)?\w*[tT]est (?:NO-SOURCE|SKIPPED)$/, /No tests found for given includes/],
+    nothing: [/^(?:> Task )?:(?:\S+:)?\w*[tT]est (?:NO-SOURCE|SKIPPED)$/, /No tests found for given includes/],
     failed: [/^(?=\S.* > )(?<name>.+) FAILED$/],
     begins: /^> Task /,
   },
@@ -162,9 +162,10 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     ],
     failed: [/^\S+ +Test (?<name>.+) recorded an issue at (?<file>\S+?):(?<line>\d+):\d+: (?<message>.+)$/],
   },
-  // zig
+  // zig, EUnit, tasty
   {
-    totals: [/^All (?<passed>\d+) tests passed\.$/, /^(?<list>\d+ passed; \d+ skipped; \d+ failed\.)$/],
+    totals: [/^\s*All (?<passed>\d+) tests passed(?:\.$| \(\d)/, /^(?<list>\d+ passed; \d+ skipped; \d+ failed\.)$/],
+    nothing: [/^\s*There were no tests to run\.$/],
     failed: [
       /^(?:\d+\/\d+ )?(?<name>\S.*?)\.\.\. ?FAIL \((?<message>.+)\)$/,
       /^error: '(?<name>.+)' failed: (?<message>.+)$/,

@@ -1,11 +1,15 @@
 import { BoundedText } from '../bounded-text.ts';
+import { jsonOrNull } from '../json.ts';
 import { JAVASCRIPT_RUNNERS } from './javascript-runners.ts';
 import { OTHER_RUNNERS } from './other-runners.ts';
+import { RARER_RUNNERS } from './rarer-runners.ts';
 import { knownLines } from './runner.ts';
 import { RunnerCount } from './runner-count.ts';
 import type { TestSummary } from './test-summary.ts';
 import {
   failedPart,
+  isIdleMake,
+  isMakes,
   isWrappers,
   namesParts,
   prefixedPart,
@@ -16,12 +20,13 @@ import {
 
 /** Maximum length of a line that a runner or wrapper writes. */
 const MAX_LINE = 1000;
-/** The end of RSpec's JSON. */
+/** The end of RSpec's JSON, and a line that `go test -json` wraps. */
 const SUMMARY_OF_JSON = /"summary_line":"([^"\\]*)"\}$/;
+const LINE_OF_JSON = /^\{.*"Action":"output".*"Output":("(?:[^"\\]|\\.)*")[,}]/;
 const MAX_PARTS = 64;
 const MAX_FAILURES = 10;
 
-const RUNNERS = [...JAVASCRIPT_RUNNERS, ...OTHER_RUNNERS];
+const RUNNERS = [...JAVASCRIPT_RUNNERS, ...OTHER_RUNNERS, ...RARER_RUNNERS];
 const EACH = RUNNERS.map((runner) => ({ runner, known: knownLines([runner]) }));
 const KNOWN = knownLines(RUNNERS);
 
@@ -32,6 +37,9 @@ export class TestOutput {
   #current = '';
   #namesParts = false;
   #saidNoParts = false;
+  /** Make ran nothing for a goal that tests, and so far nothing else has written a line. */
+  #isIdleMake = false;
+  #isOnlyMake = true;
   readonly #directory: string;
 
   /** Paths inside `directory` are told relative to it. */
@@ -40,9 +48,13 @@ export class TestOutput {
   }
 
   line(raw: string): void {
-    const told = raw.length > MAX_LINE ? '' : withoutTime(raw);
+    const line = LINE_OF_JSON.exec(raw.slice(0, MAX_LINE))?.[1];
+    const plain = line === undefined ? raw : String(jsonOrNull(line) ?? '').trimEnd();
+    const told = plain.length > MAX_LINE ? '' : withoutTime(plain);
     const text = SUMMARY_OF_JSON.exec(raw.slice(-MAX_LINE))?.[1] ?? told;
     if (isWrappers(text)) this.#wrapperSays(text);
+    this.#isIdleMake ||= isIdleMake(text);
+    this.#isOnlyMake &&= text === '' || isMakes(text);
     const own = this.#part(this.#current);
     if (own.reads(text) || !this.#readPrefixed(text)) {
       own.explain(text);
@@ -66,7 +78,7 @@ export class TestOutput {
   /** Returns the counts of all runs; null if no runner was recognised. */
   summary(): TestSummary | null {
     const all = [...this.#parts.values()].flatMap((part) => part.summaries());
-    if (all.length === 0 && !this.#saidNoParts) return null;
+    if (all.length === 0 && !this.#saidNoParts && !(this.#isIdleMake && this.#isOnlyMake)) return null;
     const sum = (key: 'run' | 'failed' | 'skipped'): number => all.reduce((total, each) => total + each[key], 0);
     return {
       run: sum('run'),

@@ -11,6 +11,9 @@ export interface Part {
 
 const SCRIPT = String.raw`(?:[\w.-]+:)*(?:test|tests|spec|e2e|check|verify|ci)(?:[:.-][\w:.-]+)?`;
 
+/** Goal of a Makefile that tests or checks, by its name. */
+const GOAL = String.raw`(?:[\w./-]*[./_-])?(?:tests?|specs?|checks?|e2e|lint|verify|ci|unit|integration)(?:[._-][\w.-]+)?`;
+
 /** Prefixes that only a wrapper writes. */
 const SURE: readonly RegExp[] = [
   new RegExp(String.raw`^(?<key>[@\w./-]+ ${SCRIPT})(?::|\$)(?: |$)`), // pnpm -r, bun --filter
@@ -51,12 +54,17 @@ const NO_PARTS: readonly RegExp[] = [
   /^No projects matched the filters\b/, // pnpm
   /^None of the (?:selected )?packages has an? /i, // pnpm
   /^No projects found in /, // pnpm
-  /^(?:\W*NX\W+)?No (?:tasks were run|projects with|targets? )/i, // nx
+  /^(?:\W*(?:NX|Lerna \(powered by Nx\))\W+)?No (?:tasks were run|projects with|targets? )/i, // nx
   /^ *Tasks: +0 successful, 0 total$/, // turbo
   /^(?: WARNING +)?No tasks were executed\b/, // turbo
   /^(?:lerna \w+ (?:\w+ )?)?No (?:packages|projects) (?:found|matched|remain|with)\b/i, // lerna
   /^npm (?:warn|WARN) workspaces? .*no (?:workspaces|such script)/i,
 ];
+
+/** What make says of a goal that exists as a file or folder, or has no commands, in place of running it. */
+const IDLE_MAKE = new RegExp(
+  `^\\w*make(?:\\[\\d+\\])?: (?:['\`]${GOAL}' is up to date|Nothing to be done for ['\`]${GOAL}')\\.$`,
+);
 
 const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, NAMES_PARTS]);
 
@@ -100,6 +108,15 @@ export function failedPart(line: string): string | null {
 
 export function saysNoParts(line: string): boolean {
   return NO_PARTS.some((pattern) => pattern.test(line));
+}
+
+export function isIdleMake(line: string): boolean {
+  return IDLE_MAKE.test(line);
+}
+
+/** Returns whether make wrote a line, or what started it: a shell, a package manager. */
+export function isMakes(line: string): boolean {
+  return /^(?:> .*|(?:\S*\/)?\w*make(?:\[\d+\])?(?::.*| .*)?)$/.test(line);
 }
 
 function keyOf(patterns: readonly RegExp[], line: string): string | null {

@@ -24,7 +24,7 @@ export interface Game {
   readonly before?: string;
   /** The file that the refusal names. */
   readonly refused?: RegExp;
-  /** It has no effect on the check, which fails. */
+  /** It has no effect on the check, which fails, or says that it ran nothing. */
   readonly red?: true;
   /** The words in which the end report names it. */
   readonly reported?: RegExp;

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isVacuousGreen, summaryOf } from '../../support/summary-of.ts';
+
+interface Printed {
+  /** Outputs of runs that executed no test. */
+  readonly none: readonly string[];
+  /** Outputs of runs that passed, with the number of tests. */
+  readonly some: readonly (readonly [run: number, output: string])[];
+  /** Outputs of runs that failed, with the number of failed tests. */
+  readonly fails?: readonly (readonly [failed: number, output: string])[];
+}
+
+/** What runners print, as their documentation and sources have it. */
+const RUNS: Readonly<Record<string, Printed>> = {
+  GoogleTest: {
+    none: [
+      '[==========] Running 0 tests from 0 test suites.\n[==========] 0 tests from 0 test suites ran. (0 ms total)\n[  PASSED  ] 0 tests.',
+      '[==========] 1 test from 1 test suite ran. (0 ms total)\n[  PASSED  ] 0 tests.\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b',
+    ],
+    some: [[1, '[==========] 1 test from 1 test suite ran. (0 ms total)\n[  PASSED  ] 1 test.']],
+    fails: [
+      [
+        1,
+        '[  FAILED  ] A.b (0 ms)\n[  PASSED  ] 1 test.\n[  FAILED  ] 1 test, listed below:\n[  FAILED  ] A.b\n\n 1 FAILED TEST',
+      ],
+    ],
+  },
+  'Catch2 and doctest': {
+    none: [
+      'No tests ran',
+      'test cases: 1 | 1 skipped\nassertions: - none -',
+      '[doctest] test cases: 0 | 0 passed | 0 failed | 3 skipped\n[doctest] assertions: 0 | 0 passed | 0 failed |',
+    ],
+    some: [
+      [2, 'All tests passed (3 assertions in 2 test cases)'],
+      [1, 'test cases: 2 | 1 passed | 1 failed as expected'],
+      [3, '[doctest] test cases: 3 | 3 passed | 0 failed | 0 skipped'],
+    ],
+    fails: [[1, 'test cases: 2 | 1 passed | 1 failed\nassertions: 2 | 1 passed | 1 failed']],
+  },
+  meson: {
+    none: [
+      'No tests defined.',
+      'No suitable tests defined.',
+      'Ok:                 0   \nExpected Fail:      0   \nFail:               0   \nSkipped:            1   \nTimeout:            0   ',
+    ],
+    some: [[1, 'Ok:                 1   \nFail:               0   \nSkipped:            2   ']],
+    fails: [[2, 'Ok:                 1   \nFail:               1   \nTimeout:            1   ']],
+  },
+  Automake: {
+    none: [
+      '# TOTAL: 2\n# PASS:  0\n# SKIP:  2\n# XFAIL: 0\n# FAIL:  0\n# XPASS: 0\n# ERROR: 0',
+      '# TOTAL: 0\n# PASS:  0',
+    ],
+    some: [[2, '# TOTAL: 3\n# PASS:  1\n# SKIP:  1\n# XFAIL: 1\n# FAIL:  0']],
+    fails: [[1, 'FAIL: a.sh\n# TOTAL: 2\n# PASS:  1\n# SKIP:  0\n# FAIL:  1']],
+  },
+  prove: {
+    none: [
+      't/a.t .. skipped: no\nAll tests successful.\nFiles=1, Tests=0,  0 wallclock secs ( 0.01 usr )\nResult: NOTESTS',
+    ],
+    some: [],
+  },
+  uvu: {
+    none: ['  Total:     2\n  Passed:    0\n  Skipped:   2', '  Total:     0\n  Passed:    0\n  Skipped:   0'],
+    some: [[2, '  Total:     3\n  Passed:    2\n  Skipped:   1\n  Duration:  0.20ms']],
+  },
+  karma: {
+    none: [
+      'Chrome Headless 100 (Linux): Executed 0 of 0 SUCCESS (0.001 secs / 0 secs)',
+      'Chrome Headless 100 (Linux): Executed 0 of 5 (skipped 5) SUCCESS (0.001 secs / 0 secs)',
+    ],
+    some: [
+      [5, 'Chrome 100 (x): Executed 1 of 5 SUCCESS\nChrome 100 (x): Executed 5 of 5 SUCCESS (0.01 secs / 0.01 secs)'],
+    ],
+    fails: [[1, 'Firefox 9.0 (x): Executed 5 of 5 (1 FAILED) (0.01 secs / 0.01 secs)']],
+  },
+  TestCafe: { none: [' 0 passed (0s)'], some: [[2, ' 2 passed (1m 4s)']], fails: [[1, ' 1/3 failed (2s)']] },
+  JUnit: {
+    none: [
+      '[         0 tests successful      ]\n[         0 tests failed          ]\n[         2 tests skipped         ]',
+      'OK (0 tests)',
+    ],
+    some: [
+      [2, '[         2 tests successful      ]\n[         0 tests failed          ]'],
+      [3, 'OK (3 tests)'],
+    ],
+    fails: [
+      [1, '[         1 tests successful      ]\n[         1 tests failed          ]'],
+      [1, 'Tests run: 2,  Failures: 1'],
+    ],
+  },
+  Ant: {
+    none: ['    [junit] Tests run: 0, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.001 sec'],
+    some: [[2, '    [junit] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.001 sec']],
+  },
+  'a dry run of gradle': { none: [':compileJava SKIPPED\n:app:test SKIPPED\n\nBUILD SUCCESSFUL in 1s'], some: [] },
+  '.NET': {
+    none: [
+      'Test run summary: Zero tests ran - /x.dll (net9.0|x64)\n  total: 0\n  failed: 0\n  succeeded: 0\n  skipped: 0',
+      'Test run summary: Passed! - /x.dll\n  total: 2\n  failed: 0\n  succeeded: 0\n  skipped: 2\n  duration: 70ms',
+      '  Test Count: 0, Passed: 0, Failed: 0, Warnings: 0, Inconclusive: 0, Skipped: 0',
+      '   a  Total: 0, Errors: 0, Failed: 0, Skipped: 0, Time: 0.000s',
+    ],
+    some: [
+      [2, 'Test run summary: Passed! - /x.dll\n  total: 2\n  failed: 0\n  succeeded: 2\n  skipped: 0'],
+      [2, '   a  Total: 3, Errors: 0, Failed: 0, Skipped: 1, Time: 0.000s'],
+    ],
+  },
+  'clojure.test and kaocha': {
+    none: ['Ran 0 tests containing 0 assertions.\n0 failures, 0 errors.', '0 tests, 0 assertions, 0 failures.'],
+    some: [
+      [2, 'Ran 2 tests containing 3 assertions.\n0 failures, 0 errors.'],
+      [1, '1 tests, 1 assertions, 0 failures.'],
+    ],
+    fails: [[2, '2 tests, 2 assertions, 1 errors, 1 failures.']],
+  },
+  'HUnit and tasty': {
+    none: ['Cases: 0  Tried: 0  Errors: 0  Failures: 0', 'All 0 tests passed (0.00s)'],
+    some: [
+      [3, 'Cases: 3  Tried: 3  Errors: 0  Failures: 0'],
+      [3, 'All 3 tests passed (0.00s)'],
+    ],
+    fails: [[2, 'Cases: 3  Tried: 3  Errors: 1  Failures: 1']],
+  },
+  EUnit: { none: ['  There were no tests to run.'], some: [[3, '  All 3 tests passed.']] },
+  busted: {
+    none: ['0 successes / 0 failures / 0 errors / 3 pending : 0.0 seconds'],
+    some: [[1, '1 success / 0 failures / 0 errors / 0 pending : 0.0 seconds']],
+    fails: [[1, '1 success / 1 failure / 0 errors / 0 pending : 0.0 seconds']],
+  },
+  testthat: {
+    none: ['[ FAIL 0 | WARN 0 | SKIP 1 | PASS 0 ]\n[ FAIL 0 | WARN 0 | SKIP 3 | PASS 0 ]'],
+    some: [[3, '[ FAIL 0 | WARN 0 | SKIP 0 | PASS 1 ]\n[ FAIL 0 | WARN 0 | SKIP 0 | PASS 3 ]']],
+    fails: [[1, '[ FAIL 1 | WARN 0 | SKIP 0 | PASS 3 ]']],
+  },
+  alcotest: {
+    none: ['Test Successful in 0.000s. 0 tests run.'],
+    some: [[3, 'Test Successful in 0.000s. 3 tests run.']],
+  },
+  'behave and cucumber': {
+    none: [
+      '0 scenarios passed, 0 failed, 2 skipped',
+      '0 scenarios\n0 steps',
+      '1 scenario (1 undefined)\n3 steps (3 undefined)',
+    ],
+    some: [
+      [2, '2 scenarios passed, 0 failed, 0 skipped'],
+      [1, '1 scenario (1 passed)\n3 steps (3 passed)'],
+    ],
+    fails: [[1, '2 scenarios (1 failed, 1 passed)\n3 steps (1 failed, 2 passed)']],
+  },
+  'Robot Framework': {
+    none: ['1 test, 0 passed, 0 failed, 1 skipped'],
+    some: [[2, '1 test, 1 passed, 0 failed\n2 tests, 2 passed, 0 failed']],
+    fails: [[1, '2 tests, 1 passed, 1 failed']],
+  },
+  'pytest-sugar': {
+    none: ['Results (0.05s):\n         2 skipped'],
+    some: [[2, 'Results (0.05s):\n       2 passed']],
+    fails: [[1, 'Results (0.05s):\n       1 passed\n       1 failed\n         - test_a.py:1 test_a']],
+  },
+  'Pest and playwright': { none: ['\n  INFO  No tests found.\n', 'Running 0 tests using 0 workers'], some: [] },
+  'go test -json': {
+    none: [
+      '{"Action":"output","Package":"a","Output":"testing: warning: no tests to run\\n"}\n{"Action":"output","Package":"a","Output":"ok  \\ta\\t0.002s [no tests to run]\\n"}\n{"Action":"pass","Package":"a"}',
+      '{"Action":"output","Package":"a","Test":"TestA","Output":"--- SKIP: TestA (0.00s)\\n"}\n{"Action":"output","Package":"a","Output":"ok  \\ta\\t0.002s\\n"}',
+    ],
+    some: [[1, '{"Action":"output","Package":"a","Test":"TestA","Output":"--- PASS: TestA (0.00s)\\n","Elapsed":0}']],
+    fails: [[1, '{"Action":"output","Package":"a","Test":"TestA","Output":"--- FAIL: TestA (0.00s)\\n"}']],
+  },
+};
+
+for (const [runner, { none, some, fails = [] }] of Object.entries(RUNS)) {
+  test(`the number of tests that ran and failed is read from ${runner}`, () => {
+    for (const output of none) assert.deepEqual([isVacuousGreen(output), summaryOf(output)?.run], [true, 0], output);
+    for (const [run, output] of some) {
+      const { run: ran, failed } = summaryOf(output) ?? {};
+      assert.deepEqual([ran, failed], [run, 0], output);
+    }
+    for (const [failed, output] of fails) assert.equal(summaryOf(output)?.failed, failed, output);
+    // Whoever quotes such lines has run nothing and skipped nothing.
+    for (const output of [...none, ...some.map(([, text]) => text)]) {
+      const quoted = output.split('\n').map((line) => `note: ${line}`);
+      assert.equal(isVacuousGreen(quoted.join('\n')), false, output);
+    }
+  });
+}
+
+test('make that runs nothing for a goal that tests has executed no test', () => {
+  for (const output of [
+    "make: 'test' is up to date.",
+    "make: `unit-tests' is up to date.",
+    "make: Nothing to be done for 'check'.",
+    "> a@1.0.0 test\n> make test\n\nmake: 'test' is up to date.",
+    "make -C sub test\nmake[1]: Entering directory '/p/sub'\nmake[1]: 'test' is up to date.\nmake[1]: Leaving directory '/p/sub'",
+    "gmake: 'lint' is up to date.",
+  ])
+    assert.equal(isVacuousGreen(output), true, output);
+  for (const output of [
+    "make: 'build' is up to date.",
+    "make: Nothing to be done for 'all'.",
+    "make[1]: Nothing to be done for 'check'.\nran my own tests: fine",
+    "sh run-tests.sh\nmake: 'test' is up to date.",
+    'make: *** No rule to make target',
+    "make: 'test' is up to date, it says",
+  ])
+    assert.equal(isVacuousGreen(output), false, `control: ${output}`);
+  assert.equal(summaryOf("make: 'test' is up to date.\n1 passed in 0.1s")?.run, 1, 'control: a runner ran');
+});
+
+test('lines of other programs are no totals of these runners', () => {
+  for (const output of [
+    'Skipped: 3',
+    'Fail: 0',
+    '  failed: 0\n  skipped: 3',
+    '2 tests',
+    'Total: 0',
+    '3 scenarios',
+    ' 0 passed',
+  ])
+    assert.equal(summaryOf(output), null, output);
+});
