@@ -60,6 +60,23 @@ function hook(p: Project, name: string, event: object): Record<string, unknown> 
 const stop = (p: Project): Record<string, unknown> =>
   hook(p, 'ralph-stop-hook.cjs', { hook_event_name: 'Stop', last_assistant_message: `Built it.\n\n${DONE}` });
 
+test('git in a clean copy does not work on the checkout that variables of the user name', (t) => {
+  const p = inGit(t);
+  task(
+    p,
+    'validation: ["test -f source.txt", "git checkout -q -- source.txt || true"]\nmax_iterations: 1\nverify_in: worktree',
+  );
+  const command = agent(p, `echo right > source.txt; echo ${DONE}`);
+  const { code, stderr } = p.ralph(['run', '--plain', '--agent', command], {
+    GIT_DIR: join(p.dir, '.git'),
+    GIT_WORK_TREE: p.dir,
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(p.read('source.txt'), 'right\n');
+  p.sh('git checkout -q -- source.txt');
+  assert.equal(p.read('source.txt'), 'none\n', 'control: such a command takes the work back');
+});
+
 test('what its agent has built beside the files of git proves nothing to a runner', (t) => {
   const p = inGit(t);
   p.write('cache/other', 'x\n');

@@ -73,6 +73,29 @@ test('hooks that could not run in a worktree are named, and parallel tasks refus
   assert.doesNotMatch(run(p, setUp).stderr, /lefthook in node_modules/, 'control: a set-up installs it');
 });
 
+test('variables of git that name the checkout of the user lead no agent and no check of a worktree there', (t) => {
+  const p = repository(t);
+  p.write(
+    'do.sh',
+    'echo work > src/b.txt; git add src/b.txt; git commit -qm work -- src; echo "<promise>DONE</promise>"\n',
+  );
+  p.write(
+    'jobs/fix/RALPH.md',
+    p.read('jobs/fix/RALPH.md').replace('---\n', '---\nvalidation: ["git cat-file -e HEAD:src/b.txt"]\n'),
+  );
+  git(p, 'commit -qam task');
+  p.write('src/a.txt', 'mine\n');
+  const [head, status] = [git(p, 'rev-parse HEAD'), git(p, 'status --porcelain -- src')];
+  const variables = { GIT_DIR: join(p.dir, '.git'), GIT_WORK_TREE: p.dir, GIT_INDEX_FILE: join(p.dir, '.git/index') };
+  const { code, stderr } = run(p, [], variables);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual([git(p, 'rev-parse HEAD'), git(p, 'status --porcelain -- src')], [head, status]);
+  assert.equal(git(p, 'log --format=%s ralph/fix -1').trim(), 'work');
+  const batch = p.ralph(['run', 'jobs/fix', '--fresh', '--parallel', '1', '--agent', './agent.sh'], variables);
+  assert.equal(batch.code, 0, batch.stderr);
+  assert.equal(git(p, 'rev-parse HEAD'), head, 'nor in a run of several tasks');
+});
+
 test('submodules are checked out without their server, and .worktreeinclude names ignored files', (t) => {
   const p = repository(t);
   p.sh(

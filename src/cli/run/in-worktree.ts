@@ -16,6 +16,7 @@ import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/w
 import { safePath } from '../../install/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { withoutPlace } from '../../task/git/run-git.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
@@ -26,10 +27,13 @@ import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget
  * Creates or finds the worktree of `--worktree` or of the resumed loop. Returns it, null for a loop that works in the project
  * itself, the command to run there, and what removes a new one again.
  */
-export async function inWorktree(context: CommandContext) {
-  const { values, env } = context;
-  const resumed = values['resume'] === true ? worktreeToResume(context) : null;
-  if (values['worktree'] !== true && resumed === null) return { context, worktree: null, fresh: null };
+export async function inWorktree(given: CommandContext) {
+  const { values } = given;
+  const resumed = values['resume'] === true ? worktreeToResume(given) : null;
+  if (values['worktree'] !== true && resumed === null) return { context: given, worktree: null, fresh: null };
+  // A variable that names the user's checkout would lead the agent's git there.
+  const env = withoutPlace(given.env);
+  const context = { ...given, env };
   const target = resumed === null ? startTarget({ ...context, values: { ...values, resume: false } }) : null;
   const request = requestOf(context, target, resumed);
   const { projectDir, taskPath } = request;

@@ -4,6 +4,7 @@ import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
+import { withoutPlace } from '../../task/git/run-git.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
@@ -67,7 +68,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
   hostOf(hostNamed(typeof agent === 'string' ? agent : null) ?? undefined).requireArgs(input.rest, 'run');
   if (isBatch(input)) {
     const { runParallel } = await import('./batch/run-parallel.ts');
-    return runParallel(input, RUN_COMMAND);
+    return runParallel({ ...input, env: withoutPlace(input.env) }, RUN_COMMAND);
   }
   const { context, drafted } =
     input.values['consent'] === true ? { context: requestedLoop(input), drafted: null } : await runTask(input);

@@ -19,7 +19,7 @@ import { namesIn, readRecord } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { copyGitView } from '../git/git-view.ts';
 import { checkOut, filesUnderPins, ignoredFiles, ignoredUnderPins } from '../git/list-files.ts';
-import { type GitOptions, runGit } from '../git/run-git.ts';
+import { type GitOptions, runGit, withoutPlace } from '../git/run-git.ts';
 import { isWithin } from '../project-file.ts';
 import { mainProjectOf } from '../task-file.ts';
 import { withDeciding } from './deciding-environment.ts';
@@ -164,7 +164,7 @@ function copyEntry(from: string, to: string): void {
   else if (stat.isDirectory()) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
 
-/** Returns an environment in which the project's programs are those of the copy. */
+/** Returns an environment in which the project's programs are those of the copy, and git looks for a repository around it. */
 function environmentIn(
   env: Readonly<Record<string, string | undefined>>,
   { projectDir, runIn }: Pick<CleanCopy, 'runIn'> & { readonly projectDir: string },
@@ -174,7 +174,7 @@ function environmentIn(
       ? join(runIn(projectDir), relative(projectDir, folder))
       : folder;
   });
-  return { ...env, PATH: folders.join(delimiter), RALPH_MAIN_PROJECT: projectDir };
+  return { ...withoutPlace(env), PATH: folders.join(delimiter), RALPH_MAIN_PROJECT: projectDir };
 }
 
 async function setUp(
