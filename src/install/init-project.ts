@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
+import { liveLoop } from '../drive/status/project-loops.ts';
 import type { HookGroup } from '../hosts/host.ts';
 import { sha256 } from '../state/hash-contract.ts';
+import { about, advise, RalphError } from '../text/message.ts';
 import { type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
 import { moveAside, type OldInstallation } from './old-installation.ts';
 import { BUNDLE_HOME, plainText } from './places.ts';
@@ -29,6 +31,7 @@ export type InitReport = ReturnType<typeof initProject>;
 
 interface InitRequest {
   readonly projectDir: string;
+  readonly env: NodeJS.ProcessEnv;
   readonly bundle: string;
   readonly version: string;
   /** True if the plugin registers the hooks: the settings file then has none of ours. */
@@ -37,6 +40,13 @@ interface InitRequest {
   readonly old?: OldInstallation;
   readonly now: string;
   readonly platform?: NodeJS.Platform;
+}
+
+/** Throws `refused` while a loop is live: it would restore the files of the program that change during its agent's calls. */
+export function refuseWhileLive(projectDir: string, env: NodeJS.ProcessEnv): void {
+  const live = liveLoop(projectDir, env);
+  if (live === null) return;
+  throw new RalphError('refused', about(advise(`a loop is live in ${projectDir}.`, 'End it first', 'cancel'), live));
 }
 
 /** Checks everything before the first write. Writes the manifest first, for an `uninit` after a crash. Paths are relative. */
@@ -54,6 +64,8 @@ export function initProject(request: InitRequest) {
   const of = (...verdicts: Verdict[]): string[] =>
     plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
   const outdated = outdatedFiles(request, manifest, new Set(plan.map(({ path }) => path)));
+  const isComplete = of('create', 'update').length + outdated.length === 0 && settings.change === 'unchanged';
+  if (!isComplete || old?.files.length) refuseWhileLive(projectDir, request.env);
   const next: InstallManifest = {
     manifestVersion: 1,
     version,

@@ -1,11 +1,10 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { liveLoop } from '../drive/status/project-loops.ts';
 import { removeDrafts } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
-import { about, advise, RalphError } from '../text/message.ts';
+import { RalphError } from '../text/message.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
-import { SETTINGS_PATH } from './init-project.ts';
+import { refuseWhileLive, SETTINGS_PATH } from './init-project.ts';
 import type { SettingsRecord } from './project-files.ts';
 import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './project-files.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
@@ -17,10 +16,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
     const message = `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`;
     throw new RalphError('refused', message);
   }
-  const live = liveLoop(projectDir, env);
-  if (live !== null) {
-    throw new RalphError('refused', about(advise(`a loop is live in ${projectDir}.`, 'End it first', 'cancel'), live));
-  }
+  refuseWhileLive(projectDir, env);
   const settings = withdrawSettings(projectDir, manifest.settings);
   const removed: string[] = [];
   /** Our files that were changed, and files that loops have left. */

@@ -321,6 +321,32 @@ test('uninit refuses while a loop is live, and keeps what loops have left', (t) 
   assert.ok(p.has('.claude/context/runtime/ralph-archive'));
 });
 
+test('init refuses to change files of a live loop, which would restore half of them', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  p.write('.claude/ralph/PROMPT.md', '# Task\nDo it.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal(p.ralph(['init']).code, 0, 'control: there is nothing to change');
+  // An older version of a file, as its manifest says.
+  const older = '// older\n';
+  const manifest = JSON.parse(p.read('.claude/ralph/.install.json'));
+  const hook = '.claude/hooks/ralph-stop-hook.cjs';
+  p.write(hook, older);
+  const digest = createHash('sha256').update(older).digest('hex');
+  p.write('.claude/ralph/.install.json', { ...manifest, files: { ...manifest.files, [hook]: digest } });
+  const before = p.tree();
+  const refused = p.ralph(['init']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /a loop is live in .*ralph-loop cancel/);
+  assert.deepEqual(p.tree(), before);
+  const { findings } = p.ralph(['doctor', '--fix', '--json']).json as { findings: { message: string }[] };
+  assert.ok(findings.some(({ message }) => message.includes(hook)));
+  assert.equal(p.read(hook), older);
+  p.ralph(['cancel']);
+  assert.equal(p.ralph(['init']).code, 0);
+  assert.notEqual(p.read(hook), older);
+});
+
 test('init in a directory below a project sets up that directory', (t) => {
   const p = project(t);
   p.ralph(['init']);

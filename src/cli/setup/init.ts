@@ -29,7 +29,7 @@ export const INIT_COMMAND: Command = {
   name: 'init',
   summary: 'Install ralph-loop into a project, for teams.',
   usage: `[--project DIR] [--yes | --ci github | ${HOST_USAGE}]`,
-  help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update; uninit removes the set-up.',
+  help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update, while no loop is live; uninit removes the set-up.',
   example: 'ralph-loop init',
   options: {
     ...options({ yes: 'Move the programs of an older loop aside without asking.' }),
@@ -55,7 +55,7 @@ export const INIT_COMMAND: Command = {
     );
     await agreeToMove(context, old);
     const now = context.now();
-    const report = initProject({ projectDir, bundle, version: VERSION, pluginEnabled, old, now });
+    const report = initProject({ projectDir, env, bundle, version: VERSION, pluginEnabled, old, now });
     const notes = [...notesOn(report), ...(pluginEnabled ? [PLUGIN_NOTE] : [])];
     answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes));
     return 0;

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeLoop } from '../../drive/status/loop-report.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
+import { liveLoop, loopNames } from '../../drive/status/project-loops.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -142,10 +142,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
 /** Finds everything that can prevent a loop in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
-  // Only if init has run before: setting up a project is the user's decision.
+  // Only if init has run before: setting up a project is the user's decision. A live loop would restore what changes.
   const pluginEnabled = isPluginEnabled(examined.sources);
   const init = (): void => void initProject({ ...examined, pluginEnabled });
-  const initAgain = readManifest(examined.projectDir) === null ? undefined : init;
+  const isAgain = readManifest(examined.projectDir) !== null && liveLoop(examined.projectDir, examined.env) === null;
+  const initAgain = isAgain ? init : undefined;
   return Object.entries(CHECKS).flatMap(([check, run]) =>
     run(examined).map((outcome) => ({
       check,

@@ -233,7 +233,8 @@ const loopProject = (
 
 /** Does what `ralph-loop init` does, without a process. Gives what keeps the code that the project's copy compiles. */
 const setUp = ({ project: projectDir }: Workspace): (() => void) => {
-  initProject({ projectDir, bundle, version: VERSION, pluginEnabled: false, now: new Date().toISOString() });
+  const now = new Date().toISOString();
+  initProject({ projectDir, env: process.env, bundle, version: VERSION, pluginEnabled: false, now });
   return shareCodeOfCopy(join(projectDir, BUNDLE_HOME, 'scripts'), join(bundle, 'scripts'));
 };
 
