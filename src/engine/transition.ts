@@ -2,7 +2,7 @@ import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } from './messages.ts';
 import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
-import type { LiveState, LoopState } from './schema/state.ts';
+import type { LiveState, LoopState, StateOf } from './schema/state.ts';
 import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
@@ -60,14 +60,15 @@ function budgetReached(
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
   const next = (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
-  return isOwnResume(state, happened) ? next : { ...next, state: afterStop(state, next.state, happened.at) };
+  return { ...next, state: afterStop(state, next.state, happened.at, isWaited(state) && isByDriver(happened)) };
 }
 
-/** Returns whether a driver continues after a rate limit or a server error, for which it has waited. */
-function isOwnResume(state: LiveState, happened: EngineEvent): boolean {
-  if (state.status !== 'paused' || (state.paused.reason !== 'rate-limited' && state.paused.reason !== 'api-error')) {
-    return false;
-  }
+/** Returns whether a rate limit or a server error pauses the loop, for whose end a driver waits. */
+function isWaited(state: LiveState): state is StateOf<'paused'> {
+  return state.status === 'paused' && (state.paused.reason === 'rate-limited' || state.paused.reason === 'api-error');
+}
+
+function isByDriver(happened: EngineEvent): boolean {
   return happened.type === 'operator' && happened.command.kind === 'resume' && happened.command.by === 'launcher';
 }
 
@@ -76,10 +77,14 @@ const ANNOUNCED_MS = 1_000;
 
 /** Adds the time in which the machine slept, or the driver was stopped, to that which does not count. */
 function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
-  // A pause is left out of the loop's time as a whole.
-  if (stoppedSince(state) !== null) return { state, effects: [] };
-  const next = stoppedFor(state, since, at);
-  const addedMs = (next.stoppedMs ?? 0) - (state.stoppedMs ?? 0);
+  const before = isWaited(state) ? state.paused : state;
+  // Another pause is left out of the loop's time as a whole.
+  if (before === state && stoppedSince(state) !== null) return { state, effects: [] };
+  const { stoppedMs = 0 } = stoppedFor(before, since, at);
+  const addedMs = stoppedMs - (before.stoppedMs ?? 0);
+  if (addedMs === 0) return { state, effects: [] };
+  const time = { stoppedMs, stoppedUntil: at };
+  const next: LiveState = isWaited(state) ? { ...state, paused: { ...state.paused, ...time } } : { ...state, ...time };
   return {
     state: next,
     effects: addedMs < ANNOUNCED_MS ? [] : [event(next, at, 'slept', { since, message: sleptText(addedMs) })],

@@ -23,7 +23,8 @@ export function timeReading(state: LoopState, budget: Policy['budget'], at: stri
  */
 export function untilTimeUp(state: LoopState, { maxTimeMs }: Policy['budget'], at: string, until: string): string {
   if (maxTimeMs === null) return until;
-  const limit = after(stoppedSince(state) ?? at, Math.max(0, maxTimeMs - timeSpent(state, at)));
+  const sleptMs = state.status === 'paused' ? (state.paused.stoppedMs ?? 0) : 0;
+  const limit = after(stoppedSince(state) ?? at, sleptMs + Math.max(0, maxTimeMs - timeSpent(state, at)));
   return isBefore(limit, until) ? limit : until;
 }
 
@@ -57,11 +58,13 @@ export function stoppedSince(state: LoopState): string | null {
   }
 }
 
+type Stopped = Pick<CommonState, 'stoppedMs' | 'stoppedUntil'>;
+
 /**
  * Adds the time from `since` to `at` to that in which the loop was stopped. What was added before is not added again: several
  * processes notice the same sleep, and a kill may leave the time added to the counters alone.
  */
-export function stoppedFor<S extends CommonState>(state: S, since: string, at: string): S {
+export function stoppedFor<S extends Stopped>(state: S, since: string, at: string): S {
   const more = elapsed(notCounted(state, since, at), at);
   return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
 }
@@ -87,12 +90,18 @@ export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at
 const CLOCK_SET_BACK_MS = 60_000;
 
 /** Returns the later one of `since` and the end of the time that has been added. */
-function notCounted({ stoppedUntil: until }: CommonState, since: string, at: string): string {
+function notCounted({ stoppedUntil: until }: Stopped, since: string, at: string): string {
   return until === undefined || elapsed(since, until) === 0 || elapsed(at, until) > CLOCK_SET_BACK_MS ? since : until;
 }
 
-/** Returns the state after a transition, with the time that a pause or the wait for consent before it has lasted. */
-export function afterStop(before: LoopState, after: LoopState, at: string): LoopState {
+/**
+ * Returns the state after a transition, with the time that a pause or the wait for consent before it has lasted; of a pause that
+ * the driver has waited out, with the sleep of the machine in it.
+ */
+export function afterStop(before: LoopState, next: LoopState, at: string, isWaitedOut: boolean): LoopState {
   const since = stoppedSince(before);
-  return since === null ? after : stoppedFor(after, since, stoppedSince(after) ?? at);
+  if (since === null) return next;
+  if (!isWaitedOut || before.status !== 'paused') return stoppedFor(next, since, stoppedSince(next) ?? at);
+  const { stoppedMs = 0, stoppedUntil = at } = before.paused;
+  return stoppedFor(next, after(stoppedUntil, -stoppedMs), stoppedUntil);
 }

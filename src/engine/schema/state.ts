@@ -232,6 +232,9 @@ export const statusPart = z.discriminatedUnion('status', [
       reason: pauseReason,
       message: z.string(),
       resumesAt: instant.nullable(),
+      /** Sleep of the machine while a driver waits for the end of this pause, as in the fields of the loop. */
+      stoppedMs: count.optional(),
+      stoppedUntil: instant.optional(),
     }),
   }),
   z.object({ status: z.literal('awaiting-consent') }),

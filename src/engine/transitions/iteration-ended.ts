@@ -5,6 +5,7 @@ import { AWAITING_CONSENT, failedText, idleLimitText, struggleText, timedOutText
 import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
+import { stoppedFor } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
@@ -30,8 +31,9 @@ export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): 
   const users = state.turn === 'user' || ended.origin === 'user';
   if (heard.status === 'paused') {
     if (heard.paused.reason !== 'operator' || users || state.turn === 'rest') return releasePaused(heard);
-    // The user paused while the agent worked: its finished work still counts.
-    return count({ ...running(heard), pauseRequested: true }, ended, policy);
+    // The user paused while the agent worked: its finished work still counts, the time of the pause does not.
+    const worked = stoppedFor(running(heard), heard.paused.since, ended.at);
+    return count({ ...worked, pauseRequested: true }, ended, policy);
   }
   if (state.stopRequested && users) return endBy(heard, ended.at, policy, { by: 'user' });
   if (ended.origin === 'user' && state.turn === 'agent') return interruptedByUser(heard, ended.at, 'allow');

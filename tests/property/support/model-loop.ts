@@ -12,6 +12,11 @@ interface Steered {
   readonly delivery: 'now' | 'next';
 }
 
+interface Stop {
+  readonly from: number;
+  readonly to: number;
+}
+
 interface Sample {
   readonly reply: string | null;
   readonly findings: number | null;
@@ -32,14 +37,17 @@ export class ModelLoop {
   idleIterations = 0;
   as: string | null = null;
   wait: { until: number; last: boolean; woken: boolean; pace: boolean } | null = null;
-  /** The clock was set back in this streak: how long exactly it lasts is not foretold. */
-  unsure = false;
   tokens = 0;
   cost: number | null = null;
   queue: Steered[] = [];
 
   private readonly policy: Policy;
   private readonly startedAt: number;
+  /** Times that max_time does not count. Some overlap: several processes notice the same sleep. */
+  private readonly stops: Stop[] = [];
+  /** Since when the loop is paused, awaits consent or has ended. */
+  private stoppedSince: number | null = null;
+  private wasSetBack = false;
   private max: number;
   private promptId: string | null = null;
   private stopRequested = false;
@@ -52,6 +60,8 @@ export class ModelLoop {
   private progressed = false;
   /** What the loop ends as by the iteration whose claim is being verified, should the claim not hold. */
   private failure: string | null = null;
+  /** The clock was set back in this idle streak. */
+  private isShifted = false;
   private idleSince: number | null = null;
   private idleCount = 0;
   private lastCall = 0;
@@ -63,6 +73,26 @@ export class ModelLoop {
     this.startedAt = now;
     this.max = policy.maxIterations;
     this.status = consented ? 'running' : 'awaiting-consent';
+    this.settle(now);
+  }
+
+  /** Notes at the end of each step whether the loop is stopped: time counts only while it runs, waits or verifies. */
+  settle(now: number): void {
+    const isStopped = this.status === 'paused' || this.status === 'awaiting-consent' || this.status === 'ended';
+    if (isStopped) this.stoppedSince ??= now;
+    else this.endStop(now);
+  }
+
+  /** How long the loop was stopped before `now`, its stop that still lasts included. */
+  stoppedFor(now: number): number {
+    const open = this.stoppedSince === null ? [] : [{ from: this.stoppedSince, to: now }];
+    let total = 0;
+    let covered = this.startedAt;
+    for (const { from, to } of [...this.stops, ...open].sort((a, b) => a.from - b.from)) {
+      total += Math.max(0, to - Math.max(from, covered));
+      covered = Math.max(covered, to);
+    }
+    return total;
   }
 
   turnEnded(now: number, turn: Turn, reply: Reply): Step {
@@ -105,7 +135,7 @@ export class ModelLoop {
     // A clock that was set back to before the wait begins the wait anew.
     if (wait.pace) wait.until = Math.min(wait.until, now + this.policy.pace.delayMs);
     if (wait.pace && !wait.woken && (cause === 'elapsed' || cause === 'changed' || cause === 'quiet')) {
-      return now < wait.until ? 'wait' : this.prompt(now);
+      return now < wait.until && !this.timeIsUp(now) ? 'wait' : this.prompt(now);
     }
     if (wait.woken || cause === 'changed' || cause === 'deadline') return this.prompt(now);
     if (cause === 'message') return this.letGo('user');
@@ -113,6 +143,7 @@ export class ModelLoop {
     const { idle } = this.policy;
     if (idle === null) return this.prompt(now);
     if (cause === 'elapsed') {
+      if (this.timeIsUp(now)) return this.prompt(now);
       if (now < wait.until) return 'wait';
       if (idle.wake === 'change') return 'look';
       return wait.last ? this.end('idle-limit') : this.prompt(now);
@@ -159,8 +190,13 @@ export class ModelLoop {
         return null;
       case 'resume':
         if (this.status !== 'paused') this.pauseRequested = false;
+        if (this.paused?.reason === 'evidence-lost' && !command.renewed) return null;
         if (this.status === 'paused') {
+          this.max = command.renewed?.maxIterations ?? this.max;
           this.history = [];
+          // The driver itself waits for a limit or a server, and its waits count.
+          const waited = this.paused?.reason === 'rate-limited' || this.paused?.reason === 'api-error';
+          if (waited && command.by === 'launcher') this.stoppedSince = null;
           this.go(command.by === 'launcher' ? 'first' : this.turn);
         }
         return null;
@@ -171,13 +207,12 @@ export class ModelLoop {
         if (this.status === 'awaiting-consent') this.status = 'running';
         return null;
       case 'steer':
-        if (this.queue.some(({ id }) => id === command.id)) return null;
         this.queue.push({ id: command.id, delivery: command.delivery });
         if (this.wait && command.delivery === 'now') this.wait.woken = true;
         return null;
       case 'accept':
         this.max = command.maxIterations;
-        if (!this.queue.some(({ id }) => id === command.id)) this.queue.push({ id: command.id, delivery: 'now' });
+        this.queue.push({ id: command.id, delivery: 'now' });
         if (this.paused?.reason === 'contract-changed') this.go(this.turn);
         return null;
     }
@@ -194,18 +229,20 @@ export class ModelLoop {
         if (!resting) this.pause('interrupted', null, 'rest');
         return 'allow';
       case 'suspended':
-        if (!resting) this.pause(event.reason, null, 'rest');
+        if (!resting) {
+          this.requeue();
+          this.pause(event.reason, null, 'rest');
+        }
         return this.letGo('rest');
+      case 'slept':
+        this.stops.push({ from: Date.parse(event.since), to: now });
+        return null;
       case 'block-overridden':
-        this.queue = [...this.inFlight, ...this.queue];
-        this.inFlight = [];
+        this.requeue();
         if (this.turn !== 'user') this.turn = 'rest';
         return null;
       case 'prompt-made': {
-        if (event.outcome === 'given-up' || this.status !== 'running') {
-          this.queue = [...this.inFlight, ...this.queue];
-          this.inFlight = [];
-        }
+        if (event.outcome === 'given-up' || this.status !== 'running') this.requeue();
         if (event.outcome === 'given-up') return null;
         if (this.status !== 'running') return this.overtaken();
         const limit = this.limit(now);
@@ -242,7 +279,10 @@ export class ModelLoop {
     this.lastFigure = null;
   }
 
-  resumed(consented: boolean): void {
+  /** `lastSeen` is the last sign of the driver of a loop that was not stopped. */
+  resumed(now: number, consented: boolean, lastSeen: number): void {
+    this.stoppedSince ??= lastSeen;
+    this.endStop(now);
     this.go('first');
     if (!consented) this.status = 'awaiting-consent';
     this.as = null;
@@ -253,12 +293,18 @@ export class ModelLoop {
     this.lastDelivery = null;
     this.promptId = null;
     this.lastFigure = null;
-    this.queue = [...this.inFlight, ...this.queue];
-    this.inFlight = [];
+    this.requeue();
+    this.settle(now);
   }
 
   clockSetBack(): void {
-    if (this.idleSince !== null) this.unsure = true;
+    this.wasSetBack = true;
+    this.isShifted = this.idleSince !== null;
+  }
+
+  /** How long exactly a streak or a stop lasts is not foretold for a clock that was set back. */
+  get unsure(): boolean {
+    return this.isShifted || (this.wasSetBack && (this.stops.length > 0 || this.stoppedSince !== null));
   }
 
   /** Takes over from the engine what the model does not foretell on an unsteady clock. */
@@ -322,12 +368,17 @@ export class ModelLoop {
     if (this.iteration >= this.max)
       return this.policy.pace.tracksProgress && !this.progressed ? 'no-progress-exhaustion' : 'max-iterations';
     if (this.trips()) return 'circuit-open';
-    const { maxCostUsd, maxTokens, maxTimeMs } = this.policy.budget;
+    const { maxCostUsd, maxTokens } = this.policy.budget;
     const spent =
       (maxCostUsd !== null && this.cost !== null && this.cost >= maxCostUsd) ||
       (maxTokens !== null && this.tokens >= maxTokens) ||
-      (maxTimeMs !== null && now - this.startedAt >= maxTimeMs);
+      this.timeIsUp(now);
     return spent ? 'budget-exhausted' : null;
+  }
+
+  private timeIsUp(now: number): boolean {
+    const { maxTimeMs } = this.policy.budget;
+    return maxTimeMs !== null && now - this.startedAt - this.stoppedFor(now) >= maxTimeMs;
   }
 
   private trips(): boolean {
@@ -407,10 +458,20 @@ export class ModelLoop {
     return this.idleSince === null ? 0 : Math.max(0, now - this.idleSince);
   }
 
+  private endStop(now: number): void {
+    if (this.stoppedSince !== null) this.stops.push({ from: this.stoppedSince, to: now });
+    this.stoppedSince = null;
+  }
+
+  private requeue(): void {
+    this.queue = [...this.inFlight, ...this.queue];
+    this.inFlight = [];
+  }
+
   private restless(): void {
     this.idleSince = null;
     this.idleCount = 0;
-    this.unsure = false;
+    this.isShifted = false;
   }
 
   private end(as: string): Step {

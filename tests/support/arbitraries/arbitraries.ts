@@ -127,6 +127,7 @@ export const operatorCommand: fc.Arbitrary<OperatorCommand> = fc.oneof(
       { kind: 'pause' as const },
       { kind: 'resume' as const },
       { kind: 'resume' as const, by: 'launcher' as const },
+      { kind: 'resume' as const, renewed: { contractHash: 'hash-3', maxIterations: 60 } },
     ),
   },
   {
@@ -197,7 +198,7 @@ export const policy: fc.Arbitrary<Policy> = fc.record({
   budget: fc.record({
     maxCostUsd: seldom(fc.integer({ min: 1, max: 50 })),
     maxTokens: seldom(fc.integer({ min: 500, max: 20_000 })),
-    maxTimeMs: seldom(fc.integer({ min: 60_000, max: 20 * 3_600_000 })),
+    maxTimeMs: fc.option(fc.integer({ min: 60_000, max: 6 * 3_600_000 }), { freq: 1 }),
     warnAt: fc.constantFrom(0, 0.5, 0.8, 1),
   }),
   backgroundWaitMs: fc.constant(0),
@@ -319,7 +320,7 @@ export const rareEvent: fc.Arbitrary<
     }),
   },
   {
-    weight: 1,
+    weight: 3,
     arbitrary: fc.record({
       type: fc.constant('slept' as const),
       since: fc.integer({ min: 0, max: DAY }).map(instantAt),

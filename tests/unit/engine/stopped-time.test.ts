@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { initialState, resumeState } from '../../../src/engine/initial-state.ts';
-import { timeSpent, timeStopped, withoutSleep } from '../../../src/engine/policy/loop-time.ts';
+import { timeSpent, timeStopped, untilTimeUp, withoutSleep } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';
-import { at, paused, policy, running, turnEnded, verifying, waiting } from './support/loop.ts';
+import { at, paused, policy, recorded, running, turnEnded, verifying, waiting } from './support/loop.ts';
 
 const HOUR = 3_600;
 const NIGHT = 8 * HOUR;
@@ -107,6 +107,31 @@ describe('the time in which a loop was stopped', () => {
     const paused = pausedAt(60);
     const after = transition(transition(paused, slept, ONE_HOUR).state, resume('user', NIGHT), ONE_HOUR).state;
     assert.equal(timeSpent(after, at(NIGHT)), 60_000, 'a pause in which the machine slept');
+  });
+
+  test('has in it the sleep of a machine whose driver waits for a rate limit or a server', () => {
+    const slept = (until: number) => ({ type: 'slept', since: at(HOUR / 2), at: at(until) }) as const;
+    for (const reason of ['rate-limited', 'api-error'] as const) {
+      const noticed = transition(pausedAt(60, reason), slept(NIGHT), ONE_HOUR);
+      assert.equal(recorded(noticed.effects)[0], 'slept');
+      const { state } = transition(noticed.state, slept(NIGHT + 60), ONE_HOUR);
+      assert.equal(validateLoopState(state), null);
+      assert.equal(timeSpent(state, at(NIGHT + 60)), 60_000);
+      const { budget } = ONE_HOUR;
+      assert.equal(untilTimeUp(state, budget, at(NIGHT + 60), at(2 * NIGHT)), at(NIGHT + 60 + HOUR / 2));
+      const own = transition(state, resume('launcher', NIGHT + 90), ONE_HOUR).state;
+      assert.equal(timeSpent(own, at(NIGHT + 90)), (HOUR / 2 + 30) * 1_000);
+      const users = transition(state, resume('user', NIGHT + 90), ONE_HOUR).state;
+      assert.equal(timeSpent(users, at(NIGHT + 90)), 60_000);
+    }
+  });
+
+  test('is left out of the turn that ends in a pause of the user', () => {
+    const { state } = transition(pausedAt(60), turnEnded('Work.', { at: at(NIGHT) }), ONE_HOUR);
+    assert.equal(state.status, 'paused');
+    assert.equal(timeSpent(state, at(NIGHT)), 60_000);
+    const { state: late } = transition(pausedAt(HOUR), turnEnded('Work.', { at: at(NIGHT) }), ONE_HOUR);
+    assert.equal(late.status === 'ended' && late.ended.as, 'budget-exhausted', 'control: a pause at the limit');
   });
 
   test('has a sleep in it once that several processes notice, and none of what the clock went back', () => {
