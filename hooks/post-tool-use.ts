@@ -1,3 +1,3 @@
-import { runPostToolUse } from '../src/drive/hook/tool-hooks.ts';
+import { runPostToolUse } from '../src/drive/hook/tool-use.ts';
 
 void runPostToolUse();

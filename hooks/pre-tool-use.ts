@@ -1,3 +1,3 @@
-import { runPreToolUse } from '../src/drive/hook/tool-hooks.ts';
+import { runPreToolUse } from '../src/drive/hook/tool-use.ts';
 
 void runPreToolUse();

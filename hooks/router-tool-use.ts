@@ -1,4 +1,4 @@
-import { runPostToolUse, runPreToolUse } from '../src/drive/hook/tool-hooks.ts';
+import { runPostToolUse, runPreToolUse } from '../src/drive/hook/tool-use.ts';
 
 // Registered only by the agents of router mode (.claude/agents/ralph-*.md), so its caller works for a router's host.
 process.env['RALPH_ACTIVE'] = '1';

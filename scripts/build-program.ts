@@ -12,7 +12,7 @@ const ENTRIES = [
   ...['main', 'statusline'].map((name) => `scripts/${name}`),
 ];
 
-const TOOLS = ['drive/hook/tool-hooks', 'drive/hook/observe'];
+const TOOLS = ['drive/hook/tool-use', 'drive/hook/observe'];
 const RULES = ['guard/files/evaluate-files', 'guard/evaluate-scope'];
 const SHELL = ['guard/evaluate-shell-command', 'guard/evaluate-powershell'];
 const SESSION = ['drive/hook/session-start', 'drive/hook/user-prompt-submit', 'drive/hook/stop-failure'];

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { streamEvent } from '../src/engine/runner-event.ts';
 import { batch } from '../src/engine/schema/batch.ts';
 import { guardrails, policy, storedContract } from '../src/engine/schema/contract.ts';
-import { streamEvent } from '../src/engine/schema/event.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { proofRecord } from '../src/engine/schema/proof.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';

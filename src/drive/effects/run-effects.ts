@@ -4,7 +4,6 @@ import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { readLoop } from '../../state/loop-files.ts';
-import { firstLine } from '../../text/quote.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
@@ -197,7 +196,7 @@ function recordChecks(
 function endOf(detail: string): string {
   const whole = Buffer.from(detail);
   if (whole.length <= MOST_TAIL) return detail;
-  const head = Buffer.from(`${firstLine(detail)}\n[…]\n`).subarray(0, MOST_TAIL / 2);
+  const head = Buffer.from(`${detail.split('\n', 1)[0]}\n[…]\n`).subarray(0, MOST_TAIL / 2);
   return `${head}${whole.subarray(head.length - MOST_TAIL)}`.replaceAll('\uFFFD', '');
 }
 

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import { READERS } from '../../engine/schema/constants.ts';
 import type { StoredContract } from '../../engine/schema/contract.ts';
@@ -8,12 +9,39 @@ import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, loopFiles, loopNamesIn } from '../../state/loop-files.ts';
+import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
 import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
 import { contractOf, type Guarded, guardedLoop, mayEnd } from './guarded-loop.ts';
+import { runHook } from './run-hook.ts';
 import { allowed, denied, together, turnEnds } from './tool-answer.ts';
+
+/**
+ * Runs the guard, which fails closed. Exit 2 denies the call and passes standard error to the model; an error while the
+ * bundle loads exits with 1, which `onFailure: block` denies. Exit 0 with anything but one JSON object would allow the call
+ * (measured), so nothing is printed.
+ */
+export function runPreToolUse(): Promise<void> {
+  return runHook(
+    ['PreToolUse'],
+    (context) => forEachLoopOfSession(context, preToolUse),
+    (message) => {
+      writeSync(2, HOOK_TEXTS.toolFailed(asSentence(message)));
+      process.exitCode = 2;
+      return null;
+    },
+  );
+}
+
+export function runPostToolUse(): Promise<void> {
+  return runHook(
+    ['PostToolUse', 'PostToolUseFailure'],
+    (context) => forEachLoopOfSession(context, postToolUse),
+    () => null,
+  );
+}
 
 /** Name of the rule that nothing but reading is allowed while evidence is lost. */
 const LOST = 'evidence-lost';

@@ -1,9 +1,8 @@
 import { advise, RalphError } from '../../text/message.ts';
-import { type Host, NO_COST_OR_WINDOWS } from '../host.ts';
+import { type AgentTerms, type Host, NO_COST_OR_WINDOWS, type SessionTerms } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
-import { trustedHooks, USER_HOOKS } from './hooks.ts';
+import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
-import { runOptions, sandboxText, sessionOptions } from './run-options.ts';
 import { startCodex } from './start-codex.ts';
 
 /** OpenAI's Codex, which has taken over the hook protocol of Claude Code. Measured with 0.171.0. */
@@ -98,3 +97,54 @@ function refused(word: string, value: string | undefined): string {
   const shown = value === undefined || word.includes('=') ? word : `${word} ${value}`;
   return `-- ${shown}: the loop decides where Codex works, what it prints, its sandbox (--permission-mode) and its hooks. Leave it out.`;
 }
+
+type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
+
+/** Sandbox of Codex that allows what a permission mode does. With `exec` it never asks, so a mode that asks may only read. */
+const SANDBOXES: Readonly<Record<string, SandboxMode>> = {
+  acceptEdits: 'workspace-write',
+  auto: 'workspace-write',
+  dontAsk: 'workspace-write',
+  bypassPermissions: 'danger-full-access',
+};
+
+export function sandboxFor(permissionMode: string | null): SandboxMode {
+  return SANDBOXES[permissionMode ?? ''] ?? 'read-only';
+}
+
+type Options = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort' | 'hooks' | 'own'>;
+
+/** Returns the words of one run of Codex, which reads its prompt from standard input. */
+function runOptions(terms: Options): string[] {
+  return ['exec', '--json', '--skip-git-repo-check', ...shared(terms), '-'];
+}
+
+/** Returns the words with which Codex begins or resumes a session. At a terminal, the user's own approvals apply. */
+function sessionOptions({ prompt, headless, session, ...terms }: SessionTerms): string[] {
+  const resumed = session === null ? [] : ['resume', session];
+  return [...(headless ? ['exec', '--skip-git-repo-check'] : []), ...shared(terms), ...resumed, prompt];
+}
+
+function shared({ permissionMode, model, effort, hooks, own }: Options): string[] {
+  return [
+    ...['--sandbox', sandboxFor(permissionMode)],
+    ...(model === null ? [] : ['--model', model]),
+    ...(effort === null ? [] : ['-c', `model_reasoning_effort=${toml(effort)}`]),
+    ...own,
+    ...hooks,
+    // For the agent's shell: clients that are started there take no part in the loop.
+    ...['-c', 'shell_environment_policy.set.RALPH_ACTIVE="0"'],
+  ];
+}
+
+/** Says at a start what the agent may do. */
+function sandboxText(permissionMode: string | null): string {
+  const mode = sandboxFor(permissionMode);
+  return `Codex runs with its sandbox ${mode} (permission mode ${permissionMode ?? 'default'}) and asks nothing; ${MEANING[mode]}.`;
+}
+
+const MEANING: Readonly<Record<SandboxMode, string>> = {
+  'read-only': 'the agent can change no file',
+  'workspace-write': 'the agent can write in the project and in temporary folders, but not in .git, and has no network',
+  'danger-full-access': 'the agent can do everything that you can',
+};

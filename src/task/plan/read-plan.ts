@@ -3,12 +3,11 @@ import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/l
 import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { show } from '../../state/process/program.ts';
 import { LINE_END } from '../../text/characters.ts';
-import { lines } from '../../text/markdown/lines.ts';
+import { type Line, lines } from '../../text/markdown/lines.ts';
 import { advise } from '../../text/message.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { isField, readFields } from './task-fields.ts';
 import { readHead, type TopItem, topItems } from './task-lines.ts';
-import { unreadTasks } from './unread-tasks.ts';
 
 export interface PlanFileTask extends LintedTask {
   readonly notes: readonly string[];
@@ -201,4 +200,69 @@ function withMissing(before: string, now: string, known: readonly PlanFileTask[]
   if (missing.length === 0) return { text: now, gone: [] };
   const whole = `${now.trimEnd()}\n\n${missing.map(({ text }) => `${text.trimEnd()}\n`).join('')}`;
   return { text: missingIn(whole).length === 0 ? whole : before, gone: missing.map(({ id }) => id) };
+}
+
+/** Pattern for marks of lists, headings, quotes and tables, including those of word processors. */
+const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;
+/** Pattern for misspelt boxes and those of other programs, but not for the text of a link. */
+const BOX = /^\[\s*[^\s\]]?\s*\](?!\()\s*/;
+const SYMBOL = /^[☐☑☒✓✔✅⬜]\s*/u;
+/** Maximum length of the patterns' input. */
+const MOST_HEAD = 200;
+const MOST_SHOWN = 60;
+
+/**
+ * Finds text that looks like a task but is not one: without a valid box, in indented code, raw HTML or a quote, or after an
+ * unclosed fence or comment. Ignores tasks of `known` (keys), closed fences and closed comments.
+ */
+function unreadTasks(all: readonly Line[], known: ReadonlySet<string>): PlanProblem[] {
+  const found = all.flatMap((line): PlanProblem[] => {
+    const where = placeOf(line);
+    if (where === null || !looksLikeTask(line.content, known, where === '')) return [];
+    return [unread(line.content, line.number, where)];
+  });
+  return [...found, ...openFences(all)];
+}
+
+/** Returns where a line stands that may be taken for a task; null if it is an example or belongs to an item. */
+function placeOf({ inFence, inQuote, inHtml, indentedCode, listDepth, itemsBegun }: Line): string | null {
+  if (inFence) return null;
+  if (inHtml) return 'in raw HTML';
+  if (inQuote || indentedCode) return listDepth > 0 ? null : inQuote ? 'in a quote' : 'in code, by its indentation,';
+  return listDepth > 1 && itemsBegun > 0 ? null : '';
+}
+
+function unread(text: string, line: number, where: string): PlanProblem {
+  const place = where === '' ? '' : ` stands ${where} and`;
+  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is not a task of the plan, so it will be skipped. Write a task as "- [ ] **Task 1: Title**", at the left margin.`;
+  return { line, taskId: null, rule: 'unread-task', message, severity: 'warning' };
+}
+
+function looksLikeTask(line: string, known: ReadonlySet<string>, maybeWithoutBox: boolean): boolean {
+  const text = line.slice(0, MOST_HEAD).replace(MARK, '').trimEnd();
+  const bare = text.replace(BOX, '').replace(SYMBOL, '');
+  const id = readHead(`[ ] ${bare}`)?.id ?? null;
+  if (id === null || known.has(planKey(id))) return false;
+  return BOX.test(text) || (maybeWithoutBox && /^\W*task\s/i.test(bare) && /\d/.test(id));
+}
+
+function openFences(all: readonly Line[]): PlanProblem[] {
+  const found: PlanProblem[] = [];
+  let begin: Line | null = null;
+  let last = 0;
+  const end = (): void => {
+    const [marks] = /^(?:`+|~+)/.exec(begin?.content ?? '') ?? [];
+    if (begin === null || marks === undefined) return;
+    const message = `this code fence is never closed, so the text below it, down to line ${last}, is ignored. Close it with ${marks}.`;
+    found.push({ line: begin.number, taskId: null, rule: 'open-fence', message, severity: 'warning' });
+  };
+  for (const line of all) {
+    if (line.fence !== 'inside') {
+      if (line.fence !== 'closes') end();
+      begin = line.fence === 'opens' ? line : null;
+    }
+    last = line.number;
+  }
+  end();
+  return found;
 }

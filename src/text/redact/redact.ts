@@ -1,5 +1,4 @@
-import { redactCommands } from './command-forms.ts';
-import { isNoSecret, isSecretName, LONGEST_NAME } from './secret-names.ts';
+import { isNoSecret, isSecretName, LONGEST_NAME, redactCommands } from './command-forms.ts';
 import { tokenForms } from './token-forms.ts';
 
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiFailure } from '../../../src/hosts/codex/api-error.ts';
-import { CODEX } from '../../../src/hosts/codex/codex.ts';
-import { eventReader } from '../../../src/hosts/codex/read-events.ts';
-import { sandboxFor } from '../../../src/hosts/codex/run-options.ts';
+import { CODEX, sandboxFor } from '../../../src/hosts/codex/codex.ts';
+import { eventReader } from '../../../src/hosts/codex/start-codex.ts';
 import { refuseUnsupported } from '../../../src/hosts/hosts.ts';
 
 const read = (events: readonly object[]) => {
