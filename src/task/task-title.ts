@@ -1,5 +1,6 @@
 import { jsonOrNull } from '../text/json.ts';
 import { readLists } from '../text/markdown/lists.ts';
+import { redact } from '../text/redact/redact.ts';
 import { splitFrontmatter } from './frontmatter/split-frontmatter.ts';
 
 /** Maximum length of a title. */
@@ -15,7 +16,7 @@ export function draftedWords(text: string): string | null {
 /** A name that only an iteration fills in, such as `{{ ralph.name }}`, is no title. */
 const isFilledIn = (text: string): boolean => text.includes('{{');
 
-/** Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any. */
+/** Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any. Secrets are masked. */
 export function taskTitle(text: string): string {
   const { body } = splitFrontmatter(text);
   let heading = '';
@@ -26,6 +27,7 @@ export function taskTitle(text: string): string {
     },
   });
   const [first = ''] = body.split('\n').flatMap((line) => (isFilledIn(line) ? [] : line.trim() || []));
-  const title = (draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || first;
+  // Half a secret, which would be left where it is cut, has no form.
+  const title = redact((draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || first);
   return title.length <= MOST ? title : `${title.slice(0, MOST - 1).trimEnd()}…`;
 }

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { taskTitle } from '../../../src/task/task-title.ts';
+
+const SECRET = `ghp_${'aB3d'.repeat(9)}`;
+
+test('a title masks secrets, also one at the place where it is cut', () => {
+  assert.equal(taskTitle(`Push with ${SECRET}.\n`), 'Push with ***.');
+  assert.equal(taskTitle(`# Use ${SECRET} there\n\nWork.\n`), 'Use *** there');
+  const long = taskTitle(`${'word '.repeat(14)}${SECRET} and more words until it is cut\n`);
+  assert.match(long, /word \*\*\*.*…$/);
+  assert.doesNotMatch(long, /ghp_/);
+});
+
+test('control: a title without a secret is as it was written', () => {
+  assert.equal(taskTitle('# Rename ghp to gh\n'), 'Rename ghp to gh');
+});
