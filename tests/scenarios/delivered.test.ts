@@ -43,12 +43,13 @@ echo B > "$name-main.txt"; git add . ; git commit -qm two\n`;
 
 test('a check that needs an ignored file of the worktree does not pass on the branch', (t) => {
   const work = `mkdir -p out; echo A > out/$name.csv; echo A > "$name.txt"; ${COMMIT}`;
-  const checks = { a: 'test -s out/a.csv', b: 'test -s b.txt' };
+  const checks = { a: 'echo PGPASSWORD=correct-horse-7; test -s out/a.csv', b: 'test -s b.txt' };
   const p = checkedTasks(t, checks, work, { '.gitignore': 'out/\n' });
   const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
   assert.equal(answer.code, 3, answer.stdout + answer.stderr);
   const [a, b] = batchEnd(answer).tasks;
   assert.match(a?.problem ?? '', /checks do not pass on a clean checkout of [0-9a-f]{12}.*worktree_copy.*out\/a\.csv/s);
+  assert.doesNotMatch(answer.stdout + answer.stderr, /correct-horse/, 'the output of the check is masked');
   assert.equal(existsSync(join(dirOf(p, 'a'), 'out/a.csv')), true);
   assert.equal(b?.code, 0);
   assert.match(answer.stdout, /b: merged ralph\/b\. Its worktree stays: .* 1 file that git ignores \(out\/b\.csv\)/);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { agreeTo } from '../support/agree-to.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent } from './support/command-agent.ts';
@@ -97,6 +98,28 @@ test('no secret in the name of a file or the subject of a commit is shown or kep
   }
   assert.match(shown.join(''), /use \*\*\*/, 'control: the subject is shown');
   assert.match(shown.join(''), /y \*\*\*/, 'control: the name is shown');
+});
+
+test('no secret in what a failing agent or a failing set-up of a worktree says is shown or kept', (t) => {
+  const p = project(t);
+  const setUp = `echo ${SECRETS.evidence}; exit 3`;
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  p.write('set/RALPH.md', `---\nmax_iterations: 1\nworktree_setup: ${setUp}\n---\nWork.\n`);
+  agreeTo(p.dir, p.env, { worktree_setup: setUp });
+  const command = agent(p, `echo "Cannot log in: PGPASSWORD=${SECRETS.named} ${SECRETS.command}" >&2; exit 126`);
+  commitFolder(p.dir);
+  const shown = [
+    ['run', 'job', '--plain', '--agent', command],
+    ...[['status', 'job', '--json'], ['explain', 'job', '--json'], ['list', '--json'], ['archive'], ['report', 'job']],
+    ['run', 'set', '--worktree', '--plain', '--agent', command],
+  ].map((words) => p.ralph(words));
+  const text = shown.map(({ stdout, stderr }) => stdout + stderr).join('');
+  for (const secret of [SECRETS.named, SECRETS.command, SECRETS.evidence]) {
+    assert.ok(!text.includes(secret), text);
+    assert.deepEqual(holding(dirname(p.dir), secret, ['agent.sh', 'set/RALPH.md', '/index', 'contract.set.json']), []);
+  }
+  assert.match(text, /Cannot log in: PGPASSWORD=\*\*\*/, 'control: what it said is shown');
+  assert.match(text, /set-up failed \(echo \*\*\*; exit 3/, 'control: the command is shown');
 });
 
 test('files of a loop in the project that hold output can be read by their user alone', (t) => {

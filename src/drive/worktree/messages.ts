@@ -1,11 +1,12 @@
 import { counted } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { listed, shellWord } from '../../text/quote.ts';
+import { redact } from '../../text/redact/redact.ts';
 
 /** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, but git was not found on the PATH.',
-  gitFailed: (what: string, complaint: string): string => `${what}, because git failed: ${complaint}`,
+  gitFailed: (what: string, complaint: string): string => `${what}, because git failed: ${redact(complaint)}`,
   silent: (words: readonly string[], code: number | null): string =>
     `git ${words.find((word) => /^[a-z-]+$/.test(word) && !word.startsWith('-'))} ended with exit code ${code} and no message. A git hook may have rejected it; git config core.hooksPath shows where hooks are.`,
   noRepository: (dir: string): string =>
@@ -54,10 +55,10 @@ export const WORKTREE_TEXTS = {
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktrees, which begin at the last commit.`,
   taskDiffers: (taskPath: string): string =>
     `${taskPath} in the worktree differs from the one here; the one in the worktree is used.`,
-  settingUp: (command: string): string => `setting up the worktree: ${command}`,
+  settingUp: (command: string): string => `setting up the worktree: ${redact(command)}`,
   setUpFailed: (command: string, how: string, output: string, name: string): Message =>
     advise(
-      `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` Its output:\n${output}\n`} Fix it and run again with --fresh, which repeats the set-up.`,
+      `the worktree's set-up failed (${redact(command)}: ${how}), so the loop was not started.${output === '' ? '' : ` Its output:\n${redact(output)}\n`} Fix it and run again with --fresh, which repeats the set-up.`,
       'Or remove it',
       `worktree remove ${name}`,
     ),

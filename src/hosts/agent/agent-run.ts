@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Allowance } from '../../engine/policy/budget.ts';
 import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
 import { SLEPT_MS } from '../../state/process/sleep-watch.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
@@ -172,7 +173,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
       await endGroup(pid);
       forgetGroup(pid);
     }
-    return { exit: { ...exit, endedBy }, durationMs: clock.workedMs, complaint: complaint.trim() };
+    return { exit: { ...exit, endedBy }, durationMs: clock.workedMs, complaint: redact(complaint).trim() };
   };
   return {
     pid: pid ?? null,

@@ -1,5 +1,6 @@
 import type { ApiError } from '../../engine/events.ts';
 import { shorten } from '../../text/quote.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 
 export interface RunExit {
@@ -40,6 +41,10 @@ export type RunOutcome =
     };
 
 const QUOTE = 300;
+
+/** Returns the beginning of what an agent said. Secrets are masked first: half of one has no form. */
+const quoted = (text: string): string => shorten(redact(text), QUOTE);
+
 /** Exit codes by which a shell reports SIGINT and SIGTERM. */
 const SIGNAL_CODES: readonly (number | null)[] = [130, 143];
 
@@ -102,7 +107,7 @@ function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
 
 function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   const { terminalReason, stopReason, subtype } = result;
-  const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : shorten(result.text, QUOTE);
+  const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : quoted(result.text);
   if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to continue: ${said}` };
   if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
   if (subtype === 'error_max_budget_usd') return { kind: 'over-budget', message: OVER_BUDGET };
@@ -117,7 +122,7 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
 }
 
 function refused(facts: RunFacts, message: string, status: number | null): RunOutcome {
-  const said = shorten(message, QUOTE);
+  const said = quoted(message);
   const named = apiErrorKind(facts.apiError?.error);
   // The client's term for an answer that it could not parse.
   const malformed = facts.apiError?.error === 'unknown' && status === null;

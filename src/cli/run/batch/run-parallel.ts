@@ -10,6 +10,7 @@ import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Run } from '../../../engine/schema/run.ts';
 import { show } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
+import { redact } from '../../../text/redact/redact.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
 import { taskTable } from '../../show/run-text.ts';
@@ -23,7 +24,7 @@ export async function runParallel(context: CommandContext, command: Command): Pr
   const { batch, report } = started;
   err(withPrefix(firstText(batch, values['resume'] === true)));
   const view = await loopView(context);
-  const notice = (message: string): void => view.tell({ type: 'agent.notice', message });
+  const notice = (message: string): void => view.tell({ type: 'agent.notice', message: redact(message) });
   const script = process.argv[1] ?? '';
   const program = [...process.execArgv, script];
   const tell: BatchRun['tell'] = (name, event) => view.tell(event, name);

@@ -8,6 +8,7 @@ import { areHooksPinned } from '../../../task/git/git-pins.ts';
 import { viewAtEnd } from '../../../task/git/git-view.ts';
 import { changedLinks, linkTarget } from '../../../task/git/nested-repositories.ts';
 import { RalphError } from '../../../text/message.ts';
+import { redact } from '../../../text/redact/redact.ts';
 import { describeLoop } from '../../status/loop-report.ts';
 import { isSame } from '../../worktree/copy-task.ts';
 import { holdingsOf } from '../../worktree/holdings.ts';
@@ -62,7 +63,7 @@ export async function integrate(request: Integration): Promise<Integrated> {
     return await new OneIntegration(request, checkout).run();
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;
-    return { message: INTEGRATE_TEXTS.failed(request.name, error.message), outcome: 'failed' };
+    return { message: redact(INTEGRATE_TEXTS.failed(request.name, error.message)), outcome: 'failed' };
   } finally {
     checkout.close();
   }
@@ -255,7 +256,8 @@ class OneIntegration {
   }
 
   #failed(message: string): Integrated {
-    return { message, outcome: 'failed' };
+    // It quotes checks and hooks of git.
+    return { message: redact(message), outcome: 'failed' };
   }
 }
 

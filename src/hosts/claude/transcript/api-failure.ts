@@ -1,4 +1,5 @@
 import type { ApiError } from '../../../engine/events.ts';
+import { redact } from '../../../text/redact/redact.ts';
 import { apiErrorKind } from '../../agent/classify-run.ts';
 import { fieldsOf, listOf, textOf } from '../../fields.ts';
 import { scan } from './transcript.ts';
@@ -9,7 +10,11 @@ export function apiFailure(payload: Readonly<Record<string, unknown>>, transcrip
   const kind = apiErrorKind(payload['error'] ?? noted?.kind);
   const said = payload['last_assistant_message'];
   const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
-  return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
+  return {
+    kind,
+    message: redact(message).slice(0, 500),
+    resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null,
+  };
 }
 
 interface NotedApiError {
