@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute } from 'node:path';
 import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
@@ -84,7 +85,10 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     case 'git-path':
       return hitByWrite(path, cwd, guard) ?? hitByTreeBelow(path, cwd, guard);
     case 'git-clean': {
-      const left = guard.own.filter((entry) => !use.excludes?.some((exclude) => isExcluded(exclude, entry.path)));
+      const left = guard.own.filter(
+        ({ path, prefix }) =>
+          existsSync(prefix ? dirname(path) : path) && !use.excludes?.some((exclude) => isExcluded(exclude, path)),
+      );
       return hitByTree(path, cwd, { ...guard, own: left });
     }
     case 'git-stash':
@@ -121,6 +125,9 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
   return undefined;
 }
 
+/** Pattern for a path up to its last segment that begins with something unknown, which may be absolute. */
+const AFTER_UNKNOWN = /^.*\/\0/s;
+
 /** Minimum length of the literal text before the first unknown part to identify a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
@@ -131,7 +138,9 @@ function hitByTemplate(
   removes: boolean | 'below',
   guard: Guard,
 ): ProtectedPath | undefined {
-  const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwdTemplate}/${template}`;
+  // After `cd "$X"` the working directory may be anywhere.
+  const cwd = cwdTemplate.replace(AFTER_UNKNOWN, UNKNOWN);
+  const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwd}/${template}`;
   const folded = guard.rules.caseInsensitive ? full.toLowerCase() : full;
   const literalEnd = folded.indexOf(UNKNOWN);
   const directory = folded.slice(0, folded.lastIndexOf('/', literalEnd));
@@ -162,19 +171,27 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
   return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
 }
 
-/** Matches the template or a parent against the protected path (for a removal, also its parents) by distinctive names. */
+/** Matches the template, or for a removal a parent of the path, and the template's parents against the path, by telling names. */
 function names(template: string, entry: ProtectedPath, removes: boolean | 'below', guard: Guard): boolean {
   const isFolder = (path: string): boolean =>
     removes === 'below' ? guard.project.some((project) => path.startsWith(`${project}/`)) : removes;
-  const paths = [entry.path];
-  for (let up = dirname(entry.path); up !== dirname(up) && isFolder(up); up = dirname(up)) paths.push(up);
-  for (let part = collapse(template); part.includes('/'); part = part.slice(0, part.lastIndexOf('/'))) {
+  const folders: string[] = [];
+  for (let up = dirname(entry.path); up !== dirname(up) && isFolder(up); up = dirname(up)) folders.push(up);
+  const whole = collapse(template);
+  const known = whole.indexOf(UNKNOWN);
+  // `rm -r .claude/$f` tells where it is; `./$f` in the project no more than a bare `$f`.
+  const isPlaced = known > 0 && !guard.project.some((project) => whole.slice(0, known) === `${project}/`);
+  for (let part = whole; part.includes('/'); part = part.slice(0, part.lastIndexOf('/'))) {
     const segments = part.split('/');
     const last = segments.at(-1) ?? '';
     const before = segments.at(-2) ?? UNKNOWN;
-    if (last === '' || last.includes(UNKNOWN)) continue;
-    const telling = isDistinctive(last) || (before !== '' && !before.includes(UNKNOWN));
-    if (telling && paths.some((path, index) => matchesPath(part, path, entry.prefix && index === 0))) return true;
+    const removesIt = part === whole && removes !== false;
+    if (last === '' || (last.includes(UNKNOWN) && !(removesIt && isPlaced))) continue;
+    const isTelling = isPlaced || isDistinctive(last) || (before !== '' && !before.includes(UNKNOWN));
+    if (!isTelling) continue;
+    if (matchesPath(part, entry.path, entry.prefix)) return true;
+    // A folder above both of them says nothing.
+    if (removesIt && folders.some((path) => matchesPath(part, path, false))) return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
-import { after, describe, it } from 'node:test';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, describe, it, test } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
@@ -52,4 +53,16 @@ describe('harmless commands', () => {
     const wrong = HARMLESS.filter((command) => evaluateByRegularExpression(project.fill(command)));
     assert.ok(wrong.length >= 3, `the control is wrong on only ${wrong.length}`);
   });
+});
+
+test('git clean removes only files of the loop that exist', async () => {
+  const own = join(project.dir, '.ralph', 'config.json');
+  const rules = { ...project.rules, ownFiles: [...project.rules.ownFiles, own] };
+  const decide = async (command: string): Promise<string> =>
+    (await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: project.dir }, rules)).decision;
+  assert.equal(await decide('git clean -xdf -e .claude'), 'allow');
+  mkdirSync(dirname(own));
+  writeFileSync(own, '{}');
+  assert.equal(await decide('git clean -xdf -e .claude'), 'deny', 'control');
+  assert.equal(await decide('git clean -xdf -e .claude -e .ralph'), 'allow');
 });

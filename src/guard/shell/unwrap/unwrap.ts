@@ -101,7 +101,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
     return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
   }
-  if (wrapper.texts === true) return asText(...words.map((word) => word.template));
+  if (wrapper.texts === true) return asText(...words.map(({ template }) => template.replace(SCRIPT, "$1 run '$2'")));
   words = words.slice(wrapper.skip ?? 0);
   if (wrapper.textOption !== undefined) {
     if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
@@ -140,6 +140,9 @@ function countAssignments(words: readonly ShellWord[]): number {
 function asCall(call: Call, words: readonly ShellWord[], keepsItself = false): Unwrapped | undefined {
   return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself };
 }
+
+/** Pattern for the names of scripts among the texts of concurrently: `npm:lint`, `npm:watch-*`. */
+const SCRIPT = /^(npm|pnpm|yarn|bun):([^'\s]+)$/;
 
 function asText(...texts: readonly string[]): Unwrapped | undefined {
   const known = texts.filter((text) => text.trim() !== '' && text.trim() !== UNKNOWN);

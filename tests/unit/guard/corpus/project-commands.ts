@@ -96,6 +96,7 @@ npx wait-on http://localhost:3000
 npx cross-env CI=1 vitest run test/a.test.ts
 npx dotenv -e .env.example -- npm test
 npx concurrently "npm run dev" "npm run watch"
+npx concurrently -n a,b "npm:dev:*" npm:lint
 npx http-server test/fixtures -p 9000
 npx json5 test/fixtures/a.json5
 npx svgo --version
