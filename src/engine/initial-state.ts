@@ -11,7 +11,7 @@ import { requeueInFlight } from './transitions/delivery.ts';
 /** Marks in no transcript. */
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
-export interface NewLoop
+interface NewLoop
   extends Readonly<Pick<LoopState, 'loopId' | 'name' | 'mode' | 'taskPath' | 'contractHash' | 'maxIterations'>> {
   readonly at: string;
   readonly consented: boolean;

@@ -6,7 +6,7 @@ import type { ToolCall } from './guard.ts';
  * Kinds of tools. shell, powershell: run a text. code: run code of another language. reads, changes: take paths. talks: take
  * texts for people and models, and touch no file by name. unknown: may write any text that looks like a path.
  */
-export type ToolClass = 'shell' | 'powershell' | 'code' | 'reads' | 'changes' | 'talks' | 'unknown';
+type ToolClass = 'shell' | 'powershell' | 'code' | 'reads' | 'changes' | 'talks' | 'unknown';
 
 const CLASSES: Readonly<Record<Exclude<ToolClass, 'unknown'>, string>> = {
   shell: 'Bash Monitor',

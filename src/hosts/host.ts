@@ -168,7 +168,7 @@ export const TOPICS = [
   'subagents',
   'background work',
 ] as const;
-export type Topic = (typeof TOPICS)[number];
+type Topic = (typeof TOPICS)[number];
 
 export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permissions'> {
   /** Variables added to the environment of the client. */
@@ -176,7 +176,7 @@ export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permission
 }
 
 /** How a client works on one iteration after the other, each with a fresh context. */
-export interface IterationHost {
+interface IterationHost {
   /** Returns what the client is started with, whatever the iteration. */
   readonly prepare: (terms: AgentTerms) => PreparedAgent;
   /** Starts the client for one iteration and reads its stream. `sessionId` is a fresh one, for a client that takes it. */

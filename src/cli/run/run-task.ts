@@ -26,7 +26,7 @@ import type { DraftedTask } from '../task/draft.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
 /** A command line that names its task, and the draft that was written for it. */
-export interface NamedTask {
+interface NamedTask {
   readonly context: CommandContext;
   readonly drafted: DraftedTask | null;
 }

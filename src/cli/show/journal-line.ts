@@ -93,7 +93,7 @@ function column(name: keyof Figures, figures: readonly Figures[], text: (value: 
   return { name, shown };
 }
 
-export function figuresOf(entry: Entry) {
+function figuresOf(entry: Entry) {
   const agent = fieldsOf(entry['agent']);
   return {
     time: number(entry['durationMs']),

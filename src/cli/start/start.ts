@@ -121,7 +121,7 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
 }
 
 /** Says what starts or approves the loop that is ready now. Returns the exit code. */
-export function answerStart(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
+function answerStart(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
   const { loopId, files, state } = loop;
   const { status, maxIterations, taskPath, mode } = state;
   const { contract, name } = files;

@@ -21,7 +21,7 @@ const ALLOWED = {
 } as const;
 
 /** Steering as the user and the agent are shown it. */
-export type Delivered = { readonly systemMessage: string | null; readonly additionalContext: string | null } | null;
+type Delivered = { readonly systemMessage: string | null; readonly additionalContext: string | null } | null;
 
 /** Returns the answer to a call that runs or has run; null if there is nothing to say. */
 export function allowed(

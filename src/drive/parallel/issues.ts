@@ -7,7 +7,7 @@ import { RalphError } from '../../text/message.ts';
 import { ISSUE_TEXTS } from './messages.ts';
 import { quotedForOthers } from './proved-text.ts';
 
-export interface Gh {
+interface Gh {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
 }

@@ -97,7 +97,7 @@ export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatc
 }
 
 /** Outcome of a run over a plan. */
-export interface PlanEnd {
+interface PlanEnd {
   readonly status: TerminalStatus;
   readonly code: number;
   readonly message: Message;

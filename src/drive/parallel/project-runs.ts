@@ -119,7 +119,7 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
 }
 
 /** Identifies a run: a project has one at a time. */
-export function runId({ startedAt }: Batch): string {
+function runId({ startedAt }: Batch): string {
   return `run-${startedAt}`;
 }
 

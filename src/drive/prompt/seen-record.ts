@@ -39,7 +39,7 @@ function ownRecord(files: LoopFiles, { loopId }: Loop): Seen | null {
 }
 
 /** Replaces the record. Called under the lock of the loop's state. */
-export function writeSeen(files: LoopFiles, seen: Seen): void {
+function writeSeen(files: LoopFiles, seen: Seen): void {
   storeEvidence(files, seen.loopId, 'seen', `${JSON.stringify(seen)}\n`);
 }
 

@@ -71,7 +71,7 @@ export function notifyUser(files: LoopFiles, at: string, effects: readonly Effec
 }
 
 /** News of a run over several tasks. */
-export interface RunNews extends Pick<Notice, 'title' | 'message' | 'status'> {
+interface RunNews extends Pick<Notice, 'title' | 'message' | 'status'> {
   /** What it works on. */
   readonly loop: string;
   readonly tasks: { readonly done: number; readonly total: number };

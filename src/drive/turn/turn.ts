@@ -156,7 +156,7 @@ export function withTurnState<T>({ context, lease }: Turn, decide: (current: Rea
   return withState(context.files, decide, { lease });
 }
 
-export function loopOver({ context, loaded }: Turn): Effect {
+function loopOver({ context, loaded }: Turn): Effect {
   return { type: 'allow', message: endedState(context.files, loaded.state.loopId)?.ended.message ?? null };
 }
 

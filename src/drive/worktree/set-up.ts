@@ -12,7 +12,7 @@ import { repositoryOf, userGit } from './repository.ts';
 import { checkOutSubmodules } from './submodules.ts';
 import { readWorktreeRecord, type WorktreePlace, writeWorktreeRecord } from './worktree-place.ts';
 
-export interface SetUp {
+interface SetUp {
   /** The main project, absolute. */
   readonly projectDir: string;
   /** Set-up command of the user; null if there is none. */

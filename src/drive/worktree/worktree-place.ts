@@ -55,7 +55,7 @@ function changedAt(path: string): number {
 }
 
 /** Progress of a worktree's creation or removal, stored outside the project, out of reach of its agents. */
-export interface WorktreeRecord {
+interface WorktreeRecord {
   /** `making`: files are being checked out. `made`: before set-up. `ready`: set up. `removing`: it may be half removed. */
   readonly step: 'making' | 'made' | 'ready' | 'removing';
   /** Commit from which it was created. */

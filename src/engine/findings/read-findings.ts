@@ -2,7 +2,7 @@ import { hasWord, withoutEnds } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
 
-export interface FindingsLog {
+interface FindingsLog {
   /** Entries in order; if an id repeats, the later one. */
   readonly findings: readonly Finding[];
   /** The log has text, but neither an entry nor a statement that there is none: what is open is unknown. */

@@ -9,7 +9,7 @@ export interface Item {
   readonly paragraph: string;
 }
 
-export interface ItemComparison<T extends Item> {
+interface ItemComparison<T extends Item> {
   /** First lines of former items that are not there. */
   readonly missing: readonly string[];
   /** Former items by their first lines, with the item that each is now. */

@@ -1,7 +1,7 @@
 import { isGlob, nextPlanTask, type PlanTask, planKey, readyTasks } from './task-order.ts';
 
 /** Input besides the plan for choosing tasks that run side by side. */
-export interface SideBySide {
+interface SideBySide {
   /** Id of the first task; null begins with the first of the plan. */
   readonly from: string | null;
   /** Number of tasks that may still end in this session, including active ones. */

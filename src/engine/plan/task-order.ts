@@ -31,7 +31,7 @@ export function tasksByKey<T extends Pick<PlanTask, 'id'>>(tasks: readonly T[]):
 }
 
 /** Task that cannot be worked on, and its obstacle: itself or one of its dependencies. */
-export interface PassedTask {
+interface PassedTask {
   readonly id: string;
   readonly because: string;
   readonly why: 'blocked' | 'manual-verify' | 'unknown';

@@ -4,7 +4,7 @@ import { readSignals } from '../signals/signals.ts';
 /** Default of `background_wait`. */
 export const BACKGROUND_WAIT_MS = 1_800_000;
 
-export interface BackgroundLimit {
+interface BackgroundLimit {
   readonly waitMs: number;
   /** Limit of the whole wait if the project changes meanwhile: then it begins again, since the work may belong to the task. */
   readonly mostMs: number;

@@ -1,7 +1,7 @@
 import type { Policy } from '../schema/contract.ts';
 import type { BreakerState } from '../schema/state.ts';
 
-export interface Streak {
+interface Streak {
   readonly value: string | null;
   readonly repeats: number;
 }

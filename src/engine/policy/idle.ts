@@ -4,7 +4,7 @@ import type { IdleState } from '../schema/state.ts';
 
 export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: null };
 
-export interface IdleWait {
+interface IdleWait {
   readonly delayMs: number;
   /** The wait was cut to the rest of the maximum idle time; the loop stops after it. */
   readonly last: boolean;

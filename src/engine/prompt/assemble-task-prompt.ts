@@ -114,7 +114,7 @@ function goalText(elapsedMs: number, wanted: string | null): string {
 }
 
 /** Words about a completion claim: the agent acts `before` it, then `what` is checked. */
-export interface ClaimWords {
+interface ClaimWords {
   readonly before: string;
   readonly what: string;
 }

@@ -89,7 +89,7 @@ export const evidenceCommand = z.strictObject({
 });
 
 /** Blocked command: an RE2 pattern, the first words of a simple command, or the programs of a pipeline. */
-export const commandRule = z.union([
+const commandRule = z.union([
   z.string().min(1),
   z.strictObject({ command: z.string().min(1), args: z.array(z.string()), reason: z.string().nullable() }),
   z.strictObject({ pipeline: z.array(z.string().min(1)).min(2), reason: z.string().nullable() }),

@@ -108,7 +108,7 @@ function standsAlone(line: string, wanted: string): boolean {
   return closing === '' || closing === [...before].reverse().join('');
 }
 
-export interface VisibleLine {
+interface VisibleLine {
   /** Line in which each piece of inline code is replaced by one character that no text contains. */
   readonly text: string;
   readonly number: number;

@@ -13,7 +13,7 @@ export function publishedState(record: TddRecord): TddState {
 }
 
 /** Relation between the file in the project and the record. */
-export type Agreement =
+type Agreement =
   | 'same'
   /** Earlier state of the same list: its writer died between the two files. */
   | 'behind'

@@ -6,7 +6,7 @@ export interface FleetLimits {
   readonly maxTokens: number | null;
 }
 
-export interface Amount {
+interface Amount {
   readonly costUsd: number;
   readonly tokens: number;
 }

@@ -15,7 +15,7 @@ import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
 const ALLOWLIST = 'shell_policy.allowlist';
 
-export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
+type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
 /**
  * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when the time runs out,

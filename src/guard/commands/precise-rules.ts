@@ -5,11 +5,11 @@ import type { ShellCommand, ShellReading, ShellWord } from '../shell/shell-readi
 import { hasOption, splitOptions } from '../shell/words.ts';
 
 type PreciseRule = Exclude<CommandRule, string>;
-export type SimpleRule = Extract<PreciseRule, { command: string }>;
-export type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
+type SimpleRule = Extract<PreciseRule, { command: string }>;
+type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
 
 /** `open`: the result depends on a word that is known only at run time. */
-export type Match = 'yes' | 'no' | 'open';
+type Match = 'yes' | 'no' | 'open';
 
 export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
   const program = programName(command);

@@ -9,7 +9,7 @@ const MAX_LENGTH = 4096;
 /** Maximum number of paths examined in one call; a call with more is denied. */
 export const MAX_PATHS = 1000;
 
-export interface ToolPaths {
+interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
   /** The paths themselves are removed, with everything below them. */

@@ -21,7 +21,7 @@ export interface ValueWord {
   readonly reference?: string;
 }
 
-export type FunctionBody =
+type FunctionBody =
   | { readonly kind: 'function'; readonly node: Shell.Function['body']; readonly source: string }
   | { readonly kind: 'alias'; readonly text: string };
 

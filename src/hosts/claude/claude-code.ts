@@ -82,7 +82,7 @@ export function allowRule(tool: string, command: string, end: '' | ':*' = ''): s
 }
 
 /** Returns what Claude Code is started with for the iterations of a runner. */
-export function prepareClaude({ settings, checks, mayRun, isolation, own, ...options }: AgentTerms): PreparedAgent {
+function prepareClaude({ settings, checks, mayRun, isolation, own, ...options }: AgentTerms): PreparedAgent {
   const args = [
     ...allowedCommands(checks, mayRun),
     ...NO_WAKE_UPS,
@@ -96,7 +96,7 @@ export function prepareClaude({ settings, checks, mayRun, isolation, own, ...opt
 }
 
 /** Returns the words with which Claude Code begins or resumes a session. */
-export function claudeSession({
+function claudeSession({
   prompt,
   headless,
   session,

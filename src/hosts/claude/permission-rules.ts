@@ -45,7 +45,7 @@ export function stringsOf(value: unknown): string[] {
 }
 
 /** Call that the client has refused. */
-export interface RefusedCall {
+interface RefusedCall {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly projectDir: string;

@@ -82,7 +82,7 @@ function readCall({ cwd, tool_name, tool_input, mcp_context }: Fields): Fields {
 const TAIL_BYTES = 1024 * 1024;
 
 /** Returns the text of the last message of the model; null if there is none. */
-export function lastGeminiText(path: string | null): string | null {
+function lastGeminiText(path: string | null): string | null {
   let text: string | null = null;
   if (path === null) return text;
   readTail(path, TAIL_BYTES, (line) => {

@@ -48,7 +48,7 @@ export function isOurHook(entry: unknown): boolean {
 }
 
 /** A Stop hook that is not ours. */
-export interface OtherStopHook extends RegisteredHook {
+interface OtherStopHook extends RegisteredHook {
   /** Script that it runs, if it can be read. */
   readonly file: string | null;
   /** True if it is the hook of another loop: it has our hook's name, or changes our state file. */

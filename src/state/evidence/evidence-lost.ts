@@ -14,7 +14,7 @@ const CAUSES = {
 export type Cause = keyof typeof CAUSES;
 
 /** File of a loop's evidence that cannot be believed, and why. */
-export interface LostEvidence {
+interface LostEvidence {
   readonly path: string;
   readonly why: Cause;
 }

@@ -73,7 +73,7 @@ export function withSnapshotLock<T>(files: LoopFiles, work: () => T): T {
 }
 
 export const lookPath = ({ snapshot }: LoopFiles): string => `${snapshot}.look`;
-export const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
+const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join(outsideDir, pack);
 
 /**
  * Takes a snapshot of the current version of every watched file and replaces the former one. The caller holds the lock.

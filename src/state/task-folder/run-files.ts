@@ -68,7 +68,7 @@ function notItsOwn(path: string, what: 'file' | 'directory'): RalphError {
   return new RalphError('refused', message);
 }
 
-export type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
+type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
 
 /** Reads and removes the flag files of a task folder: each counts once. A new run ignores those of an earlier one. */
 export function takeFlags(files: RunFiles): TakenFlags {

@@ -66,7 +66,7 @@ export function linkTarget(directory: string, path: string, target: string): Lin
 }
 
 /** A link that a commit has, relative to the root of the work tree, and its text. */
-export interface CommittedLink {
+interface CommittedLink {
   readonly path: string;
   readonly target: string;
 }

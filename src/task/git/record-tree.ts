@@ -141,7 +141,7 @@ export async function repositoryAround(
 }
 
 /** Calls `use` with a copy of the index, which is removed afterwards. */
-export async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
+async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: string) => Promise<T>): Promise<T> {
   const folder = workFolder(gitDir, 'index');
   try {
     const index = join(folder, 'index');

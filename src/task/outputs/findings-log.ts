@@ -11,7 +11,7 @@ const NAME = 'findings log';
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
-export type FindingsText =
+type FindingsText =
   | { readonly kind: 'absent'; readonly path: string }
   | { readonly kind: 'unavailable'; readonly why: string }
   | { readonly kind: 'text'; readonly path: string; readonly text: string };
@@ -37,7 +37,7 @@ function unreadable(why: string): FindingsText {
 }
 
 /** Returns the findings of a log as entries that have to be closed. */
-export function findingEntries(findings: readonly Finding[]): (Finding & Entry)[] {
+function findingEntries(findings: readonly Finding[]): (Finding & Entry)[] {
   return findings.map((finding) => {
     const text = `${finding.id} ${finding.title}`.trim();
     return { ...finding, text, paragraph: text, isOpen: isOpen(finding) };

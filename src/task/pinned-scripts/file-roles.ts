@@ -1,5 +1,5 @@
 /** What a command does with the words that may name files. A file that it only reads or writes has no role. */
-export interface FileRoles {
+interface FileRoles {
   /** Files that it runs or is configured by. */
   readonly runs: readonly string[];
   /** Arguments of a program that is not known, which may run those that can be run. */

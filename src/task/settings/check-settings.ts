@@ -81,7 +81,7 @@ function ruleOf(issue: Issue): string {
 type Settings = Readonly<Record<string, unknown>>;
 
 /** Finds problems between keys. Reads the raw settings, so that other errors hide none of them. */
-export function crossKeyProblems(settings: Settings): KeyProblem[] {
+function crossKeyProblems(settings: Settings): KeyProblem[] {
   return [
     ...duplicates(settings, 'validation', nameOf, 'name'),
     ...duplicates(settings, 'commands', nameOf, 'name'),

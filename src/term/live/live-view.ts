@@ -31,7 +31,7 @@ export interface LiveControls {
   readonly stop?: () => void;
 }
 
-export interface LiveViewOptions {
+interface LiveViewOptions {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly env: NodeJS.ProcessEnv;

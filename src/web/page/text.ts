@@ -175,7 +175,7 @@ export const PROOFS: Readonly<Record<Proof, string>> = {
 };
 
 /** Returns the tone of a loop's status, for its badge. */
-export function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
+function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
   if (status === 'complete') return verified ? 'good' : 'warn';
   if (status === 'running' || status === 'verifying') return 'busy';
   if (/^(?:waiting|paused|awaiting-consent|interrupted|stopped|cancelled|queued)/.test(status)) return 'calm';

@@ -13,7 +13,7 @@ import { START_TEXTS } from '../../turn/messages.ts';
 import type { Approved } from '../stages.ts';
 
 /** Contract under which a resumed loop was left; `lost` says why it cannot be believed. */
-export interface FormerEvidence {
+interface FormerEvidence {
   /** Null for an ended loop, one without a contract, and a lost one. */
   readonly live: StoredContract | null;
   readonly lost: Message | null;

@@ -80,7 +80,7 @@ function pathOf(env: NodeJS.ProcessEnv): string {
 }
 
 /** Where a value comes from, and what it takes the place of. */
-export interface ValueOrigin {
+interface ValueOrigin {
   readonly source: Source;
   /** Values of the same key in the files of a wider scope, over which this one takes precedence. */
   readonly wider: readonly unknown[];

@@ -165,7 +165,7 @@ const INTERPRETERS: readonly (readonly [program: RegExp, options: RegExp])[] = [
 ];
 
 /** Returns the script that an interpreter is to run, or the program that npx may not install, if it is not there. */
-export function missingArgument([name = '', ...rest]: readonly string[], place: ProjectPlace): Missing | null {
+function missingArgument([name = '', ...rest]: readonly string[], place: ProjectPlace): Missing | null {
   if (name === 'npx') return missingPackage(rest, place);
   const [, options] = INTERPRETERS.find(([program]) => program.test(name)) ?? [];
   const script = options && rest.find((word) => !options.test(word));
