@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesAtEnd, forgetEvidence, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/evidence-lost.ts';
@@ -14,7 +14,8 @@ import {
 import { sha256 } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { quotedValue } from './git-pins.ts';
-import { type GitAnswer, type GitOptions, type GitPins, type GitView, runGit, type ViewIndex } from './run-git.ts';
+import type { GitAnswer, GitOptions, GitPins, GitView, ViewIndex } from './run-git.ts';
+import { copyIndex, runGit } from './run-git.ts';
 
 /** What is stored of a view: everything except the folder that git needs, which is made from it. */
 interface ViewRecord {
@@ -103,8 +104,8 @@ function makeFolder(folder: string, pins: GitPins, before: GitView | null): View
   writeFolder(folder, pins, pins.head);
   const known = before?.index() ?? null;
   const isKept = before !== null && known !== null && isIndexOf(before.folder, known);
-  if (isKept) copyFileSync(indexIn(before.folder), indexIn(folder));
-  else if (existsSync(pins.index)) copyFileSync(pins.index, indexIn(folder));
+  if (isKept) copyIndex(indexIn(before.folder), indexIn(folder));
+  else if (existsSync(pins.index)) copyIndex(pins.index, indexIn(folder));
   else return null;
   return { commit: isKept ? known.commit : null, sha256: digestOf(indexIn(folder)) };
 }
@@ -235,6 +236,6 @@ function isIndexOf(folder: string, known: ViewIndex): boolean {
 /** Writes a git folder for a copy of the working tree: the view, its index, and the names of the repository's commits. */
 export function copyGitView(view: GitView, to: string, head: string, refs: string): void {
   writeFolder(to, view.pins, head);
-  if (existsSync(indexIn(view.folder))) copyFileSync(indexIn(view.folder), indexIn(to));
+  if (existsSync(indexIn(view.folder))) copyIndex(indexIn(view.folder), indexIn(to));
   writeFileSync(join(to, 'packed-refs'), refs);
 }

@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, lstatSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
-import { NO_FILE, partsOf, withoutPlace } from './run-git.ts';
+import { copyIndex, NO_FILE, partsOf, withoutPlace } from './run-git.ts';
 import { workFolder } from './work-folder.ts';
 
 /** Files of a project at one moment, as commits that the repository keeps under a reference. */
@@ -145,7 +145,7 @@ async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: stri
   const folder = workFolder(gitDir, 'index');
   try {
     const index = join(folder, 'index');
-    if (existsSync(indexFile)) copyFileSync(indexFile, index);
+    if (existsSync(indexFile)) copyIndex(indexFile, index);
     return await use(index);
   } finally {
     rmSync(folder, { recursive: true, force: true });

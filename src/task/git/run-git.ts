@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
@@ -19,6 +19,17 @@ export interface GitPins {
   /** Contents of files of the git folder, by their path in it. */
   readonly texts: Readonly<Record<string, string>>;
   readonly hooks: string;
+}
+
+/**
+ * Copies an index with its time. Git compares the content of a file that is not older than the index that it reads; of others it
+ * believes size and times, which two changes in one second may leave the same.
+ */
+export function copyIndex(from: string, to: string): void {
+  // An earlier time lets git compare more files.
+  const seconds = Math.floor(statSync(from).mtimeMs / 1_000);
+  copyFileSync(from, to);
+  utimesSync(to, seconds, seconds);
 }
 
 /** A loop's own look at its repository: git with the settings of the start, and an index that only the loop writes. */
