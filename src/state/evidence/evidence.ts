@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { writeAtomically } from '../files/regular-file.ts';
+import { ifOutOfReach, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { evidenceBytes, evidenceLost, lostBy } from './evidence-lost.ts';
@@ -139,12 +139,14 @@ export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
   proveNotices(files, contract.loopId);
 }
 
-/** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing or empty. Reads none of them. */
+/** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing, empty or no file. Reads none of them. */
 export function requireEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf): void {
   const listed = EVIDENCE_NAMES.filter((name) => name === 'contract' || Object.hasOwn(evidence, name));
   for (const path of [files.evidence, ...listed.map((name) => EVIDENCE[name](files))]) {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat === undefined || stat.size === 0) throw evidenceLost(path, stat === undefined ? 'missing' : 'empty');
+    const stat = ifOutOfReach(() => statSync(path, { throwIfNoEntry: false }), null);
+    if (stat === undefined) throw evidenceLost(path, 'missing');
+    if (stat === null || !stat.isFile()) throw evidenceLost(path, 'torn');
+    if (stat.size === 0) throw evidenceLost(path, 'empty');
   }
   proveNotices(files, loopId);
 }

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { digest } from '../../text/digest.ts';
 import { evidenceBytes, evidenceLost } from '../evidence/evidence-lost.ts';
-import { realPathOf } from '../files/regular-file.ts';
+import { realPathOf, regularFile } from '../files/regular-file.ts';
 import { runningBundle } from '../process/program.ts';
 
 /** Number of files whose stamps a look compares; others are examined at the end of a turn and before a verification. */
@@ -70,13 +70,15 @@ function watchesThisProgram(paths: readonly string[]): boolean {
   return paths.includes(script) || paths.includes(realPathOf(script) ?? '');
 }
 
-/** Reads the stamps; null if there are none, or a crash tore the file. */
+/** Reads the stamps; null if there are none. What is no readable file counts as torn: reading a pipe would never end. */
 export function readLook(path: string): Look | null {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readFileSync(regularFile(path));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    const { code = 'no file' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    if (['no file', 'ELOOP', 'EACCES'].includes(code)) return TORN;
     throw error;
   }
   const end = bytes.indexOf(0x0a);

@@ -138,7 +138,7 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
   // A look that was torn or lost in a crash of the machine only makes the next one examine more.
-  if (!existsSync(path) || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, 'nothing');
+  if (statAt(path)?.isFile() !== true || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, 'nothing');
 }
 
 /** Adds the current versions of these paths to the snapshot. `left` are changes that the user made to what is restored. */
@@ -181,7 +181,7 @@ export function adoptRunningBuild(
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
   const { offset, size, hash } = version;
   const path = packPath(files, snapshot);
-  if (offset === null || statAt(path) === null) return null;
+  if (offset === null || statAt(path)?.isFile() !== true) return null;
   return withDescriptor(path, 'r', 0, (descriptor) => {
     const bytes = Buffer.alloc(size);
     const length = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, offset);
@@ -190,6 +190,8 @@ export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVer
 }
 
 function newPack(path: string, former?: Snapshot) {
+  // Opening a pipe would never end.
+  if (statAt(path)?.isFile() === false) throw evidenceLost(path, 'torn');
   const descriptor = openSync(path, 'a', 0o600);
   const known = Object.values(former?.files ?? {}).filter((version) => version !== null && version.offset !== null);
   let end = Math.max(0, ...known.map((version) => (version?.offset ?? 0) + (version?.size ?? 0)));
