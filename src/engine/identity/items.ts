@@ -62,7 +62,15 @@ export function textsOf(items: readonly Item[]): string[] {
 
 /** Returns whether an item says no more than its first line did when it was seen. */
 export function saysNoMore(text: string, { paragraph }: Item): boolean {
-  return wordsOf(paragraph) === wordsOf(text);
+  return saysNothing(wordsOf(paragraph).replaceAll(wordsOf(text), ' '));
+}
+
+const SET_ASIDE =
+  /^[^\p{L}\p{N}]*(?:tbd|tba|todo|pending|later|unanswered|to be (?:decided|determined|defined|answered))[^\p{L}\p{N}]*$/iu;
+
+/** Returns whether a text has no word, or only sets aside what it should say. */
+export function saysNothing(text: string): boolean {
+  return !hasWord(text) || SET_ASIDE.test(text);
 }
 
 function pairEqual<T>(former: readonly Former[], current: readonly Current<T>[]): Pairing<T> {

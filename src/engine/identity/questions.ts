@@ -1,6 +1,6 @@
 import { firstWordAt, hasWord, LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists, saysNone } from '../../text/markdown/lists.ts';
-import { compareItems, type Item, saysNoMore, textsOf } from './items.ts';
+import { compareItems, type Item, saysNoMore, saysNothing, textsOf } from './items.ts';
 
 /** Entry of a file that the agent writes. */
 export interface Entry extends Item {
@@ -38,7 +38,7 @@ export function compareOwed<T extends Entry>(
 export interface Question extends Entry, Pick<ListItem, 'line' | 'checked' | 'nested' | 'inDone'> {
   /** Innermost section that contains it; `P0` for a heading that names both; null outside P0 and P1. */
   readonly section: 'P0' | 'P1' | null;
-  /** Something stands below it: an item inside it, or lines before the next one. */
+  /** Words stand below it: in an item inside it, or in lines before the next one. */
   readonly hasNote: boolean;
 }
 
@@ -118,5 +118,10 @@ function hasNote(
   end: number,
   lines: readonly string[],
 ): boolean {
-  return (next?.nested === true && !nested) || lines.slice(line, end - 1).some((text) => text.trim() !== '');
+  if (next?.nested === true && !nested && !saysNothing(next.text)) return true;
+  const below = lines.slice(line, end - 1).join('\n');
+  return below
+    .replace(/<!--[\s\S]*?(?:-->|$)/g, '')
+    .split('\n')
+    .some((text) => !saysNothing(text));
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
@@ -138,7 +138,8 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
   // A look that was torn or lost in a crash of the machine only makes the next one examine more.
-  if (statAt(path)?.isFile() !== true || !readFileSync(path).equals(bytes)) writeAtomically(path, bytes, 0o600, 'nothing');
+  if (statAt(path)?.isFile() !== true || !readFileSync(path).equals(bytes))
+    writeAtomically(path, bytes, 0o600, 'nothing');
 }
 
 /** Adds the current versions of these paths to the snapshot. `left` are changes that the user made to what is restored. */

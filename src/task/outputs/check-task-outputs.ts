@@ -100,7 +100,7 @@ type Output =
 /** Files of this size and more are recognised by their size and time. */
 const MOST_HASHED = 64 * 1024 * 1024;
 /** Files up to this size may be blank. */
-const MOST_BLANK = 4096;
+const MOST_BLANK = 64 * 1024;
 const MOST_FILES = 2_000;
 
 /** Looks at a required output: a file that is not blank, or a folder with one, inside the task's folder. Never throws. */
@@ -124,8 +124,11 @@ function lookAtOutput(folder: string, path: string): Output {
   );
 }
 
+/** Any character but white space, and those without a look such as NUL and the zero-width space. */
+const VISIBLE = /[^\s\p{C}\p{Z}]/u;
+
 function isBlank(file: string, size: number): boolean {
-  return size <= MOST_BLANK && readFileSync(file, 'utf8').trim() === '';
+  return size <= MOST_BLANK && !VISIBLE.test(readFileSync(file, 'utf8'));
 }
 
 function markOf(file: string): string {

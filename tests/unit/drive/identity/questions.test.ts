@@ -55,6 +55,19 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
       ],
       ['moved to notes', '## Later\n\n- Which store?\n- Which port?\n', /moved without an answer/],
       ['checked without an answer', P0.replaceAll('[ ]', '[x]'), /Checked without an answer[^\n]*"Which store\?"/],
+      ['checked and set aside', P0.replaceAll('[ ]', '[x]').replaceAll('?', '? TBD'), /Checked without an answer/],
+      [
+        'checked above a rule',
+        P0.replaceAll('[ ]', '[x]').replaceAll('?\n', '?\n\n---\n'),
+        /Checked without an answer/,
+      ],
+      [
+        'checked above a comment',
+        P0.replaceAll('[ ]', '[x]').replaceAll('?\n', '?\n\n<!-- a -->\n'),
+        /without an answer/,
+      ],
+      ['checked with dots', P0.replaceAll('[ ]', '[x]').replaceAll('?', '? - ...'), /Checked without an answer/],
+      ['repeated', P0.replaceAll(/\[ \] (.*)/g, '[x] $1 $1'), /Checked without an answer/],
       ['reworded', '## P0\n\n- [x] Nothing open\n- [x] Nothing else\n', /2 entries were open/],
     ] as const) {
       some(`that were ${what} hold the claim`, async (t) => {
@@ -97,12 +110,18 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
     });
 
     some('that is missing, empty, blank or an empty folder holds the claim', async (t) => {
-      for (const path of ['', 'job/REPORT.md', 'job/REPORT.md/', 'job/REPORT.md/a.txt'])
+      const blanks = [' \n', ' '.repeat(5000), '\0\0', '\u200b\n', '\ufeff'];
+      for (const [path, blank = ''] of [
+        [''],
+        ['job/REPORT.md/'],
+        ['job/REPORT.md/a.txt', ' \n'],
+        ...blanks.map((text) => ['job/REPORT.md', text]),
+      ] as const)
         assertRefused(
           await run(t, output(), [
             ({ directory }) => {
-              if (path.endsWith('/')) put(join(directory, `${path}.gitkeep`), '');
-              else if (path !== '') put(join(directory, path), ' \n');
+              if (path?.endsWith('/')) put(join(directory, `${path}.gitkeep`), '');
+              else if (path) put(join(directory, path), blank);
               return DONE;
             },
           ]),
