@@ -166,17 +166,21 @@ test('what the user staged after the loop stays staged', (t) => {
   assert.deepEqual([git('show', ':later.txt'), git('show', ':kept.txt')], ['staged\n', 'one\nmine\nagent\n']);
 });
 
-test('an undo keeps an empty folder of the user in which the agent made a file', (t) => {
+test('an undo keeps an empty folder of the user, and removes those that the agent made or moved', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
-  const command = agent(p, `mkdir -p made/deep; echo x | tee made/deep/x.txt > inbox/x.txt; echo ${SIGNAL}`);
+  const odd = '"$(printf "odd\\377")"';
+  const makes = `mkdir -p made/deep ${odd}; echo x | tee made/deep/x.txt ${odd}/x > inbox/x.txt; mv src lib`;
+  const command = agent(p, `${makes}; echo ${SIGNAL}`);
+  p.write('src/in/a.txt', 'a\n');
   commitFolder(p.dir);
   mkdirSync(join(p.dir, 'inbox'));
   p.ralph(['run', '--plain', '--agent', command]);
   assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
-  assert.deepEqual([p.has('inbox'), p.has('inbox/x.txt'), p.has('made')], [true, false, false]);
+  const folders = (): string => p.sh("find . -type d ! -path './.*' | LC_ALL=C sort | tr '\\n' ' '").stdout;
+  assert.deepEqual([folders(), p.has('inbox/x.txt')], ['. ./inbox ./src ./src/in ', false]);
   assert.equal(p.ralph(['undo', '--back']).code, 0);
-  assert.ok(p.has('inbox/x.txt') && p.has('made/deep/x.txt'));
+  assert.match(folders(), /^\. \.\/inbox \.\/lib \.\/lib\/in \.\/made \.\/made\/deep \.\/odd\S+ $/);
 });
 
 /** Programs in place of git that kill the command in front of, or behind, the call that has this word. */
@@ -289,12 +293,17 @@ test('an undo changes nothing, and names the file, where what it rests on is los
 
 /** What the user has prepared and what the agent does; afterwards an undo with new files, and `--back`. */
 const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?: string]>> = {
+  'files beside a merge with conflicts': [
+    'git checkout -qb o; echo o > kept.txt; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o; true',
+    'echo n > n.txt',
+  ],
   'a file that became a folder': ['', 'rm kept.txt; mkdir kept.txt; echo x > kept.txt/in.txt'],
   'a folder that became a file': ['mkdir d; echo 1 > d/a; git add d; git commit -qm d', 'rm -rf d; echo f > d'],
   'a folder that became a link': [
     'mkdir d ../out; echo 1 > d/a; echo o > ../out/a; git add d; git commit -qm d',
     'rm -rf d; ln -s ../out d',
   ],
+  'a file of mode 444': ['chmod 444 kept.txt', 'chmod 644 kept.txt; echo z > kept.txt; chmod 444 kept.txt'],
   'a file of mode 600': ['echo s > s.txt; chmod 600 s.txt', 'echo z > s.txt; echo n > n.txt; chmod 600 n.txt'],
   'a file of --assume-unchanged': [
     'git update-index --assume-unchanged kept.txt; echo local >> kept.txt',
@@ -307,10 +316,6 @@ const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?
   'a file that may be run where git does not keep that right': [
     'git config core.fileMode false; chmod 755 kept.txt',
     'echo agent >> kept.txt',
-  ],
-  'files beside a merge with conflicts': [
-    'git checkout -qb o; echo o > kept.txt; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o; true',
-    'echo n > n.txt',
   ],
   'an ignored file that a commit was forced to take': [
     'echo priv.txt >> .git/info/exclude; echo p > priv.txt',

@@ -101,7 +101,9 @@ export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint
   if (bytes === null) return null;
   const found = evidenceJson(files.startPoint, bytes) as Partial<StartPoint>;
   if (found.loopId !== contract.loopId) throw evidenceLost(files.startPoint, 'foreign');
-  const { commit, head, index = head } = found.tree ?? {};
-  if (![commit, head, index].every((name) => COMMIT.test(String(name)))) throw evidenceLost(files.startPoint, 'torn');
+  const { commit, head, index } = found.tree ?? {};
+  // During a merge with conflicts there is no tree of the index.
+  if (![commit, head, index ?? head].every((name) => COMMIT.test(String(name))))
+    throw evidenceLost(files.startPoint, 'torn');
   return found as StartPoint;
 }

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, rmdirSync, type Stats, unlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type Around, git, isBelowFile, isFileAt, must, nulList, onDisk } from '../git/record-tree.ts';
+import { join } from 'node:path';
+import { type Around, git, isFileAt, must, nulList, onDisk } from '../git/record-tree.ts';
 
 /** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
 export async function putFiles(
@@ -41,10 +41,10 @@ function ofFiles(top: string, paths: readonly string[], read: (stat: Stats) => n
 
 const isRegular = (mode: number): boolean => (mode & 0o170000) === 0o100000;
 
-/** Takes the rights from a file that its former one did not give, except to run it: git keeps no others. */
+/** Takes the rights from a file that its former one did not give, except to run it and its owner's to read it. */
 export function keepPrivate(file: Buffer, former: number): void {
   const { mode } = lstatSync(file);
-  const rights = mode & ((former & 0o666) | ((former & 0o444) >> 2) | 0o700);
+  const rights = mode & ((former & 0o666) | ((former & 0o444) >> 2) | 0o500);
   if (isRegular(mode) && isRegular(former) && rights !== mode) chmodSync(file, rights & 0o777);
 }
 
@@ -53,28 +53,40 @@ function keepRunnable(file: Buffer, former: number): void {
   if (isRegular(mode) && isRegular(former)) chmodSync(file, (mode | (former & 0o111)) & 0o777);
 }
 
-/** Removes files, and folders that become empty if `isNew` says so of the time at which they were made (epoch milliseconds). */
+/**
+ * Removes files, and folders that become empty. `isNew` says whether a folder that was made, or got or lost an entry, at these times
+ * (epoch milliseconds) goes too: git knows no empty folders, so that only they tell one of the user's from the loop's.
+ */
 export function removeFiles(
-  { top, projectDir }: Around,
+  { top, prefix }: Around,
   paths: readonly string[],
-  isNew: (made: number) => boolean,
+  isNew: (made: number, changed: number) => boolean,
 ): void {
+  // Read before a removal changes them.
+  const folders = new Map(paths.flatMap((path) => foldersOf(path, prefix)).map((folder) => [folder, false]));
+  for (const folder of folders.keys()) {
+    const stat = lstatSync(onDisk(top, folder), { throwIfNoEntry: false });
+    if (stat?.isDirectory() === true) folders.set(folder, isNew(stat.birthtimeMs, stat.mtimeMs));
+  }
   for (const path of paths) {
-    if (isBelowFile(top, path)) continue;
-    const file = onDisk(top, path).toString();
-    const stat = lstatSync(onDisk(top, path), { throwIfNoEntry: false });
-    if (stat === undefined || stat.isDirectory()) continue;
+    if (!isFileAt(top, path)) continue;
     unlinkSync(onDisk(top, path));
-    for (let at = dirname(file); at.startsWith(`${projectDir}/`); at = dirname(at)) {
-      // Git knows no empty folders: only its age tells one of the user's from the loop's.
-      const folder = lstatSync(at, { throwIfNoEntry: false });
-      if (folder === undefined || !isNew(folder.birthtimeMs)) break;
+    for (const folder of foldersOf(path, prefix)) {
+      if (folders.get(folder) !== true) break;
       try {
-        rmdirSync(at);
+        rmdirSync(onDisk(top, folder));
       } catch (error) {
         if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) break;
         throw error;
       }
     }
   }
+}
+
+/** Returns the folders of a path within the project, the innermost first. */
+function foldersOf(path: string, prefix: string): string[] {
+  const folders: string[] = [];
+  for (let end = path.lastIndexOf('/'); end >= Buffer.byteLength(prefix); end = path.lastIndexOf('/', end - 1))
+    folders.push(path.slice(0, end));
+  return folders;
 }

@@ -295,7 +295,9 @@ export async function applyUndo(
     throw error;
   }
   try {
-    removeFiles(around, added, (made) => made >= startedAt && isLoops(made));
+    const isInLoop = (at: number): boolean => at >= startedAt && isLoops(at);
+    // An old one whose entries are as old came there as a whole.
+    removeFiles(around, added, (made, changed) => isInLoop(made) || !isInLoop(changed));
     await putFiles(around, start.commit, bring);
     if (commits.length > 0) await moveBranch(around, start.head, head);
   } catch (error) {
