@@ -1,6 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { eastAsianWidth } from 'get-east-asian-width';
+import { pauseThread } from '../state/files/regular-file.ts';
 import { statFields } from '../state/process/identity.ts';
 
 /** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
@@ -137,7 +138,7 @@ export function writeText(descriptor: 1 | 2, text: string): void {
         process.exit(0);
       }
       if (code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      pauseThread(2);
     }
   }
 }

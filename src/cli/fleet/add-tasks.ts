@@ -22,8 +22,7 @@ export async function addTasks(context: FleetContext): Promise<number> {
   const [url, ...others] = valuesOf(context, 'repo');
   if (url === undefined || others.length > 0) throw new RalphError('usage', FLEET_TEXTS.needsRepo('add TASK'));
   if (positionals.length === 0) throw new RalphError('usage', FLEET_TEXTS.noTask);
-  const read = readArguments(valuesOf(context, 'arg'));
-  if ('problem' in read) throw new RalphError('usage', read.problem);
+  const args = readArguments(valuesOf(context, 'arg'));
   const after = valuesOf(context, 'after');
   for (const id of after) await loopNamed(server, id);
   const place = placeOfFleet(context);
@@ -32,7 +31,7 @@ export async function addTasks(context: FleetContext): Promise<number> {
     base: String(values['base'] ?? 'main'),
     tasks: positionals,
     flags: startFlags(context),
-    args: read.args,
+    args,
     after,
     account: accountOf(context),
     needs: { labels: wordsOfOption(context, 'label') },

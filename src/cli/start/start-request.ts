@@ -127,9 +127,8 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
     named ?? (resumes ? lastTaskOf(loop) : values['tdd'] === true ? tddTask(projectDir) : restartedFolder(context));
   const isPlain = loop.name !== null || task === null || !hasFolder(taskKind(task));
   const files = isPlain ? loop : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
-  const read = readArguments(valuesOf(context, 'arg'));
-  if ('problem' in read) throw new RalphError('usage', read.problem);
-  const names = Object.keys(read.args);
+  const args = readArguments(valuesOf(context, 'arg'));
+  const names = Object.keys(args);
   if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
     throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
   // A start that replaces an unreadable contract reports the arguments to be given again.
@@ -140,7 +139,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
     files,
     /** Relative to the project; null for PROMPT.md. */
     task,
-    args: read.args,
+    args,
     /** Arguments of a resumed loop; `args` take precedence. */
     formerArgs: former?.task?.args ?? {},
     /** Command-line settings of a resumed loop; new ones take precedence. */

@@ -26,11 +26,10 @@ export interface TriedChecks {
 /** Returns what a start of the file would say, with the arguments of the command line. Throws `usage` for unreadable ones. */
 export function examineFile(context: CommandContext, path: string, plan = false): StartProblems {
   const { projectDir, env } = context;
-  const read = readArguments(valuesOf(context, 'arg'));
-  if ('problem' in read) throw new RalphError('usage', read.problem);
+  const args = readArguments(valuesOf(context, 'arg'));
   const task = relative(projectDir, path);
   const name = hasFolder(taskKind(task)) ? taskLoopName(projectDir, task, env) : null;
-  const given = { args: read.args, plan: plan ? { from: null } : null };
+  const given = { args, plan: plan ? { from: null } : null };
   return examineStart({ projectDir, name, task, env, at: context.now(), ...given });
 }
 

@@ -7,7 +7,7 @@ import type { ReadState } from '../../state/loop-files.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
 import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
-import { enqueue, recordJournal } from '../records/journal.ts';
+import { enqueue, recordEvent } from '../records/journal.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
 import { isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-event.ts';
@@ -45,7 +45,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   // A runner has followed its agent itself.
   if (isCounted && mode !== 'runner' && report.text !== '') {
     const event = { type: 'agent.text', at: now(), loopId, iteration, text: report.text };
-    recordJournal(files, now(), [{ type: 'record-event', event }]);
+    recordEvent(files, now(), event);
   }
   return result;
 }

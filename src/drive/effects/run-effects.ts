@@ -9,7 +9,7 @@ import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { showIteration } from '../records/iteration-record.ts';
-import { recordJournal } from '../records/journal.ts';
+import { recordEvent } from '../records/journal.ts';
 import { verificationStarted } from '../records/live-events.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -188,7 +188,7 @@ function recordChecks(
       tail,
       ...(tests && { tests }),
     };
-    recordJournal(files, now(), [{ type: 'record-event', event }]);
+    recordEvent(files, now(), event);
   }
 }
 

@@ -15,7 +15,7 @@ import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { recordJournal } from '../records/journal.ts';
+import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { dispatchOwn } from './own-loop.ts';
 
@@ -103,7 +103,7 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   const { loopId, iteration } = before;
   const { kind, message, resetsAt } = apiFailure({}, input.transcriptPath);
   const event = { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt };
-  recordJournal(files, at, [{ type: 'record-event', event }]);
+  recordEvent(files, at, event);
   if (resetsAt === null || isBefore(resetsAt, at)) return;
   const effects = dispatchOwn(context, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
   applyEffects(files, at, effects ?? []);

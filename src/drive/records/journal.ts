@@ -10,12 +10,16 @@ import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
     const event = eventOf(effect);
-    if (event === null) continue;
-    try {
-      appendEvent(files, event);
-    } catch (error) {
-      log(files, at, 'journal', `${files.events}: ${(error as Error).message}`);
-    }
+    if (event !== null) recordEvent(files, at, event);
+  }
+}
+
+/** Appends an event to the event stream. A failure is logged. */
+export function recordEvent(files: LoopFiles, at: string, event: object): void {
+  try {
+    appendEvent(files, event);
+  } catch (error) {
+    log(files, at, 'journal', `${files.events}: ${(error as Error).message}`);
   }
 }
 

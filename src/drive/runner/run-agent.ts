@@ -11,7 +11,7 @@ import { noticesOf } from '../../state/notices.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';
-import { recordJournal } from '../records/journal.ts';
+import { recordEvent } from '../records/journal.ts';
 import { backgroundWait } from '../turn/background-wait.ts';
 import { type Prompt, type Turn, withTurnState } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
@@ -118,7 +118,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
     ...(heldUntil && { heldUntil }),
   };
   options.tell({ type: 'agent.ended', ...ended });
-  recordJournal(files, at, [{ type: 'record-event', event: { type: 'agent.ended', at, loopId, ...ended } }]);
+  recordEvent(files, at, { type: 'agent.ended', at, loopId, ...ended });
 }
 
 /** Binds the loop to the agent's session, with this process as its client, so that others can tell that it is alive. */

@@ -8,7 +8,7 @@ import { show } from '../../state/process/program.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { commandGuard } from '../control/command-guard.ts';
 import { readSeen } from '../prompt/seen-record.ts';
-import { recordJournal } from '../records/journal.ts';
+import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import type { Dispatched, Driver, Prompt, PromptStep, Turn } from './turn.ts';
 
@@ -107,7 +107,7 @@ export async function runChecks(
     blockingRule: commandGuard(contract),
     onCheck: (name) => {
       const event = { type: 'check.started', at: context.now(), loopId: state.loopId, iteration, name };
-      recordJournal(files, context.now(), [{ type: 'record-event', event }]);
+      recordEvent(files, context.now(), event);
     },
     seen: readSeen(files, contract),
     ...(contract.verifyIn &&

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { regularFile } from '../../state/files/regular-file.ts';
+import { pauseThread, regularFile } from '../../state/files/regular-file.ts';
 
 const CHUNK = 64 * 1024;
 
@@ -18,7 +18,7 @@ function readSome(descriptor: number, chunk: Buffer): number {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EOF') return 0;
       if (code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      pauseThread(2);
     }
   }
 }
@@ -46,7 +46,7 @@ export function writeAll(descriptor: 1 | 2, text: string): void {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+      pauseThread(2);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { TaskTerms } from '../../engine/schema/contract.ts';
+import { RalphError } from '../../text/message.ts';
 import { type CommandValues, fillCommand } from '../commands/fill-command.ts';
 import { ARGUMENT_NAME } from '../frontmatter/key-problems.ts';
 import { COMMAND_TIMEOUT_SECONDS } from './defaults.ts';
@@ -38,20 +39,21 @@ export function argumentProblems(declared: readonly string[], given: Readonly<Re
   return problems;
 }
 
-export function readArguments(
-  pairs: readonly string[],
-): { readonly args: Readonly<Record<string, string>> } | { readonly problem: string } {
+/** Reads the arguments of a command line. Throws `usage`. */
+export function readArguments(pairs: readonly string[]): Readonly<Record<string, string>> {
   const args: Record<string, string> = {};
   for (const pair of pairs) {
     const at = pair.indexOf('=');
-    if (at === -1) return { problem: `--arg ${pair}: write it as name=value.` };
+    if (at === -1) throw new RalphError('usage', `--arg ${pair}: write it as name=value.`);
     const name = pair.slice(0, at);
     if (!ARGUMENT_NAME.test(name) || name === '__proto__') {
       const rule = 'letters, digits, "_" and "-", not beginning with "-"';
-      return { problem: `--arg ${pair}: "${name}" is not a valid argument name: ${rule}.` };
+      throw new RalphError('usage', `--arg ${pair}: "${name}" is not a valid argument name: ${rule}.`);
     }
-    if (Object.hasOwn(args, name)) return { problem: `--arg ${name} was given twice. Give each argument once.` };
+    if (Object.hasOwn(args, name)) {
+      throw new RalphError('usage', `--arg ${name} was given twice. Give each argument once.`);
+    }
     args[name] = pair.slice(at + 1);
   }
-  return { args };
+  return args;
 }

@@ -5,7 +5,7 @@ import { after } from '../../../text/time.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { announceRestored } from '../../effects/turn-notices.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
-import { recordJournal } from '../../records/journal.ts';
+import { recordEvent } from '../../records/journal.ts';
 import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
 import { type WaitEnd, waitUntil } from '../../turn/wait.ts';
 import type { OpenedTurn } from './open-turn.ts';
@@ -72,7 +72,7 @@ function recordWait({ context, loaded }: Turn, message: string, waitMs: number):
   const { loopId, iteration } = loaded.state;
   const until = new Date(Date.now() + waitMs).toISOString();
   const event = { type: 'background.awaited', at: now(), loopId, iteration, until, message };
-  recordJournal(files, now(), [{ type: 'record-event', event }]);
+  recordEvent(files, now(), event);
 }
 
 function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<HookAnswer | null>): Turn {

@@ -27,7 +27,7 @@ import {
 import { endTurn } from '../../effects/end-turn.ts';
 import { deliveryOf } from '../../effects/make-prompt.ts';
 import { runEffects } from '../../effects/run-effects.ts';
-import { lastRecord, recordJournal } from '../../records/journal.ts';
+import { lastRecord, recordEvent } from '../../records/journal.ts';
 import { recordLive } from '../../records/live-events.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
 import { announcement, HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
@@ -98,7 +98,7 @@ function vanished(context: DriverContext, stored: StoredContract | null, found: 
   if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
   if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
   const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
-  recordJournal(files, now(), [{ type: 'record-event', event }]);
+  recordEvent(files, now(), event);
   return { systemMessage: withPrefix(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
 }
 
