@@ -100,7 +100,9 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
     const next: string[] = [];
     for (const directory of directories) {
       if (!/[*?[(\0]/.test(segment.replace(/\\./g, ''))) {
-        next.push(`${directory}/${segment.replace(/\\(.)/g, '$1')}`);
+        const path = `${directory}/${segment.replace(/\\(.)/g, '$1')}`;
+        // `*/dist` means the folders that have it.
+        if (directories.length === 1 || existsSync(path)) next.push(path);
         continue;
       }
       for (const name of ifOutOfReach(() => readdirSync(directory === '' ? '/' : directory), [])) {

@@ -198,3 +198,20 @@ describe('the pathspecs of git grep and git ls-files', () => {
   ])
     it(`name protected files: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
 });
+
+describe('globs and searches', () => {
+  const rules = { protectedFiles: ['deploy/**', 'README.md'] };
+  beforeEach(() => put('README.md', 'foo'));
+  for (const [free, control] of [
+    ['rm -rf */dist', 'rm -rf */prod.yaml'],
+    ['ls src/*.ts | xargs sed -i s/a/b/', 'ls deploy/*.yaml | xargs sed -i s/a/b/'],
+    ["find . -path './src/*' -delete", "find . -path './deploy/*' -delete"],
+    ["find . -name '*.*' -path './src/*' -exec sed -i s/a/b/ {} +", "find . -name '*.*' -exec sed -i s/a/b/ {} +"],
+    ["find . -path './src/*' -type f | xargs rm", "find . -not -path './src/*' -type f | xargs rm"],
+    ["find . -path './src/*' -type f | xargs rm", "find . -path './src/*' -o -type f | xargs rm"],
+  ] as const)
+    it(`reach what they match: ${free} and ${control}`, async () => {
+      assert.equal(await decide(free, rules), 'allow');
+      assert.equal(await decide(control, rules), 'deny', 'control');
+    });
+});

@@ -1,7 +1,7 @@
 import { afterDashes, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
-import { UNKNOWN } from '../shell-reading.ts';
+import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram, splitOptions } from '../words.ts';
@@ -68,15 +68,23 @@ const ls: Output = ({ call: { state }, args, texts }) => {
     const here = { roots: [state.cwd], names: [], maxDepth: 1 };
     return { ...UNKNOWN_STREAM, under: has(/[aA]/) ? here : { ...here, visible: true } };
   }
-  if (has(/l/) || files.some((word) => word.glob === true)) {
-    const roots = files.map(({ template }) => {
-      const path = fromCwd(template, state).replace(/[*?].*$/, '');
-      return path.replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
-    });
-    return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
-  }
+  const paths = files.map(({ template }) => fromCwd(template, state).replace(/\/+$/, ''));
+  if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: globbed(paths) };
+  if (has(/l/)) return { ...UNKNOWN_STREAM, under: { roots: paths, names: [] } };
   return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
 };
+
+/** Returns what the shell makes of these paths: of a glob, files as deep as it has parts. */
+function globbed(paths: readonly string[]): SearchedTree {
+  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[].*)$/s.exec(path) ?? [path, path, '']);
+  const isWhole = parts.some(([, , glob]) => glob === '');
+  return {
+    roots: parts.map(([, root = '']) => root || '/'),
+    names: isWhole ? [] : parts.map(([, , glob = '']) => glob.slice(glob.lastIndexOf('/') + 1)),
+    ...(isWhole ? {} : { maxDepth: Math.max(...parts.map(([, , glob = '']) => glob.split('/').length)) }),
+    ...(parts.some(([, , glob = '']) => /(^|\/)[.[]/.test(glob)) ? {} : { visible: true as const }),
+  };
+}
 
 /** Output of programs that list whole trees. */
 const tree: Output = ({ call: { state }, texts }) => {

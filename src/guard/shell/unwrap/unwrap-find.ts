@@ -27,9 +27,13 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   const args = words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
   const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
   const starts = expression === -1 ? args : args.slice(0, expression);
-  const roots = (starts.length === 0 ? [wordOf('.')] : starts).map((word) => absolute(word, cwd));
   const rest = expression === -1 ? [] : args.slice(expression);
   const texts = rest.map(({ template }) => template);
+  const isHere = starts.length === 0 || (starts.length === 1 && starts[0]?.template === '.');
+  const within = isHere && !texts.some(isOr) ? texts.flatMap((_, at) => folderOf(texts, at)) : [];
+  const roots = (starts.length === 0 ? [wordOf('.')] : starts).map(
+    (word) => `${absolute(word, cwd)}${within[0] ?? ''}`,
+  );
   const maxDepth = Number(texts[texts.indexOf('-maxdepth') + 1]);
   const onlyFiles = texts.join(' ').includes('-type f') && !texts.some(isOr);
   const except = exceptOf(rest, roots);
@@ -40,6 +44,12 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
     ...(onlyFiles ? { filesOnly: true as const } : {}),
     ...(texts.includes('-maxdepth') && Number.isInteger(maxDepth) ? { maxDepth } : {}),
   };
+}
+
+/** Returns the folder, with a slash before it, that `-path './src/*'` at this place demands. */
+function folderOf(texts: readonly string[], at: number): string[] {
+  const isDemanded = texts[at] === '-path' && !/^(!|-not)$/.test(texts[at - 1] ?? '') && texts[at + 2] !== '-prune';
+  return isDemanded ? (/^\.(\/[\w./@ -]+)\//.exec(texts[at + 1] ?? '')?.slice(1) ?? []) : [];
 }
 
 function isOr(text: string): boolean {
