@@ -41,6 +41,16 @@ echo B > "$name-main.txt"; git add . ; git commit -qm two\n`;
   assert.equal(git(p, 'log --format=%s -1 ralph/a'), 'one');
 });
 
+test('a file that the agent moved or removed by git itself, and did not commit, is integrated as it is', (t) => {
+  const work = `if [ "$name" = a ]; then git mv old.txt new.txt; echo more >> new.txt; else git rm -q gone.txt; fi\n`;
+  const checks = { a: 'test -s new.txt && test ! -e old.txt', b: 'test ! -e gone.txt' };
+  const p = checkedTasks(t, checks, work, { 'old.txt': 'old\n', 'gone.txt': 'gone\n' });
+  const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
+  assert.equal(answer.code, 0, answer.stdout + answer.stderr);
+  assert.deepEqual([p.has('old.txt'), p.has('gone.txt'), p.read('new.txt')], [false, false, 'old\nmore\n']);
+  assert.equal(git(p, 'status --porcelain -- "*.txt"'), '');
+});
+
 test('a check that needs an ignored file of the worktree does not pass on the branch', (t) => {
   const work = `mkdir -p out; echo A > out/$name.csv; echo A > "$name.txt"; ${COMMIT}`;
   const checks = { a: 'echo PGPASSWORD=correct-horse-7; test -s out/a.csv', b: 'test -s b.txt' };

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonText } from '../../../engine/messages.ts';
 import type { Delivery } from '../../../engine/schema/batch.ts';
@@ -155,7 +155,13 @@ class OneIntegration {
     const view = viewAtEnd(worktreeLoop(projectDir, name, env), contract);
     if (!(await areHooksPinned(this.#place.projectDir, { env, view })))
       return this.#failed(INTEGRATE_TEXTS.hooks(name));
-    const added = userGit(dir, ['add', '--all', '--', ...paths.map((path) => `:(literal)${path}`)], env);
+    // git knows no path whose deletion is staged, as by `git mv`, and refuses to add it.
+    const known = ['diff', '--cached', '--name-only', '--no-renames', '--diff-filter=D', '--relative', '-z'];
+    const staged = new Set(userGit(dir, known, env).text.split('\0'));
+    const isThere = (path: string): boolean => lstatSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
+    const toAdd = paths.filter((path) => !staged.has(path) || isThere(path)).map((path) => `:(literal)${path}`);
+    const added =
+      toAdd.length === 0 ? { ok: true, complaint: '' } : userGit(dir, ['add', '--all', '--', ...toAdd], env);
     const committed = added.ok
       ? userGit(dir, ['commit', '--quiet', '-m', `feat: work of the loop ${name}`], env)
       : added;
