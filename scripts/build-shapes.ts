@@ -8,7 +8,6 @@ import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { proofRecord } from '../src/engine/schema/proof.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
 import { run } from '../src/engine/schema/run.ts';
-import { seen } from '../src/engine/schema/seen.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {
@@ -17,6 +16,7 @@ import {
   lostIterationView,
   promptedTurnView,
   runStatusView,
+  seen,
   spawnView,
   taskIterationView,
 } from '../src/engine/schema/stored-views.ts';

@@ -7,7 +7,7 @@ import { jsonOrNull } from '../../text/json.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { RUN_MEMBER } from '../records/notification.ts';
 import type { AskPermit, Permit } from '../runner/runner.ts';
-import type { PlanPart, PlanTerms } from '../turn/plan-part.ts';
+import type { PlanPart, PlanTerms } from '../turn/turn.ts';
 
 /** Names the process that supervises this one; agents and checks never see it. */
 const SUPERVISOR = 'RALPH_SUPERVISOR';

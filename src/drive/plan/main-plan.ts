@@ -13,7 +13,7 @@ import { NO_FILE } from '../../task/git/run-git.ts';
 import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommitIntent } from '../records/open-task-file.ts';
-import type { PlanPart } from '../turn/plan-part.ts';
+import type { PlanPart } from '../turn/turn.ts';
 import { type GitRun, userGit } from '../worktree/repository.ts';
 import { PART_TEXTS } from './messages.ts';
 import type { PlanPlace } from './plan-place.ts';

@@ -2,6 +2,7 @@ import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
+import type { Baseline, ProvedWork } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
@@ -12,7 +13,6 @@ import { type Change, endedState, type Lease, withState } from '../../state/with
 import type { Message } from '../../text/message.ts';
 import { usageNow } from '../records/client-figures.ts';
 import type { TaskTurn } from '../records/iteration-record.ts';
-import type { PlanPart } from './plan-part.ts';
 
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';
@@ -192,4 +192,29 @@ export interface Driver<Answer> {
   readonly tell: Tell;
   /** Answers after the driver was told to exit. Absent in a hook, whose loop the engine pauses. */
   readonly leave?: (turn: Turn) => Answer;
+}
+
+/** Facts about the rest of the plan for a loop that works on one task. */
+export interface PlanTerms {
+  /** Id of its task as the plan writes it. */
+  readonly task: string;
+  /** The main project, absolute. Its checkout is on the plan's branch. */
+  readonly mainDir: string;
+  readonly branch: string;
+  /** Number of tasks done in this session when the loop began. */
+  readonly done: number;
+  /** Results of the last verification before its task; absent if they are unknown. */
+  readonly baseline?: Baseline;
+}
+
+/** A loop on one task of a plan, in a worktree with copies of the main project's plan and progress file. */
+export interface PlanPart extends PlanTerms {
+  /**
+   * Waits until every task before this one has ended. Resolves with the ids of the tasks done in this session; no other task
+   * is committed until `endTurn` or the end of the loop. Rejects with the abort's reason, and with RalphError `refused` if
+   * the turn can never come.
+   */
+  readonly takeTurn: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** `proved` is null for a task that is not done. */
+  readonly endTurn: (proved: ProvedWork | null) => void;
 }

@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { goneText } from '../../engine/identity/messages.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
-import type { Seen } from '../../engine/schema/seen.ts';
+import type { Seen } from '../../engine/schema/stored-views.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { isWithin } from '../project-file.ts';

@@ -6,7 +6,7 @@ import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import { firstBaseline } from '../../../src/drive/start/baseline.ts';
 import { prepareStart } from '../../../src/drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../../src/drive/start/stages.ts';
-import type { PlanPart } from '../../../src/drive/turn/plan-part.ts';
+import type { PlanPart } from '../../../src/drive/turn/turn.ts';
 import type { Proof } from '../../../src/engine/schema/proof.ts';
 import { NO_FACTS } from '../../../src/hosts/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/hosts/agent/agent-run.ts';
