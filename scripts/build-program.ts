@@ -75,6 +75,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
     transform: { target: 'node20' },
     plugins: [
       lazyBuiltins,
+      readingSchemas,
       {
         name: 'meta',
         buildEnd() {
@@ -240,6 +241,19 @@ const lazyBuiltins: Plugin = {
         typeof value === 'function' && name !== 'default' ? [name] : [],
       );
       return names.map((name) => `export const ${name} = (...args) => require('${path}').${name}(...args);`).join('\n');
+    },
+  },
+};
+
+/** Lets zod read a schema in place of compiling it at its first use: a process of ours parses a few values and ends. */
+const readingSchemas: Plugin = {
+  name: 'reading-schemas',
+  transform: {
+    filter: { id: /zod[\\/]v4[\\/]core[\\/]core\.js$/ },
+    handler(code) {
+      const changed = code.replace('__zod_globalConfig = {}', '__zod_globalConfig = { jitless: true }');
+      if (changed === code) throw new Error('zod keeps its settings elsewhere now');
+      return changed;
     },
   },
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, type MessageReply, steps, text, tool } from '../support/model/scripted-model.ts';
-import { someOf } from '../support/short-form.ts';
+import { IS_LONG, someOf } from '../support/short-form.ts';
 
 const FRONTMATTER = `max_iterations: 1
 guardrails:
@@ -71,7 +71,8 @@ for (const driver of someOf(['hook', 'runner'] as const, 2)) {
 
 test('control: without the rule the same programs change the files', async () => {
   const main = steps([bash('node job.mjs change'), bash('node job.mjs create'), text('That was all.')]);
-  await inLoopProject({ frontmatter: 'max_iterations: 1', files: FILES }, main, async (project) => {
+  const options = { standIn: !IS_LONG, frontmatter: 'max_iterations: 1', files: FILES };
+  await inLoopProject(options, main, async (project) => {
     await project.run();
     assert.equal(project.workspace.read('tests/a.test.js'), 'spoiled');
     assert.equal(project.workspace.has('tests/new.test.js'), true);

@@ -11,7 +11,7 @@ import { type Key, readKeys } from '../../src/term/live/keys.ts';
 import { nextView } from '../../src/term/live/next-view.ts';
 import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';
 import { cells, wrap } from '../../src/term/write-text.ts';
-import fc from '../support/property.ts';
+import fc, { runs } from '../support/property.ts';
 import { liveScreen, NO_COLOURS, START } from '../support/terminal/live-screen.ts';
 
 const words = fc.constantFrom(
@@ -168,7 +168,7 @@ test('all text is in the terminal once, in order, at any width and however often
       // Nothing may have been left to the last moment but what is still open.
       assert.deepEqual(await often.close().rows(), await once.close().rows());
     }),
-    { numRuns: 60 },
+    { numRuns: runs(150) },
   );
 });
 

@@ -26,7 +26,7 @@ import { commitFolder, GIT_ENV } from '../support/git.ts';
 import { IS_LONG } from '../support/short-form.ts';
 
 /** Number of random sequences of what a user and an agent do around a loop; each takes half a second of processor time. */
-const RUNS = Number(process.env['UNDO_RUNS'] ?? (IS_LONG ? 500 : 40));
+const RUNS = Number(process.env['UNDO_RUNS'] ?? (IS_LONG ? 500 : 20));
 const SEED = Number(process.env['UNDO_SEED'] ?? 20261126);
 /** Much longer than the tick of the clock that stamps files, which lags behind on a busy machine. */
 const APART_MS = 30;

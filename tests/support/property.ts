@@ -25,6 +25,6 @@ export function seedOf(folder: string): { readonly seed?: number } {
   return { seed: createHash('sha256').update(Buffer.concat(code)).digest().readInt32BE() };
 }
 
-/** Cases of a property: a third of the usual ones in the short form; PROPERTY_RUNS names another number. */
+/** Cases of a property: a sixth of the usual ones in the short form; PROPERTY_RUNS names another number. */
 export const runs = (usual: number): number =>
-  Number(process.env['PROPERTY_RUNS'] ?? (IS_LONG ? usual : Math.ceil(usual / 3)));
+  Number(process.env['PROPERTY_RUNS'] ?? (IS_LONG ? usual : Math.ceil(usual / 6)));

@@ -1,10 +1,11 @@
 import { readSignals } from '../../../../src/engine/signals/signals.ts';
 import { normalisedReply } from '../../../../src/engine/transitions/iteration-ended.ts';
 import { digest } from '../../../../src/text/digest.ts';
+import { IS_LONG } from '../../../support/short-form.ts';
 import { SIGNAL } from './loop.ts';
 
-/** Reads messages of 10 MB that cost a careless pattern quadratic time, which is hours. */
-const MEGABYTES_10 = 10_000_000;
+/** Reads messages of megabytes that cost a careless pattern quadratic time, which is hours. */
+const SIZE = IS_LONG ? 10_000_000 : 2_000_000;
 const LOOP = { completion: { kind: 'signal', text: SIGNAL }, signalMatch: 'line' } as const;
 
 const pieces = [
@@ -35,13 +36,13 @@ const pieces = [
   '~',
   '«',
 ];
-const messages = pieces.map((piece) => `${piece.repeat(MEGABYTES_10 / piece.length)}x`);
+const messages = pieces.map((piece) => `${piece.repeat(SIZE / piece.length)}x`);
 for (const start of [SIGNAL, '<!-- ralph:state ', 'RALPH_ITERATION_COMPLETE: ']) {
   for (const piece of [' ', '*', '.', '-', 'a-', '1'])
-    messages.push(start + piece.repeat(MEGABYTES_10 / piece.length) + start);
+    messages.push(start + piece.repeat(SIZE / piece.length) + start);
 }
 let runs = '';
-for (let length = 1; runs.length < MEGABYTES_10; length++) runs += `${'`'.repeat(length)}a`;
+for (let length = 1; runs.length < SIZE; length++) runs += `${'`'.repeat(length)}a`;
 messages.push(runs, `- \`\`\`\n${runs}`);
 
 for (const message of messages) {
