@@ -154,7 +154,10 @@ test('an issue that gh does not give is left out by its number, and four refuse 
 
 test('an issue can be named as users paste it', (t) => {
   const url = 'https://example.invalid/o/r/issues/7';
-  for (const pasted of someOf(['#7', `${url}/`, `${url}#issuecomment-123`, `${url}?notification_referrer_id=1#top`], 2)) {
+  for (const pasted of someOf(
+    ['#7', `${url}/`, `${url}#issuecomment-123`, `${url}?notification_referrer_id=1#top`],
+    2,
+  )) {
     const { p, gh } = broken(t, [ISSUE]);
     const { stderr } = p.ralph(['run', `--issue=${pasted}`, '--agent', './agent.sh'], gh.env);
     assert.match(stderr, /no user has read it/, pasted);

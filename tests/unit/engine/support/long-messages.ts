@@ -38,8 +38,7 @@ const pieces = [
 ];
 const messages = pieces.map((piece) => `${piece.repeat(SIZE / piece.length)}x`);
 for (const start of [SIGNAL, '<!-- ralph:state ', 'RALPH_ITERATION_COMPLETE: ']) {
-  for (const piece of [' ', '*', '.', '-', 'a-', '1'])
-    messages.push(start + piece.repeat(SIZE / piece.length) + start);
+  for (const piece of [' ', '*', '.', '-', 'a-', '1']) messages.push(start + piece.repeat(SIZE / piece.length) + start);
 }
 let runs = '';
 for (let length = 1; runs.length < SIZE; length++) runs += `${'`'.repeat(length)}a`;
