@@ -12,7 +12,7 @@ import * as arb from '../support/arbitraries/arbitraries.ts';
 import fc, { runs, seedOf } from '../support/property.ts';
 import { ModelLoop, type Step } from './support/model-loop.ts';
 
-const RUNS = runs(120);
+const RUNS = runs(240);
 const STEPS: ReadonlySet<string> = new Set(['prompt', 'allow', 'wait', 'look', 'verify', 'ignore']);
 const PARTS = ['waiting', 'verifying', 'paused', 'ended'] as const;
 type Turn = Extract<EngineEvent, { type: 'iteration-ended' }>;
