@@ -6,7 +6,7 @@ import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
-import { agent, task } from './support/command-agent.ts';
+import { agent, MAIN, task } from './support/command-agent.ts';
 
 const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const AFTER_MS = 2_500;
@@ -349,5 +349,27 @@ for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 2)) {
     else assert.match(stdout, new RegExp(`Left alone:\n {2}${left} `));
     assert.equal(p.ralph(['undo', '--back']).code, 0);
     assert.equal(files(), after);
+  });
+}
+
+for (const word of ['for-each-ref', 'update-index --add']) {
+  test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, (t) => {
+    const work = 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work; echo 2 > two.txt';
+    const { p, git } = ranLoop(t, work);
+    const look = (): unknown[] => [
+      git('rev-parse', 'HEAD'),
+      git('status', '--porcelain', '--', ':!.claude'),
+      ...['kept.txt', 'new.txt', 'two.txt'].map((path) => (p.has(path) ? p.read(path) : null)),
+    ];
+    const end = look();
+    const undo = `PATH='${p.env['PATH']}' '${process.execPath}' '${MAIN}' undo --yes --new-files > /dev/null`;
+    const once = `case "$*" in *" ${word} "*) mkdir .git/once 2> /dev/null && ${undo};; esac`;
+    p.write('.git/slow/git', `#!/bin/sh\n${once}\nexec "$GIT" "$@"\n`, 0o755);
+    const GIT = p.sh('command -v git').stdout.trim();
+    p.ralph(['undo', '--yes', '--new-files'], { PATH: [join(p.dir, '.git/slow'), p.env['PATH']].join(':'), GIT });
+    assert.deepEqual(look().slice(2), ['one\nmine\n', null, null], 'control: undone');
+    assert.ok(p.has('.git/once'), 'control: by two');
+    while (p.ralph(['undo', '--back']).code === 0);
+    assert.deepEqual(look(), end);
   });
 }

@@ -229,7 +229,7 @@ export async function recordTree(around: Around, ref: string, message: string): 
   return { commit, index, head: around.head, branch: around.branch };
 }
 
-/** Records these paths, from the top of the repository, and the index under a reference. Throws if git refuses. */
+/** Records these paths, from the top of the repository, and the index under a new reference. Throws if git refuses. */
 export async function recordPaths(
   around: Around,
   paths: readonly string[],
@@ -245,7 +245,7 @@ export async function recordPaths(
       files,
       paths.filter((path) => !isBelowFile(around.top, path)),
     );
-    await keepTree(around, { tree: must(await git(around, ['write-tree'], { index: files })), ...as });
+    await keepTree(around, { tree: must(await git(around, ['write-tree'], { index: files })), ...as }, true);
   });
 }
 
@@ -257,10 +257,11 @@ interface Kept {
   readonly message: string;
 }
 
-async function keepTree(around: Around, { tree, index, ref, message }: Kept): Promise<string> {
+async function keepTree(around: Around, { tree, index, ref, message }: Kept, isNew = false): Promise<string> {
   const parents = [...new Set([around.head, index ?? around.head])].flatMap((parent) => ['-p', parent]);
   const commit = must(await git(around, ['commit-tree', tree, ...parents, '-F', '-'], { input: message }));
-  must(await git(around, ['update-ref', ref, commit]));
+  // An empty former value: none of another process is overwritten.
+  must(await git(around, ['update-ref', ref, commit, ...(isNew ? [''] : [])]));
   return commit;
 }
 

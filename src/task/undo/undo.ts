@@ -329,7 +329,8 @@ export async function undoBack(
   const { since: changed, later } = await projectSince(around, start.commit, ref);
   const since = new Set(changed.map(({ path }) => path));
   const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
-  const untouched = paths.filter((path) => !since.has(path));
+  // Another undo at the same time may have been ahead with some of them.
+  const untouched = paths.filter((path) => !since.has(path) && before.has(path));
   const present = start.index && (await commitIndex(around));
   if (present) await putIndex(around, { to: index, was: present, known: [start.index] });
   removeFiles(
