@@ -49,7 +49,9 @@ export async function taskPrompt(request: TaskPromptRequest) {
   const { projectDir } = files;
   const iteration = state.iteration + 1;
   const folder = taskFolder(projectDir, contract.taskPath);
-  const evidence = (iteration === 1 && startEvidence(request)) || (await newEvidence(request, iteration));
+  const evidence =
+    (iteration === 1 && startEvidence(request)) ||
+    (await gatherEvidence(files, contract, { signal, env, iteration, ...request.watch }));
   const ofFolder = hasFolder(taskKind(contract.taskPath));
   const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
   signal.throwIfAborted();
@@ -99,13 +101,6 @@ export function promptWith(
     missing: missingFiles(projectDir, contract.taskPath, task),
     elapsedMs: timeSpent(state, request.now()),
   });
-}
-
-function newEvidence(
-  { files, contract, env, signal, watch }: TaskPromptRequest,
-  iteration: number,
-): Promise<Evidence[]> {
-  return gatherEvidence(files, contract, { signal, env, iteration, ...watch });
 }
 
 /** Returns the output of the commands that ran before the start, and tells it as that of this iteration; null if there is none. */
