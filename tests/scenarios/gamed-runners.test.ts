@@ -175,6 +175,20 @@ const GAMES: readonly Game[] = [
     refused: /pytest\.toml/,
   },
   {
+    what: "pytest's settings in a folder of the tests that the check names",
+    check: 'python3 -m pytest -q tests/unit/test_a.py::test_a',
+    files: { 'pyproject.toml': '', 'tests/unit/test_a.py': '', 'bin/python3': runner('tests/pytest.ini') },
+    trick: write('tests/pytest.ini', 'pass'),
+    refused: /tests\/pytest\.ini/,
+  },
+  {
+    what: 'another file of a runner that reads one of several',
+    check: 'just test',
+    files: { justfile: 'test:\n  false\n', 'bin/just': runner('.justfile') },
+    trick: write('.justfile', 'pass'),
+    refused: /\.justfile/,
+  },
+  {
     what: 'settings in a folder above that of the check',
     check: '(cd sub && pytest)',
     files: { 'src/.keep': '', 'sub/pyproject.toml': '', 'bin/pytest': runner('../pytest.ini') },

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { readPackage } from './package-scripts.ts';
 
 const MODULE = 'js,ts,mjs,cjs,mts,cts';
@@ -94,7 +95,30 @@ export function steeringFiles(directory: string, words: readonly string[]): Stee
       (BY_RUNNER.get(name) ?? []).flatMap((steering) => filesOf(directory, name, steering)),
     ),
     ...shadowingModules(directory, names),
+    ...settingsOfTests(directory, words, names),
   ];
+}
+
+const PYTEST =
+  'pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml#tool.pytest tox.ini#pytest setup.cfg#tool:pytest';
+
+/** Returns the settings of pytest in the folders of the tests that a command names, which it reads first. */
+function settingsOfTests(directory: string, words: readonly string[], names: readonly string[]): SteeringFile[] {
+  if (!names.includes('pytest') && !names.includes('py.test')) return [];
+  const folders = words.flatMap((word) => {
+    const path = normalize(word.replace(/::.*$/s, '')).replace(/\/$/, '');
+    const isNamed = !/^(?:-|\.|\/)/.test(path) && !path.includes('\0') && existsSync(join(directory, path));
+    return isNamed ? (isFolder(join(directory, path)) ? [path, ...above(path)] : above(path)) : [];
+  });
+  return [...new Set(folders)].flatMap((folder) =>
+    PYTEST.split(' ').map((file): SteeringFile => ({ key: `${folder}/${file}`, as: 'pinned' })),
+  );
+}
+
+/** Returns the folders above a relative path, without the first one. */
+function above(path: string): string[] {
+  const folder = dirname(path);
+  return folder === '.' ? [] : [folder, ...above(folder)];
 }
 
 function filesOf(
@@ -104,9 +128,12 @@ function filesOf(
 ): SteeringFile[] {
   // In an empty project the agent may have to set up the runner itself, but never in the user's home.
   const hasBegun = MANIFESTS.some((name) => existsSync(join(directory, name)));
-  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun;
+  const own = spread(files);
+  // Where a project has one of a runner's files, another one may take its place.
+  const hasOne = own.some((key) => !key.startsWith('~/') && existsSync(join(directory, key.replace(/#.*$/s, ''))));
+  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun || hasOne;
   return [
-    ...spread(files).map((key): SteeringFile => ({ key, as: isMissed || key.startsWith('~/') ? 'pinned' : 'present' })),
+    ...own.map((key): SteeringFile => ({ key, as: isMissed || key.startsWith('~/') ? 'pinned' : 'present' })),
     ...spread(reported).map((key): SteeringFile => ({ key, as: 'reported' })),
   ];
 }
@@ -138,7 +165,7 @@ function dependsOn(directory: string, runner: string): boolean {
 }
 
 const MANIFESTS =
-  'package.json pyproject.toml setup.py setup.cfg requirements.txt tox.ini pytest.ini Cargo.toml go.mod composer.json Gemfile pom.xml build.gradle build.gradle.kts Makefile tests test spec src'.split(
+  'package.json pyproject.toml setup.py setup.cfg requirements.txt tox.ini pytest.ini Cargo.toml go.mod composer.json Gemfile pom.xml build.gradle build.gradle.kts Makefile MODULE.bazel WORKSPACE CMakeLists.txt tests test spec src'.split(
     ' ',
   );
 
