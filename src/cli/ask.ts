@@ -7,6 +7,7 @@ import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
+import { interruptible } from './read-input.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -47,7 +48,7 @@ export function askInPerson(files: LoopFiles, asked: Question): Person {
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));
     writeSync(output, wrapText(text.join('\n'), Math.min(columnsOf(1), columnsOf(2))));
-    if (readAnswer(input, output) !== 'yes') throw new RalphError('refused', declined);
+    if (interruptible(() => readAnswer(input, output)) !== 'yes') throw new RalphError('refused', declined);
     return { terminal, processes: processChain() };
   } finally {
     closeSync(input);
@@ -66,15 +67,10 @@ function openTerminal(refusal: Message | string): [input: number, output: number
   }
 }
 
-/**
- * Reads one line. A background process cannot read from its terminal, which counts as no answer. Ctrl+C ends the program at
- * once: a library's handler would run only after the line.
- */
+/** Reads one line. A background process cannot read from its terminal, which counts as no answer. */
 function readAnswer(input: number, output: number): string {
   const bytes = Buffer.alloc(LONGEST_ANSWER);
   let length = 0;
-  const handlers = process.listeners('SIGINT');
-  process.removeAllListeners('SIGINT');
   try {
     while (length < bytes.length) {
       const read = readSync(input, bytes, length, bytes.length - length, null);
@@ -85,8 +81,6 @@ function readAnswer(input: number, output: number): string {
     if (bytes[length - 1] !== 0x0a) writeSync(output, '\n');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
-  } finally {
-    for (const handler of handlers) process.on('SIGINT', handler);
   }
   return bytes.toString('utf8', 0, length).trim();
 }

@@ -136,7 +136,10 @@ export function endedLoop(
   const last = lastArchived(files);
   const state = last === null ? null : endedState(files, last.state.loopId);
   if (state === null)
-    throw new RalphError('refused', `No ended loop${name === null ? '' : ` ${name}`} was found here.`);
+    throw new RalphError(
+      'refused',
+      advise(`No ended loop${name === null ? '' : ` ${name}`} was found here.`, 'List the loops', 'list'),
+    );
   return { files, state };
 }
 
@@ -152,7 +155,7 @@ export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, u
 /** Returns the loop that a start without task and name resumes. Throws `usage` with a list if there are several. */
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const { projectDir, env } = context;
-  const usage = `${command} --resume --task ${PATH_OR_NAME}`;
+  const usage = command === 'resume' ? 'resume NAME' : `${command} --resume --task ${PATH_OR_NAME}`;
   const left = liveLoops(context).filter(
     ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
   );

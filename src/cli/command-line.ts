@@ -64,7 +64,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   const [first] = argv;
   if (first === '--version' || first === '-v') return say(VERSION);
   if (first === '--help' || first === '-h' || first === 'help') {
-    if (argv[1] === undefined) return say(await help());
+    if (argv[1] === undefined || argv[1].startsWith('-')) return say(await help());
     const topic = loaderOf(argv[1]);
     return topic === undefined ? unknownCommand(argv[1]) : say(commandHelp(await topic()));
   }

@@ -21,7 +21,7 @@ export const PERMISSION_MODES: readonly PermissionMode[] = [
   {
     name: 'bypassPermissions',
     does: 'does everything that you may do',
-    advice: 'anything on this machine; for a sandbox',
+    advice: 'may do anything that you may; only for a sandbox',
   },
 ];
 

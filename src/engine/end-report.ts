@@ -105,7 +105,7 @@ export function unrecordedText(lacking: number, counted: number): string {
 function figures({ iterations: count, maxIterations, durationMs, stoppedMs, costUsd, tokens }: EndReport): string {
   return [
     `${iterations(count)} of ${maxIterations}`,
-    timeText(durationMs) + stoppedText(stoppedMs ?? 0, (time) => `not counting ${time} in which it was stopped`),
+    timeText(durationMs) + stoppedText(stoppedMs ?? 0, (time) => `not counting ${time} in which it did not run`),
     costUsd === null ? 'cost unknown' : dollarText(costUsd),
     tokens === null ? 'tokens unknown' : `${tokens.toLocaleString('en')} tokens`,
   ].join(', ');

@@ -1,9 +1,9 @@
-import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { removeDrafts } from '../state/files/regular-file.ts';
+import { existsSync, lstatSync, readdirSync, realpathSync, rmdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isFolder, namesIn, realPathOf, removeDrafts } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { RalphError } from '../text/message.ts';
-import { RUNTIME_IGNORE } from './files/planned-files.ts';
+import { RUNTIME_IGNORE, SCHEMA_FOLDER, TASK_SCHEMA } from './files/planned-files.ts';
 import { refuseWhileLive, SETTINGS_PATH } from './init-project.ts';
 import type { SettingsRecord } from './project-files.ts';
 import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './project-files.ts';
@@ -27,11 +27,25 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   }
   // Of a file that an init did not complete, a draft may be left.
   for (const path of Object.keys(manifest.files)) if (!kept.includes(path)) removeFile(projectDir, path);
+  removed.push(...removeSchemas(projectDir));
   // Before the manifest as well, so that a uninit after a crash still knows them.
   removeEmptyDirectories(projectDir, manifest.directories);
   removeFile(projectDir, MANIFEST_PATH);
   removeEmptyDirectories(projectDir, manifest.directories);
   return { removed, kept, settings };
+}
+
+/** Removes the schema that drafts have put into a project, if its folder has nothing else. Returns what was removed. */
+function removeSchemas(projectDir: string): string[] {
+  const own = ['.gitignore', basename(TASK_SCHEMA)];
+  const folder = join(realpathSync(projectDir), SCHEMA_FOLDER);
+  // Nothing behind a link is ours.
+  const names = realPathOf(folder) === folder && isFolder(folder) ? namesIn(folder) : [];
+  if (names.some((name) => !own.includes(name))) return [];
+  const paths = names.map((name) => `${SCHEMA_FOLDER}/${name}`);
+  for (const path of paths) removeFile(projectDir, path);
+  removeEmptyDirectories(projectDir, [SCHEMA_FOLDER, dirname(SCHEMA_FOLDER)]);
+  return paths;
 }
 
 function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'removed' | 'restored' | 'unchanged' {

@@ -16,7 +16,10 @@ export function draftedWords(text: string): string | null {
 /** A name that only an iteration fills in, such as `{{ ralph.name }}`, is no title. */
 const isFilledIn = (text: string): boolean => text.includes('{{');
 
-/** Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any. Secrets are masked. */
+/**
+ * Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any,
+ * such as a bare checklist. Secrets are masked.
+ */
 export function taskTitle(text: string): string {
   const { body } = splitFrontmatter(text);
   let heading = '';
@@ -27,7 +30,9 @@ export function taskTitle(text: string): string {
     },
   });
   const [first = ''] = body.split('\n').flatMap((line) => (isFilledIn(line) ? [] : line.trim() || []));
+  // The first item of a list is not what the whole of it is about.
+  const line = /^[-*+] \[.?\]/.test(first) ? '' : first;
   // Half a secret, which would be left where it is cut, has no form.
-  const title = redact((draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || first);
+  const title = redact((draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || line);
   return title.length <= MOST ? title : `${title.slice(0, MOST - 1).trimEnd()}…`;
 }

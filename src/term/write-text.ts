@@ -54,7 +54,13 @@ export function wrapText(text: string, columns: number): string {
     .join('\n');
 }
 
-/** Wraps a line; further rows are indented like the line, its list item or its last column. */
+/** Indentation of a word that is too long for the column it belongs to. */
+const SHALLOW = 4;
+
+/**
+ * Wraps a line; further rows are indented like the line, its list item or its last column, but a word that is too long there
+ * begins further left.
+ */
 function wrapLine(line: string, columns: number): string {
   const hang = /^\s*(?:[-*✓✗] |\d+\. )?/.exec(line)?.[0].length ?? 0;
   const gaps = stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g);
@@ -65,10 +71,12 @@ function wrapLine(line: string, columns: number): string {
   const rows: string[] = [];
   for (const [, space = '', word = ''] of line.matchAll(/(\s*)(\S+)/g)) {
     const wide = paintedCells(word);
-    if (used > indent.length && used + space.length + wide > columns) {
+    const isTooLong = indent.length + wide > columns;
+    if (used > (isTooLong ? hang : indent.length) && used + space.length + wide > columns) {
       rows.push(row);
-      row = indent + word;
-      used = indent.length + wide;
+      const before = isTooLong ? indent.slice(0, hang + SHALLOW) : indent;
+      row = before + word;
+      used = before.length + wide;
     } else {
       row += space + word;
       used += space.length + wide;

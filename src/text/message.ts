@@ -1,3 +1,5 @@
+import { quoted } from './quote.ts';
+
 /** Driver of a loop. */
 export type LoopMode = 'hook' | 'runner' | 'router';
 
@@ -36,8 +38,13 @@ export const PROGRAM = 'ralph-loop';
 
 const STARTERS: Record<LoopMode, string> = { hook: 'start', runner: 'run', router: 'router start' };
 
+/** Returns the command, without the program, that starts a new loop of a mode on a task file. */
+export function startOn(mode: LoopMode, taskPath: string, isPlan = false): string {
+  return `${STARTERS[mode]} ${mode === 'runner' ? '' : '--task '}${quoted(taskPath)}${isPlan ? ' --plan' : ''}`;
+}
+
 const LOOP_COMMANDS = new Set([
-  ...['stop', 'cancel', 'pause', 'wake', 'steer', 'accept', 'reset', 'status', 'explain', 'logs', 'archive'],
+  ...['stop', 'cancel', 'pause', 'wake', 'accept', 'reset', 'status', 'explain', 'logs', 'archive'],
   ...['router start', 'router next', 'router status', 'tdd init', 'tdd status'],
   ...['tdd next', 'tdd red', 'tdd green', 'tdd refactored'],
 ]);
@@ -80,6 +87,8 @@ export function commandLine(
 
 function wordsOf(command: string, mode: LoopMode, loop: readonly string[]): string[] {
   switch (command) {
+    case 'steer':
+      return [command, ...loop, '"TEXT"'];
     case 'resume':
     case 'undo':
       return [command, ...loop.slice(1)];

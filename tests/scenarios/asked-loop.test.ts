@@ -89,7 +89,9 @@ test("changes since the request are shown, and the agent's settings apply unless
   const agreed = inPerson(p, ['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
   assert.equal(agreed.code, 0, agreed.stderr + agreed.screen);
   assert.match(agreed.screen, /max_iterations +1\n/);
-  assert.match(agreed.screen, /Changed since the request:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/);
+  assert.match(agreed.screen, /Changed since the request:[\s\S]*pace\.iteration_timeout: 5m -> 1m/);
+  assert.match(agreed.stderr, /Changed since the request, as you agreed: agent: /);
+  assert.doesNotMatch(agreed.stderr, /Adopted by the resume/);
 });
 
 test("an agent's text cannot hide behind control characters", (t) => {
@@ -152,7 +154,7 @@ test('start and resume over a loop that an agent asked for show the changes and 
     assert.equal(await no.waitForExit(), 1, command);
     const shown = await no.history();
     assert.match(shown, /commands +ls \(60 s/, command);
-    assert.match(shown, /Changed since the request:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/, command);
+    assert.match(shown, /Changed since the request:[\s\S]*pace\.iteration_timeout: 5m -> 1m/, command);
     assert.equal(p.ralph(['status', '--json', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
   }
   const yes = await peopleTerminal(t, p, '$RALPH resume fix --plain --agent ./agent.sh');

@@ -357,3 +357,17 @@ test('init in a directory below a project sets up that directory', (t) => {
   );
   assert.equal(p.ralph(['init', '--project', 'packages/one', '--json']).json['settings'], 'unchanged');
 });
+
+test('uninit takes the schema of drafts away, unless the user has put a file beside it', (t) => {
+  for (const keeps of [false, true]) {
+    const p = project(t);
+    p.ralph(['draft', 'fix the tests']);
+    p.sh('rm -rf fix-tests');
+    assert.ok(p.has('.ralph/.schemas/ralph-md-frontmatter.schema.json'));
+    p.ralph(['init']);
+    if (keeps) p.write('.ralph/.schemas/mine.json', '{}');
+    assert.equal(p.ralph(['uninit']).code, 0);
+    assert.equal(p.has('.ralph/.schemas/ralph-md-frontmatter.schema.json'), keeps);
+    assert.equal(p.has('.ralph'), keeps);
+  }
+});

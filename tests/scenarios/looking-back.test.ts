@@ -163,7 +163,7 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
   assert.equal(json['status'], 'cancelled');
   assert.deepEqual(json['events'], [event]);
   // No "1s ago": the pane shows it for longer.
-  assert.match(p.ralph(['explain']).stdout, /^cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
+  assert.match(p.ralph(['explain']).stdout, /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
 });
 
 test('logs prints iterations and events in order of time, as JSON lines', (t) => {

@@ -365,3 +365,18 @@ longTest(
     assert.doesNotMatch(args, /--permission-mode acceptEdits/);
   },
 );
+
+test('a narrow screen shows what the agent may run as far as there are rows, and an unused answer is named', async (t) => {
+  const p = projectWithTests(t);
+  const terminal = await shown(t, p, RUN);
+  await terminal.resize(40, 40);
+  await terminal.waitFor(KEYS, /git add, git commit, with\s+any arguments/);
+  await terminal.key('t');
+  await terminal.waitFor(/Time in all/);
+  await terminal.send('0');
+  await terminal.key('Enter');
+  await terminal.waitFor(KEYS, /Your answer is not used:[\s\S]*longer\s+than 0/);
+  await terminal.key('q');
+  assert.equal(await terminal.waitForExit(), 130);
+  assert.equal(p.has('.ralph'), false);
+});

@@ -64,7 +64,7 @@ for (const signal of someOf(['SIGTERM', 'SIGKILL'] as const, 2, 1)) {
     const { code, stdout, stderr } = p.ralph(['run', '--resume', '--agent', cmd]);
     assert.equal(code, 2, stderr);
     assert.match(stdout, /Stopped after 3 iterations/);
-    assert.match(stdout, /3 iterations of 3, [\dms ]+ \(not counting 8h[\dms ]* in which it was stopped\)/);
+    assert.match(stdout, /3 iterations of 3, [\dms ]+ \(not counting 8h[\dms ]* in which it did not run\)/);
   });
 }
 
@@ -84,7 +84,7 @@ test('a router loop that the user paused goes on after a night, and status names
   assert.equal(p.ralph(['pause']).code, 0);
   letANightPass(p);
   assert.equal(p.ralph(['resume']).code, 0);
-  assert.match(p.ralph(['status']).stdout, /started +.*\(stopped for 8h[\dms ]* since\)/);
+  assert.match(p.ralph(['status']).stdout, /started +.*\(did not run for 8h[\dms ]* of this time\)/);
   p.write('said.txt', 'Some work.\n');
   const more = p.ralph(['router', 'report', '--spawn', '1', '--file', 'said.txt']).json;
   assert.equal(more['action'], 'spawn', JSON.stringify(more));

@@ -256,3 +256,18 @@ test('commands without task arguments name those that take them', (t) => {
     );
   }
 });
+
+test('an advice to begin names the task that it is about', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  p.ralph(['stop']);
+  started(p, 'tasks/b');
+  p.ralph(['stop']);
+  assert.match(p.ralph(['resume']).stderr, /2 loops have ended here:[\s\S]*\nChoose one: ralph-loop resume NAME\./);
+  p.write('tasks/c/RALPH.md', '---\nmax_iterations: 1\n---\nDo it.\n');
+  assert.match(p.ralph(['status', 'tasks/c']).stdout, /Start one: ralph-loop run tasks\/c\./);
+  for (const command of ['verify', 'undo']) {
+    assert.match(p.ralph([command, 'nobody']).stderr, /No ended loop nobody was found here\. List the loops: ralph-loop list\./);
+  }
+  assert.match(p.ralph(['verify', 'a']).stderr, /Go on: ralph-loop resume a\./);
+});

@@ -31,7 +31,10 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
   const { values, env, rest, out, paint } = context;
   const stray = NOT_TO_BE_SHOWN.find((name) => values[name] !== undefined);
   if (stray !== undefined)
-    throw new RalphError('usage', `--dry-run shows the start of one new run: it takes no --${stray}.`);
+    throw new RalphError(
+      'usage',
+      `--dry-run shows the start of one new run, so it takes no ${stray === 'resume' ? stray : `--${stray}`}.`,
+    );
   const client = clientFinder(env);
   const target = startTarget(context, 'run');
   const own = { ...RUNNER, plan: null, clientArgs: rest };
@@ -58,6 +61,7 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
     },
     Math.min(columnsOf(1), 120),
     paint,
+    Number.POSITIVE_INFINITY,
   );
   out(`${lines.join('\n')}\n\n${printable(previewPrompt(prepared, ran.baseline))}`);
   return 0;

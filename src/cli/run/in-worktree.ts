@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { approveSettings } from '../../drive/start/approve.ts';
 import { prepareStart } from '../../drive/start/prepare-contract.ts';
 import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
-import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
+import { startOf, unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
 import { ignoredFiles, stampOf, stampsOf } from '../../drive/worktree/ignored-files.ts';
@@ -78,7 +78,9 @@ function requestOf(
 function prepareSetUp(context: CommandContext, target: StartTarget): Prepared {
   const plan = context.values['plan'] === true ? { from: null } : null;
   const prepared = prepareStart(setUpRequest(context, target, plan));
-  approveSettings(prepared, unagreedSettings(prepared.request, prepared.resolved), { agree: askInPerson });
+  const { files, request, terms, resolved } = prepared;
+  const start = `${startOf(request, terms)} --worktree`;
+  approveSettings({ files, request, start }, unagreedSettings(request, resolved), { agree: askInPerson });
   return prepared;
 }
 

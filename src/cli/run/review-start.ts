@@ -115,7 +115,7 @@ export class StartReview<T> {
       if (!(error instanceof RalphError) || error.code === 'refused' || this.#last === null) throw error;
       const text = show(error.advised);
       if (this.#flags === this.#goodFlags) this.#problem = text;
-      else this.#remark = text;
+      else this.#remark = `Your answer is not used: ${text}`;
       this.#flags = this.#goodFlags;
     }
     return this.#last;
@@ -156,6 +156,7 @@ export class StartReview<T> {
     const { files, isEdited } = this.#start;
     switch (key) {
       case 'escape':
+      case 'q':
         return this.#leave(START_TEXTS.cancelled);
       case 'k': {
         if (drafted.length === 0) return false;
@@ -219,7 +220,7 @@ export class StartReview<T> {
       const mode = PERMISSION_MODES[Number(key) - 1];
       if (mode !== undefined) this.#flags = { ...this.#flags, permission_mode: mode.name };
       if (mode !== undefined) return this.#again();
-      if (key === 'escape') return false;
+      if (key === 'escape' || key === 'q') return false;
     }
   }
 
@@ -294,7 +295,8 @@ export class StartReview<T> {
       notes,
       foot,
     };
-    const lines = startScreenLines(screen, process.stdout.columns || 80, this.#context.paint);
+    const { columns, rows } = process.stdout;
+    const lines = startScreenLines(screen, columns || 80, this.#context.paint, rows || 24);
     const isOver = this.#rows > 0 && this.#canErase();
     const up = isOver ? `\u001b[${this.#rows}A\r` : '';
     // Each line takes the place of the former one: a cleared screen would fill the scroll-back of some terminals.

@@ -53,7 +53,7 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
   }
   throw new RalphError(
     'usage',
-    `there is no task ${word}. Name a file, a task folder or a loop, or describe in plain words what to do.`,
+    `there is no task ${word.trim() === '' ? JSON.stringify(word) : word}. Name a file, a task folder or a loop, or describe in plain words what to do.`,
   );
 }
 
@@ -88,7 +88,8 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
   if (there !== null) return join(dirname(path), there);
   refuseArguments(context, name);
-  if (context.values['dry-run'] === true) throw new RalphError('usage', `there is no task ${name} to be shown.`);
+  if (context.values['dry-run'] === true)
+    throw new RalphError('usage', advise(`there is no task ${name} yet.`, 'Create it', `run ${name}`));
   const template = bundledText('templates/task.md');
   settingsFor(context, path, template); // throws for invalid options
   const hint = similarTask(projectDir, name);

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { counted } from '../../engine/messages.ts';
 import { type HostWithUserHooks, USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { bundledText, plannedFiles } from '../../install/files/planned-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
@@ -156,7 +157,7 @@ export const UNINIT_COMMAND: Command = {
     }[settings];
     answer({ success: true, projectDir, removed, kept, settings }, () =>
       [
-        `${removed.length} files removed. .claude/settings.json: ${word}.`,
+        `${counted(removed.length, 'file')} removed. .claude/settings.json: ${word}.`,
         ...titled('Kept, because you changed them or loops left data in them', kept),
       ].join('\n'),
     );

@@ -143,12 +143,27 @@ export function standingOf(
   return { status: state.status, ...explainLive(state, driverAlive) };
 }
 
-/** Returns an event that is named in words: "completion rejected". */
-function inWords(event: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** Names of events that their types alone would not make plain. */
+const EVENT_WORDS: Readonly<Record<string, string>> = {
+  'operator.steer': 'you wrote',
+  'operator.stop': 'you stopped it',
+  'loop.paused': 'paused',
+  'loop.resumed': 'resumed',
+  'iteration.idle': 'idle',
+  'plan.task-began': 'task began',
+  'plan.task-done': 'task done',
+};
+
+/** Returns an event that is named in words, "completion rejected", without what only programs read. */
+function inWords({
+  states: _,
+  by: __,
+  ...event
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type } = event;
   // An iteration has a line of its own kind.
   if (typeof type !== 'string' || type === 'iteration.ended') return event;
-  return { ...event, type: type.replaceAll(/[.-]/g, ' ') };
+  return { ...event, type: EVENT_WORDS[type] ?? type.replaceAll(/[.-]/g, ' ') };
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
@@ -161,7 +176,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
   const head =
     status === null
       ? printable(why)
-      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', statusWords(status))}${when}${at === null ? '' : ` (${localTime(at)})`}: ${printable(why)}`;
+      : `${name === null ? 'The loop' : `Loop ${name}`}: ${paint('bold', statusWords(status))}${when}${at === null ? '' : ` (${localTime(at)})`}: ${printable(why)}`;
   return [
     head,
     ...(events.length === 0

@@ -163,6 +163,6 @@ function plainStatus(status: string): string {
 
 function stateOf(live: LiveLoop): string {
   return live.clientAlive === false
-    ? `${live.status}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
-    : live.status;
+    ? `${statusWords(live.status)}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
+    : statusWords(live.status);
 }

@@ -12,7 +12,7 @@ import { endedState } from '../../state/with-state.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { LOOP_DIRECTORIES, relativeTaskFolder, taskFileIn } from '../../task/task-file.ts';
 import { jsonOrNull } from '../../text/json.ts';
-import { advise, nullIfRefused, RalphError } from '../../text/message.ts';
+import { about, advise, nullIfRefused, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { endedLoop, pathNamed, readTaskText } from '../choose-loop.ts';
@@ -67,10 +67,8 @@ function ownSubject(context: CommandContext): Subject {
   }
   const { files, state } = endedLoop(context, context.positionals[0]);
   if (state.ended.as !== 'complete') {
-    throw new RalphError(
-      'refused',
-      advise(`The loop did not complete (${statusWords(state.ended.as)}): it proves nothing.`, 'Go on', 'resume'),
-    );
+    const text = `The loop did not complete (${statusWords(state.ended.as)}): it proves nothing.`;
+    throw new RalphError('refused', about(advise(text, 'Go on', 'resume'), state));
   }
   const stored = findEndedContract(files, state.loopId);
   if (stored === null) throw new RalphError('refused', `${files.contract}.ended is missing or unreadable.`);

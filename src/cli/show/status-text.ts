@@ -14,6 +14,7 @@ import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { advise, commandLine } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
@@ -69,6 +70,8 @@ function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: Com
     return ['Active here; name one by its path or --loop NAME:', loopTable(loops)];
   }
   if (lastLoop !== null) return [];
+  const [path] = where.positionals;
+  if (path !== undefined) return [show(advise('', 'Start one', `run ${quoted(path)}`))];
   const others = loopNames(where.projectDir, where.env).some((other) => other !== name);
   if (others) return [show(advise('', 'Other loops', 'list'))];
   const tasks = loopDirectoryTasks(where.projectDir).map((task) => task.name);
@@ -86,7 +89,8 @@ function activeText(status: LiveLoop, at: string, paint: Paint): string {
     ...(status.scenarios === undefined ? [] : [['scenarios', scenariosText(status.scenarios)]]),
     [
       'started',
-      instantText(status.startedAt, at) + stoppedText(status.stoppedMs ?? 0, (time) => `stopped for ${time} since`),
+      instantText(status.startedAt, at) +
+        stoppedText(status.stoppedMs ?? 0, (time) => `did not run for ${time} of this time`),
     ],
     ['last turn', instantText(status.lastRunAt, at)],
     ...(status.lastFindingsCount === 'unknown' ? [] : [['findings', `${status.lastFindingsCount}`]]),
@@ -170,7 +174,8 @@ function runLines(
     const files = changedFiles.length === 1 ? '1 file' : `${changedFiles.length} files`;
     const moved =
       progress === true ? `progress (${files} changed)` : progress === false ? 'no progress' : 'progress unknown';
-    lines.push(`Iteration ${iteration}: ${lastIteration.status} after ${formatDuration(durationMs)}, ${moved}.`);
+    const which = iteration === 0 ? 'Last turn' : `Iteration ${iteration}`;
+    lines.push(`${which}: ${lastIteration.status} after ${formatDuration(durationMs)}, ${moved}.`);
     if (commands.length > 0) {
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     }

@@ -12,7 +12,9 @@ export const STATUSLINE_COMMAND: Command = {
   help: "Prints one line such as: ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85. It stores the client's cost figure for the loop and prints the user's own status line below.",
   example: 'ralph-loop statusline',
   async run({ env, files, now, out }) {
-    await printStatusLine(readStdin(STDIN_LIMIT) ?? '', files, env, now(), out);
+    // A person at a terminal sees the loop's line; only the client has more to say.
+    const input = process.stdin.isTTY ? '' : (readStdin(STDIN_LIMIT) ?? '');
+    await printStatusLine(input, files, env, now(), out);
     return 0;
   },
 };

@@ -11,6 +11,7 @@ import { loopsBooks } from '../../task/progress/loops-files.ts';
 import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { firstLine } from '../../text/quote.ts';
+import { localTime } from '../../text/time.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { LEFT, watchChecks } from '../start/first-checks.ts';
 import { type Subject, subjectOf } from './proof-subject.ts';
@@ -23,7 +24,8 @@ export const VERIFY_COMMAND: Command = {
   example: 'ralph-loop verify --proof .ralph/docs/proof.json',
   options: options({
     'proof FILE': 'Record to check; default: that of the loop.',
-    'tree REF': 'Commit to check, in a clean copy; default: the files as they are.',
+    'tree REF':
+      'Commit to check, in a clean copy with the dependencies that are installed here; default: the files as they are.',
   }),
   control: true,
   async run(context) {
@@ -47,7 +49,7 @@ export const VERIFY_COMMAND: Command = {
       ...recordFindings(subject),
       ...(await taskFindings(context, subject, commit)),
       ...(await treeFindings(context, around, subject, { commit, before })),
-      ...checkFindings(record, ran),
+      ...checkFindings(record, ran, commit),
     ];
     const verified = findings.every(({ ok }) => ok);
     const checks = ran.results.map(({ name, outcome }) => ({ name, outcome }));
@@ -151,7 +153,7 @@ async function treeFindings(
     const putBack = before === null ? [] : await filesBetween(around, before, now, '--diff-filter=a');
     if (putBack === null || putBack.length > 0)
       return [{ what: 'files', ok: false, text: `changed until the checks ran: ${listOf(putBack ?? [])}` }];
-    const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(ignored)}`;
+    const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(outermost(ignored))}`;
     return [{ what: 'files', ok: true, text: `as they were at the verdict${but}`, ignored }];
   }
   const paths = await filesBetween(around, record.tree, now);
@@ -160,6 +162,12 @@ async function treeFindings(
     runGit(projectDir, words, { env }),
   );
   return [{ what: 'files', ok: false, text: `${listed}${where}` }];
+}
+
+/** Returns paths without those in a folder that is among them. */
+function outermost(paths: readonly string[]): string[] {
+  const folders = paths.filter((path) => path.endsWith('/'));
+  return paths.filter((path) => !folders.some((folder) => folder !== path && path.startsWith(folder)));
 }
 
 /** Returns why the commit that is checked may have other files: it does not follow from the last one of the loop. */
@@ -177,7 +185,7 @@ async function commitsAside(
   return `; the loop's commits are not in this clone${isShallow ? ', which is shallow (git fetch --unshallow)' : ''}`;
 }
 
-function checkFindings(record: ProofRecord, { results, problems }: ChecksNow): Finding[] {
+function checkFindings(record: ProofRecord, { results, problems }: ChecksNow, commit: string | null): Finding[] {
   const failed = results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length > 0) {
     return failed.map(({ name, detail }) => ({
@@ -199,7 +207,9 @@ function checkFindings(record: ProofRecord, { results, problems }: ChecksNow): F
     const text = `not run again: ${missing.map(({ name }) => name).join(', ')}`;
     return [{ what: 'checks', ok: false, text }];
   }
-  return [{ what: 'checks', ok: ran.length > 0, text: ran.length === 0 ? 'none ran' : `passed: ${shown.join(', ')}` }];
+  if (ran.length === 0) return [{ what: 'checks', ok: false, text: 'none ran' }];
+  const place = commit === null ? '' : ', on a clean copy with the dependencies that are installed here';
+  return [{ what: 'checks', ok: true, text: `passed: ${shown.join(', ')}${place}` }];
 }
 
 function shown(
@@ -221,5 +231,5 @@ function shown(
     !verified || own !== null || before.length === 0
       ? ''
       : `\nOnly the sender's word says what the checks did before the start: ${printable(before.join(', '))}.`;
-  return `Proof of ${printable(task.path)}, complete at ${endedAt}:\n${table(rows)}\n${verdict}${word}`;
+  return `Proof of ${printable(task.path)}, complete at ${localTime(endedAt)}:\n${table(rows)}\n${verdict}${word}`;
 }

@@ -45,5 +45,5 @@ function summaryOf(contract: Contract, { projectDir, paint }: CommandContext): s
   const text = readText(resolve(projectDir, path)) ?? '';
   const [task, checks] = [taskTitle(text), { kind: 'done', baseline: null } as const];
   const tasks = [{ task, path, terms: contract }];
-  return startScreenLines({ tasks, checks, notes: [], foot: [] }, columnsOf(2), paint);
+  return startScreenLines({ tasks, checks, notes: [], foot: [] }, columnsOf(2), paint, Number.POSITIVE_INFINITY);
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -7,6 +6,7 @@ import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, options, valuesOf } from '../command.ts';
+import { readInput } from '../read-input.ts';
 
 export const TASK_OPTIONS = options({
   'task PATH': 'Task folder or file; default: .claude/ralph/PROMPT.md.',
@@ -42,7 +42,7 @@ export function withInput(context: CommandContext): CommandContext {
   const { values, projectDir, env } = context;
   const path = values['input'];
   if (typeof path !== 'string') return context;
-  const text = path === '-' ? readFileSync(0, 'utf8') : readTaskText(resolve(path), path);
+  const text = path === '-' ? readInput() : readTaskText(resolve(path), path);
   const evaluated = evaluateJson(text, `input ${path}`, checkInput);
   if (evaluated.code !== 0) throw new RalphError('usage', printable(evaluated.lines.join('\n')));
   const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;

@@ -44,9 +44,11 @@ export interface StartScreen {
 
 /** Width of the titles on the left. */
 const TITLE = 10;
-/** Maximum number of lines of each part, of one task and of several: together they fit a terminal with 24 rows. */
+/** Number of lines that each part has in any terminal, of one task and of several: together they fit 24 rows. */
 const MOST = { Task: 2, Checks: 6, Kept: 2, Limits: 2, Agent: 3, Notes: 4 };
 const MOST_OF_SEVERAL = { Task: 4, Checks: 4, Kept: 2, Limits: 4, Agent: 3, Notes: 3 };
+/** Parts in the order in which they get the rows that are left: first what the user agrees to. */
+const BY_WEIGHT = ['Agent', 'Checks', 'Limits', 'Kept', 'Notes', 'Task'] as const;
 /** Names of tasks before a line that is about them. */
 const MOST_NAMES = 4;
 const MOST_TESTS = 2;
@@ -63,12 +65,12 @@ interface Part {
   readonly lines: readonly Line[];
 }
 
-/** Lays out a start in lines of a width. Pure. */
-export function startScreenLines(screen: StartScreen, columns: number, paint: Paint): string[] {
+/** Lays out a start in lines of a width. What does not fit `rows` is cut, and says so. Pure. */
+export function startScreenLines(screen: StartScreen, columns: number, paint: Paint, rows = 24): string[] {
   const width = Math.max(20, columns - 1);
   const { tasks, together, checks, notes } = screen;
   const parts: Record<keyof typeof MOST, Part> = {
-    Task: { lines: tasks.map((task) => ({ text: `${task.task}  ${task.path}`, of: [nameOf(task)] })) },
+    Task: { lines: tasks.map((task) => ({ text: `${task.task}  ${task.path}`.trim(), of: [nameOf(task)] })) },
     Checks: { lines: ofAll(tasks, (terms) => checksOf(checks, terms).map(redact)) },
     Kept: { lines: ofAll(tasks, keptOf) },
     Limits: {
@@ -81,16 +83,33 @@ export function startScreenLines(screen: StartScreen, columns: number, paint: Pa
     },
     Notes: { lines: notes.map((text) => ({ text, of: [] })) },
   };
-  const most = mostRows(parts.Agent, tasks, width - TITLE);
-  const rows = Object.entries(parts).flatMap(([title, part]) => {
+  const foot = partRows({ lines: screen.foot.map((text) => ({ text, of: [] })) }, width, 6);
+  // The blank line, and the one with the cursor.
+  const most = withSpare(parts, mostRows(parts.Agent, tasks, width - TITLE), width - TITLE, rows - foot.length - 2);
+  const shown = Object.entries(parts).flatMap(([title, part]) => {
     const isOfTasks = title === 'Task' && tasks.length > 1;
     const [space, lines] = [width - TITLE, most[title as keyof typeof MOST]];
-    const shown = isOfTasks ? taskRows(part.lines, space, lines) : partRows(part, space, lines);
-    return shown.map((row, index) =>
+    const texts = isOfTasks ? taskRows(part.lines, space, lines) : partRows(part, space, lines);
+    return texts.map((row, index) =>
       index === 0 ? paint('bold', (isOfTasks ? 'Tasks' : title).padEnd(TITLE)) + row : ' '.repeat(TITLE) + row,
     );
   });
-  return [...rows, '', ...partRows({ lines: screen.foot.map((text) => ({ text, of: [] })) }, width, 6)];
+  return [...shown, '', ...foot];
+}
+
+/** Returns how many rows each part may take if the rows that no part needs go to those that need more. */
+function withSpare(parts: Readonly<Record<keyof typeof MOST, Part>>, most: typeof MOST, width: number, rows: number) {
+  const needs = BY_WEIGHT.map(
+    (title) => [title, partRows(parts[title], width, Number.POSITIVE_INFINITY).length] as const,
+  );
+  let spare = rows - needs.reduce((sum, [title, need]) => sum + Math.min(need, most[title]), 0);
+  const given = { ...most };
+  for (const [title, need] of needs) {
+    const more = Math.max(0, Math.min(spare, need - given[title]));
+    given[title] += more;
+    spare -= more;
+  }
+  return given;
 }
 
 /** Returns how many rows each part may take. Those that the modes of several tasks need are taken from what they do. */

@@ -8,7 +8,9 @@ import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
-import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
+import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
+import { advise, commandLine, type Message, nullIfRefused, offer, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -67,6 +69,8 @@ export const START_COMMAND: Command = {
       throw new RalphError('refused', offer('an agent cannot launch a client.', ways));
     }
     const mode = modeOf(values, byAgent);
+    if (mode === 'hook' && host === undefined && typeof input.values['agent'] === 'string')
+      throw new RalphError('usage', noSession(input.values['agent']));
     const asks = !byAgent && asksQuestions(context);
     if (!(await takeValidation(context, target.task, asks))) return 1;
     const launched = values['launch'] === true;
@@ -104,6 +108,13 @@ async function takeValidation(context: CommandContext, task: string | null, asks
   if (adopts && !(await adoptValidation(context, task))) return false;
   if (offers) await askValidation(context, task);
   return true;
+}
+
+/** Returns the message about an agent that has no sessions for loops. */
+function noSession(agent: string): Message {
+  const names = NAMED_HOSTS.map(({ name }) => name);
+  const text = `--agent ${agent}: a session works with ${names.join(' or ')}, and without --agent with Claude Code.${suggestion(agent, names)}`;
+  return advise(text, 'Any other program runs with', `run TASK --agent ${quoted(agent)}`);
 }
 
 /** Returns the mode of the loop. A loop requested by an agent runs by itself, not in a session of the user. */

@@ -75,7 +75,9 @@ function write(context: CommandContext, draft: Draft, path: string): number {
   }
   for (const note of notes) err(withPrefix(note));
   printProblems(context, text, path);
-  out(relative(process.cwd(), path));
+  const shown = relative(process.cwd(), path);
+  out(shown);
+  if (context.mayAsk) err(withPrefix(advise('', 'Read it, then start it', `run ${quoted(shown)}`)));
   return 0;
 }
 

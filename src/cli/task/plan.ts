@@ -24,14 +24,18 @@ export const PLAN_COMMAND: Command = {
   example: 'ralph-loop plan check PLAN.md',
   run(context) {
     const [verb, file, ...more] = context.positionals;
-    if (verb !== 'check' || file === undefined || more.length > 0) {
-      throw new RalphError('usage', advise('plan has one action, check.', 'Usage', 'plan check FILE'));
-    }
+    if (verb !== 'check') throw usage('plan has one action, check.');
+    if (file === undefined) throw usage('the file of the plan is missing.');
+    if (more.length > 0) throw usage('plan check takes one file. Quote a path with spaces.');
     const checked = checkedPlan(context, resolve(file), file);
     context.answer(answer(checked), () => forReading(file, checked, context));
     return checked.ok ? 0 : 1;
   },
 };
+
+function usage(text: string): RalphError {
+  return new RalphError('usage', advise(text, 'Usage', 'plan check FILE'));
+}
 
 function answer({ ok, plan, problems, choice }: CheckedPlan): PlanCheckAnswer {
   const tasks = published(plan.tasks);

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { withPrefix } from '../../drive/turn/messages.ts';
-import { bundledText, TASK_SCHEMA } from '../../install/files/planned-files.ts';
+import { bundledText, SCHEMA_FOLDER, TASK_SCHEMA } from '../../install/files/planned-files.ts';
 import { BUNDLE_HOME, bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
 import { namesIn, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
@@ -9,7 +9,6 @@ import { show } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';
 import { namedCommands, projectSignals } from '../../task/draft/project-signals.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
-import { LOOP_DIRECTORIES } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -160,8 +159,8 @@ function refusal(path: string, cause?: unknown): RalphError {
 
 /** Schema in the project's copy of the skill, which a team has in its repository. */
 const INSTALLED = `${BUNDLE_HOME}/${TASK_SCHEMA}`;
-/** Schema in any other project. No loop can have the name of its folder, and git ignores it. */
-const OWN = `${LOOP_DIRECTORIES}/.schemas/${basename(TASK_SCHEMA)}`;
+/** Schema in any other project. */
+const OWN = `${SCHEMA_FOLDER}/${basename(TASK_SCHEMA)}`;
 
 const LINE = '# yaml-language-server: $schema=';
 const READABLE = 0o644;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Approval } from '../../drive/start/stages.ts';
 import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/terms/consent-terms.ts';
@@ -15,6 +14,7 @@ import { parseSeconds } from '../../text/time.ts';
 import { askInPerson } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
+import { readInput } from '../read-input.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { forReading, sayList, statusOf } from './tdd-status.ts';
 
@@ -188,13 +188,13 @@ function askedList(context: CommandContext) {
   }));
   return {
     /** Scenarios to store; null if none were given: those of an existing state file are adopted. */
-    wanted: typeof input === 'string' ? readInput(input) : named.length > 0 ? named : null,
+    wanted: typeof input === 'string' ? readList(input) : named.length > 0 ? named : null,
     command: paired ? null : (commands[0] ?? null),
     timeoutSeconds,
   };
 }
 
-function readInput(input: string): WantedScenario[] {
-  if (input === '-') return readScenarios(readFileSync(0, 'utf8'), 'standard input');
+function readList(input: string): WantedScenario[] {
+  if (input === '-') return readScenarios(readInput(), 'standard input');
   return readScenarios(readTaskText(resolve(input), input), input);
 }

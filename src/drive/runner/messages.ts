@@ -40,7 +40,7 @@ export const RUNNER_TEXTS = {
     'Or resume in another terminal',
     'resume',
   ),
-  allowed: (rule: string): string => `Calls that match ${rule}: allowed by you until this runner ends.`,
+  allowed: (rule: string): string => `Calls that match ${rule}: allowed by you until this run ends.`,
   nowAllowed: (rule: string): string =>
     `Calls that match ${rule} are allowed now. Repeat the denied call if you still need it.`,
   notOffered: 'This call can no longer be allowed: this runner has not seen its denial.',

@@ -16,7 +16,13 @@ import { START_TEXTS } from '../turn/messages.ts';
 import { lastLoopIn } from './find-task.ts';
 import { preparedTerms, prepareStart, withFlag } from './prepare-contract.ts';
 import type { Approval, Approved, Prepared, StartBaseline, StartRequest } from './stages.ts';
-import { type RiskySetting, rememberAgreed, settingsRefusal, unagreedSettings } from './terms/agreed-settings.ts';
+import {
+  type RiskySetting,
+  rememberAgreed,
+  settingsRefusal,
+  startOf,
+  unagreedSettings,
+} from './terms/agreed-settings.ts';
 import { consentTerms, diffTerms, showTerms } from './terms/consent-terms.ts';
 import { tryCommits } from './try-commits.ts';
 
@@ -88,7 +94,7 @@ function approveTerms(prepared: Prepared, approver: Approver): Approval | null {
   const list = request.tdd === true || (continues && found?.loopId != null) ? found : null;
   const open = unagreedSettings(request, resolved);
   if (requested === null && (list === null || list.consented)) {
-    approveSettings(prepared, open, approver);
+    approveSettings({ files, request, start: startOf(request, prepared.terms) }, open, approver);
     return null;
   }
   const terms = preparedTerms(prepared, list);
@@ -114,7 +120,7 @@ function approveTerms(prepared: Prepared, approver: Approver): Approval | null {
 
 /** Shows settings that start a program or widen permissions, and remembers them. Throws `refused` if the user declines. */
 export function approveSettings(
-  { files, request }: Pick<Prepared, 'files' | 'request'>,
+  { files, request, start }: Pick<Prepared, 'files' | 'request'> & { readonly start: string },
   open: readonly RiskySetting[],
   { agree }: Pick<Approver, 'agree'>,
 ): void {
@@ -122,7 +128,7 @@ export function approveSettings(
   agree(files, {
     command: 'start',
     declined: 'Nothing was started: only the word yes agrees to these settings.',
-    refusal: settingsRefusal(request, open),
+    refusal: settingsRefusal(start, open),
     heading: 'These settings start programs or widen permissions:',
     lines: open.map(({ line }) => `  ${line}`),
     question: 'Use these settings from now on?',

@@ -6,7 +6,7 @@ import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
 import { prepareContract, requireOpenItems } from './prepare-contract.ts';
 import type { ContractRequest, PreparedContract } from './stages.ts';
-import { settingsRefusal, unagreedSettings } from './terms/agreed-settings.ts';
+import { settingsRefusal, startOf, unagreedSettings } from './terms/agreed-settings.ts';
 
 type Examined = Pick<ContractRequest, 'projectDir' | 'name' | 'task' | 'env' | 'at' | 'args' | 'plan'>;
 
@@ -56,7 +56,7 @@ function needsOf(request: ContractRequest, { terms, resolved }: PreparedContract
   const isBare = terms.agent === undefined && resolved.settings.permissionMode === null;
   if (isBare) needs.push({ what: 'permission mode', message: { text: LAUNCH_TEXTS.needsMode } });
   const open = unagreedSettings(request, resolved);
-  if (open.length > 0) needs.push({ what: 'consent', message: settingsRefusal(request, open) });
+  if (open.length > 0) needs.push({ what: 'consent', message: settingsRefusal(startOf(request, terms), open) });
   return needs;
 }
 

@@ -78,10 +78,11 @@ function createLoop(approved: Approved, { before, wentBack }: Continued, left: L
   const contract = withConsentDigest(built, list);
   // An ended loop has no snapshot.
   const loss = lost ?? (left && live && lossAtResume(files, left, contract, live, { env, at }));
+  const [digest, isConsent] = [contract.consentDigest, left?.status === 'awaiting-consent'];
   const notes = [
     ...(wentBack === undefined ? [] : [wentBack]),
     ...(loss === null ? [] : [takeNewStart(approved, loss, begun)]),
-    ...(adopted.length === 0 ? [] : [noteAdopted(files, begun, at, adopted, contract.consentDigest)]),
+    ...(adopted.length === 0 ? [] : [noteAdopted(files, begun, at, adopted, { digest, isConsent })]),
   ];
   const { stored, warnings: protects } = storeLoop(files, contract, {
     env,

@@ -1,7 +1,7 @@
-import type { Steering } from '../../engine/schema/state.ts';
+import type { LoopState, Steering } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
+import { advise, type Message, type MessageContext, offer, startOn } from '../../text/message.ts';
 import { asSentence, listed, quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
@@ -133,15 +133,21 @@ export const START_TEXTS = {
     'A command of this task uses an argument, which cannot be quoted for PowerShell, and no bash was found. Install git, which includes bash.',
   allChecked: (path: string, total: number): string =>
     `${path} has nothing to do: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck an item, or add one ("- [ ] what").`,
-  finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
+  finished: ({ mode, taskPath, plan }: Pick<LoopState, 'mode' | 'taskPath' | 'plan'>): Message => {
+    const again = startOn(mode, taskPath, plan !== undefined);
+    return advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', again);
+  },
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'run TASK'),
-  settingsUnagreed: (lines: readonly string[]): Message =>
-    advise(
-      `You have not agreed to: ${lines.join('; ')}. Pass it as an option instead, or agree at a terminal.`,
-      'Agree there',
-      'start',
-    ),
+  settingsUnagreed: (lines: readonly string[], start: string): Message => {
+    const pass = lines.length === 1 ? 'Pass it as an option' : 'Pass them as options';
+    return advise(
+      `You have not agreed to: ${lines.join('; ')}. ${pass} instead, or agree at a terminal.`,
+      'Agree',
+      start,
+    );
+  },
   adoptedByResume: (changes: string): string => `Adopted by the resume: ${changes}.`,
+  agreedChanges: (changes: string): string => `Changed since the request, as you agreed: ${changes}.`,
   newStart: (loss: string): string => `${loss} The user took the state of this moment as a new start.`,
   locked: advise('The contract of this loop is locked (accept: never) until the loop has ended.', 'End it', 'stop'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),

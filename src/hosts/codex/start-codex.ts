@@ -1,5 +1,5 @@
 import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { shorten } from '../../text/quote.ts';
+import { asSentence, shorten } from '../../text/quote.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type AgentMessage, endedWell, type RunFacts } from '../agent/agent-message.ts';
 import type { AgentRun, ProgramOptions } from '../agent/agent-run.ts';
@@ -88,7 +88,8 @@ function refusedStart(facts: RunFacts, { code, endedBy }: RunExit, complaint: st
   if (facts.sessionId !== null || endedBy !== null || (code !== 1 && code !== 2)) return null;
   const [first = ''] = complaint.split('\n').filter((line) => /^error\b/i.test(line));
   if (first === '') return null;
-  return { kind: 'options', message: `Codex refused to start: ${shorten(first.replace(/^error:? /i, ''), QUOTE)}` };
+  const said = shorten(first.replace(/^error:? /i, ''), QUOTE);
+  return { kind: 'options', message: asSentence(`Codex refused to start: ${said}`) };
 }
 
 /**

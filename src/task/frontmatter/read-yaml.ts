@@ -1,4 +1,4 @@
-import type { Alias, Document, Node } from 'yaml';
+import type { Alias, Document, ErrorCode, Node } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import { camelCase } from './canonical-keys.ts';
 
@@ -19,6 +19,12 @@ export interface ReadYaml {
   /** Returns the place of a key path or its nearest parent. Also finds snake_case keys under their aliases. */
   readonly placeOf: (keys: readonly (string | number)[], part: 'key' | 'value') => Place;
 }
+
+/** Errors of the parser that do not say what to do. */
+const PLAIN: Readonly<Partial<Record<ErrorCode, string>>> = {
+  DUPLICATE_KEY: 'this key is given twice. Keep one of them.',
+  TAB_AS_INDENT: 'a tab cannot indent a line. Use spaces.',
+};
 
 /** Parses a frontmatter. Lines and columns count from 1. Never throws. */
 export function readYaml(text: string): ReadYaml {
@@ -43,7 +49,9 @@ function read(document: Document.Parsed, place: (offset: number) => Place): Read
     ({ message, pos }) => ({ ...place(pos[0]), rule: 'yaml', message, severity: 'warning' }) as const,
   );
   const errors = [
-    ...document.errors.slice(0, 50).map(({ message, pos }) => ({ ...place(pos[0]), message })),
+    ...document.errors
+      .slice(0, 50)
+      .map(({ code, message, pos }) => ({ ...place(pos[0]), message: PLAIN[code] ?? message })),
     ...brokenAliases(document).map((node) => ({
       ...place(node.range?.[0] ?? 0),
       message: `the anchor &${node.source} does not exist`,

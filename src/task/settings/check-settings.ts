@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { formatDuration, parseSeconds } from '../../text/time.ts';
-import { canonicalKeys } from '../frontmatter/canonical-keys.ts';
+import { canonicalKeys, suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from '../frontmatter/problem.ts';
 import { type Frontmatter, frontmatterSchema, TASK_KEYS } from '../frontmatter/schema.ts';
 import { completeIdle } from './defaults.ts';
@@ -59,9 +59,17 @@ function keyProblem(issue: Issue, root: unknown): KeyProblem {
   );
   const path = keyPath(keys);
   const message =
-    value === undefined ? `${path} is missing.` : `${path} ${issue.message}, but is ${shownValue(value)}.`;
+    value === undefined
+      ? `${path} is missing.`
+      : `${path} ${issue.message}, but is ${shownValue(value)}.${meant(issue, value)}`;
   const rule = value === undefined ? 'required' : ruleOf(issue);
   return { keys, value: printableValue(value), rule, message, severity: 'error' };
+}
+
+/** Returns a question about the value that was probably meant; empty if there is none. */
+function meant(issue: Issue, value: unknown): string {
+  if (issue.code !== 'invalid_value' || typeof value !== 'string') return '';
+  return suggestion(value, issue.values.map(String));
 }
 
 function ruleOf(issue: Issue): string {

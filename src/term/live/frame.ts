@@ -88,12 +88,13 @@ function waitRows({ waiting, status }: View, at: number): Row[] {
   return [[{ text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' }]];
 }
 
-function hintOf({ status, waiting, attached, others }: View): string {
+function hintOf({ status, waiting, attached, others, next }: View): string {
   if (others.length > 0) return LIVE_TEXTS.hints.several;
   if (status === 'ended') return '';
   if (attached) return status === 'paused' ? LIVE_TEXTS.hints.attachedPaused : LIVE_TEXTS.hints.attached;
   if (status === 'paused') return LIVE_TEXTS.hints.paused;
-  return waiting === null ? LIVE_TEXTS.hints.work : LIVE_TEXTS.hints.wait;
+  if (waiting !== null) return LIVE_TEXTS.hints.wait;
+  return next === 'stop' ? LIVE_TEXTS.hints.stopping : LIVE_TEXTS.hints.work;
 }
 
 const PROMPT = '> ';

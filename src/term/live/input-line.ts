@@ -36,8 +36,10 @@ export const EDITS = {
 
 export type Edit = keyof typeof EDITS;
 
+/** Inserts a text at the cursor. A line end alone begins no message: an Enter typed before the view opened arrives as one. */
 export function inserted(input: InputLine, text: string): InputLine {
   const { at } = input;
+  if (input.text === '' && text === '\n') return input;
   return { ...input, text: input.text.slice(0, at) + text + input.text.slice(at), at: at + text.length };
 }
 

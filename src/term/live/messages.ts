@@ -39,6 +39,7 @@ export const LIVE_TEXTS = {
   due: 'now',
   hints: {
     work: 'Enter: tell the agent · Alt+Enter: next time · Esc: interrupt · Ctrl+C: stop',
+    stopping: 'Enter: tell the agent · Esc: interrupt · Ctrl+C: cancel now',
     wait: 'Enter: continue now, or tell the agent · Ctrl+C: stop',
     paused: 'Enter: resume, with any message you typed · Ctrl+C: leave it paused',
     several: 'Tab: next loop · Enter: tell its agent · Esc: pause it · Ctrl+C: stop all',

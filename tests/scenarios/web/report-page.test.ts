@@ -63,7 +63,7 @@ test('the report says what was proved, and shows each iteration by key and click
     [
       'tests npm test exit code 1. – × failed 4 23 –',
       'types npx tsc --noEmit – ✓ passed 4 23 89',
-      'acceptance ./accept.sh --all – × never ran 0 – –',
+      'acceptance ./accept.sh --all – ○ never ran 0 – –',
     ],
   );
   await page.click('.cell[data-index="17"]');

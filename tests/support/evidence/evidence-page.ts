@@ -33,12 +33,17 @@ const TEXTS: Readonly<Record<string, string>> = {
 const RECORDS_BEGIN = `## Records of a project
 
 The records of a parallel run and of its worktrees are no loop's. A resume of a run whose record is lost refuses and names the file;
-\`run TASK... --fresh\` begins anew. Where the record of a worktree is lost, everything in it counts as work, its branch is not
+\`run TASK... --fresh\` starts over. Where the record of a worktree is lost, everything in it counts as work, its branch is not
 integrated, no new loop begins in it, and a resume of its loop names the file.
 `;
 
 /** What is said about the records, by record and damage. */
 export type RecordCells = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Returns whether a page has the paragraphs that explain its tables. */
+export function isExplained(page: string): boolean {
+  return page.startsWith(BEGIN) && page.includes(RECORDS_BEGIN);
+}
 
 /** Returns the page about what happened. */
 export function pageOf(cells: readonly Cell[], records: RecordCells): string {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { EVIDENCE_NAMES } from '../../../src/state/evidence/manifest.ts';
 import { COLUMNS } from '../../support/evidence/evidence-columns.ts';
-import { pageOf, told, toldOn } from '../../support/evidence/evidence-page.ts';
+import { isExplained, pageOf, told, toldOn } from '../../support/evidence/evidence-page.ts';
 import { type Cell, CONSISTENT, controlOf, damagesOf, outcomeOf } from '../../support/evidence/evidence-table.ts';
 import { RECORDS, recordLosses } from '../../support/evidence/record-losses.ts';
 import { IS_LONG, someOf } from '../../support/short-form.ts';
@@ -70,6 +70,7 @@ test('every entry of the evidence is damaged in some loop, and the page says wha
   assert.deepEqual(without, [], 'give a loop of evidence-columns.ts what makes it keep these entries');
   if (process.env['UPDATE'] === '1') writeFileSync(PAGE, pageOf(cells, records));
   const page = readFileSync(PAGE, 'utf8');
+  assert.ok(isExplained(page), 'the paragraphs of docs/evidence.md are those of evidence-page.ts');
   for (const cell of cells)
     assert.equal(toldOn(page, cell), told(cell.row, cell.outcome), 'docs/evidence.md is outdated: UPDATE=1 writes it');
   if (isWhole) assert.equal(page, pageOf(cells, records));

@@ -51,7 +51,7 @@ describe('the report at the end of a loop', () => {
 
   test('says what its time leaves out, and how many iterations its journal lacks', () => {
     assert.deepEqual(report({ stoppedMs: 60_000, unrecorded: 1 }).slice(1), [
-      '  2 iterations of 25, 1m 1s (not counting 1m in which it was stopped), $0.50, 1,234 tokens',
+      '  2 iterations of 25, 1m 1s (not counting 1m in which it did not run), $0.50, 1,234 tokens',
       '  The journal lacks 1 of 2 iterations: a process, or the machine, stopped before it was written.',
     ]);
     assert.equal(report({ stoppedMs: 999 })[1], FIGURES);

@@ -75,3 +75,14 @@ test('continuation rows are indented to the text of a list item or to the last c
 test('the blank behind a question is kept, so that the answer does not touch it', () => {
   assert.equal(wrapText('one two three: ', 9), 'one two\nthree: ');
 });
+
+test('a word that is too long for its column begins further left, and stays whole', () => {
+  const hash = 'f'.repeat(64);
+  const rows = (line: string): string[] => wrapText(line, 80).split('\n');
+  assert.deepEqual(rows(`  script package.json#scripts.test  sha256 ${hash}`), [
+    '  script package.json#scripts.test  sha256',
+    `      ${hash}`,
+  ]);
+  assert.deepEqual(rows(`  task      ${'a/'.repeat(36)}RALPH.md`), ['  task', `      ${'a/'.repeat(36)}RALPH.md`]);
+  assert.deepEqual(rows(`- ${'b'.repeat(90)}`), [`- ${'b'.repeat(90)}`], 'an item keeps its marker');
+});

@@ -13,6 +13,7 @@ import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
+import { quoted } from '../../../text/quote.ts';
 import { type Command, type CommandContext, valuesOf } from '../../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../../permission-modes.ts';
 import { userOf } from '../../start/approver.ts';
@@ -158,7 +159,9 @@ class BatchStart implements ReviewedStart<Batch> {
       unagreedSettings(prepared.request, prepared.resolved).map((one) => ({ ...one, line: `${label}: ${one.line}` })),
     );
     const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
-    approveSettings({ files, request: { ...first.request, name: null } }, settings, user);
+    const isPlan = this.#batch.plan !== undefined;
+    const start = `run ${asked.map(({ label }) => quoted(label)).join(' ')}${isPlan ? ' --plan' : ''}`;
+    approveSettings({ files, request: first.request, start }, settings, user);
     const resumes = values['resume'] === true;
     if (this.#batch.plan !== undefined && !resumes) await tryCommits(first, user.say);
     const checked = resumes ? { baseline: null } : await user.runChecks(first);

@@ -31,16 +31,17 @@ export function adoptedChanges(
   return [...changes, ...changedPrograms(before, Object.keys(before.programs ?? {}), now.environment ?? {})];
 }
 
-/** Records what a resume adopts. Returns the warning. */
+/** Records what a resume adopts, or a consent beyond the request. Returns the warning. */
 export function noteAdopted(
   files: LoopFiles,
   loop: Pick<LoopState, 'loopId' | 'iteration'>,
   at: string,
   changes: readonly string[],
-  digest: string | undefined,
+  { digest, isConsent }: { readonly digest: string | undefined; readonly isConsent: boolean },
 ): string {
   const details = { changes, digest };
-  const text = START_TEXTS.adoptedByResume(shorten(changes.join('; '), MOST_SHOWN));
+  const shown = shorten(changes.join('; '), MOST_SHOWN);
+  const text = isConsent ? START_TEXTS.agreedChanges(shown) : START_TEXTS.adoptedByResume(shown);
   recordNotice(files, loop, { at, kind: 'change', text, details });
   return text;
 }

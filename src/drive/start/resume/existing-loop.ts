@@ -119,6 +119,7 @@ function lostOrArchived(files: LoopFiles, at: string, moved?: string): Found {
   const last = lastArchived(files);
   if (last === null) throw new RalphError('no-loop', START_TEXTS.nothingToResume);
   const { state } = last;
-  if (state.status === 'ended' && state.ended.as === 'complete') throw new RalphError('refused', START_TEXTS.finished);
+  if (state.status === 'ended' && state.ended.as === 'complete')
+    throw new RalphError('refused', START_TEXTS.finished(state));
   return withKept(files, state, readCounters(files));
 }

@@ -6,7 +6,7 @@ import { outsideRoot } from '../../../state/loop-files.ts';
 import type { Frontmatter } from '../../../task/frontmatter/schema.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/layers.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
-import { about, RalphError } from '../../../text/message.ts';
+import { type Message, RalphError, startOn } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { Prepared, Resolved, StartRequest } from '../stages.ts';
 
@@ -49,18 +49,27 @@ export function riskySetting(projectDir: string, source: Source, key: string, va
   return { line: `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}  (${from})`, digest };
 }
 
-/** Throws RalphError `refused` for settings that the user has not agreed to. */
-export function requireAgreed({ request, resolved }: Prepared): void {
-  const open = request.consented ? unagreedSettings(request, resolved) : [];
-  if (open.length === 0) return;
-  throw new RalphError('refused', settingsRefusal(request, open));
+/** Returns the command that starts what is requested, without the program. */
+export function startOf(
+  { mode = 'hook', plan }: Pick<StartRequest, 'mode' | 'plan'>,
+  { taskPath }: Pick<Prepared['terms'], 'taskPath'>,
+): string {
+  return startOn(mode, taskPath, Boolean(plan));
 }
 
-export function settingsRefusal(
-  { name, mode = 'hook' }: Pick<StartRequest, 'name' | 'mode'>,
-  open: readonly RiskySetting[],
-) {
-  return about(START_TEXTS.settingsUnagreed(open.map(({ line }) => line)), { name, mode });
+/** Throws RalphError `refused` for settings that the user has not agreed to. */
+export function requireAgreed({ request, resolved, terms }: Prepared): void {
+  const open = request.consented ? unagreedSettings(request, resolved) : [];
+  if (open.length === 0) return;
+  throw new RalphError('refused', settingsRefusal(startOf(request, terms), open));
+}
+
+/** Returns the message about settings that the user has not agreed to. `start` is the command that asks about them. */
+export function settingsRefusal(start: string, open: readonly RiskySetting[]): Message {
+  return START_TEXTS.settingsUnagreed(
+    open.map(({ line }) => line),
+    start,
+  );
 }
 
 export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly Pick<RiskySetting, 'digest'>[]): void {

@@ -6,6 +6,7 @@ import { snakeCase } from '../../../task/frontmatter/canonical-keys.ts';
 import { ABSENT } from '../../../task/pinned-scripts/contract-scripts.ts';
 import { printable } from '../../../term/format.ts';
 import { RalphError } from '../../../text/message.ts';
+import { formatDuration } from '../../../text/time.ts';
 
 /** Everything that a user agrees to, as key and value; a list has one entry for each item. Ids and times are not included. */
 export type ConsentTerms = readonly (readonly [key: string, value: string])[];
@@ -103,7 +104,8 @@ export function diffTerms(before: ConsentTerms, after: ConsentTerms): string[] {
   return keys.flatMap((key) => {
     const [old, current] = [removed, added].map((terms) => terms.filter(([other]) => other === key));
     if (old?.length === 1 && current?.length === 1) {
-      return [`${printableLine(key)}: ${printableLine(old[0]?.[1] ?? '')} -> ${printableLine(current[0]?.[1] ?? '')}`];
+      const [[name, was], [, is]] = [shownTerm([key, old[0]?.[1] ?? '']), shownTerm([key, current[0]?.[1] ?? ''])];
+      return [`${name}: ${was} -> ${is}`];
     }
     return [
       ...(old ?? []).map((term) => `- ${termLine(term)}`),
@@ -121,14 +123,21 @@ function without(terms: ConsentTerms, others: ConsentTerms): ConsentTerms {
   });
 }
 
-function termLine([key, value]: ConsentTerms[number]): string {
-  return `${printableLine(key)}: ${printableLine(value)}`;
+function termLine(term: ConsentTerms[number]): string {
+  return shownTerm(term).join(': ');
 }
 
 /** Returns the terms for people, one line each, without control characters that could disguise them. */
 export function showTerms(terms: ConsentTerms): string[] {
-  const width = Math.min(26, Math.max(0, ...terms.map(([key]) => printableLine(key).length)));
-  return terms.map(([key, value]) => `  ${printableLine(key).padEnd(width)}  ${printableLine(value)}`);
+  const shown = terms.map(shownTerm);
+  const width = Math.min(26, Math.max(0, ...shown.map(([key]) => key.length)));
+  return shown.map(([key, value]) => `  ${key.padEnd(width)}  ${value}`);
+}
+
+/** Returns a term for people: times of the policy, which are milliseconds, as durations. */
+function shownTerm([key, value]: ConsentTerms[number]): [key: string, value: string] {
+  if (/_ms$/.test(key) && /^\d+$/.test(value)) return [key.slice(0, -'_ms'.length), formatDuration(Number(value))];
+  return [printableLine(key), printableLine(value)];
 }
 
 export function printableLine(text: string): string {

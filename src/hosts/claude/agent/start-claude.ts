@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
-import { shorten } from '../../../text/quote.ts';
+import { asSentence, shorten } from '../../../text/quote.ts';
 import type { AgentMessage, BackgroundTask, RunFacts } from '../../agent/agent-message.ts';
 import type { AgentOptions, AgentRun, ProgramOptions } from '../../agent/agent-run.ts';
 import type { RunExit, RunOutcome } from '../../agent/classify-run.ts';
@@ -149,7 +149,7 @@ export function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, comp
   // A system call that failed, such as EMFILE, may succeed later.
   if (!/^error: (?!E[A-Z]{3,}\b)|^--[a-z]/i.test(first)) return null;
   const said = shorten(lines.join(' ').replace(/^error: /i, ''), QUOTE);
-  return { kind: 'options', message: `Claude Code refused to start: ${said}` };
+  return { kind: 'options', message: asSentence(`Claude Code refused to start: ${said}`) };
 }
 
 /** Counts the tokens of one agent run continuously, and exactly as soon as the client reports its own totals. */
