@@ -83,7 +83,10 @@ test('a number chooses another mode, one key another limit, and the checks do no
   await terminal.key('c');
   await terminal.waitFor('Cost in all, in dollars:');
   await terminal.submit('much');
-  await terminal.waitFor(KEYS, /Notes {5}Your answer is not used: [\s\S]*budget\.max_cost\s+must\s+be\s+a\s+number\s+above\s+0/);
+  await terminal.waitFor(
+    KEYS,
+    /Notes {5}Your answer is not used: [\s\S]*budget\.max_cost\s+must\s+be\s+a\s+number\s+above\s+0/,
+  );
   await terminal.key('c');
   await terminal.waitFor('Cost in all, in dollars:');
   await terminal.submit('3');

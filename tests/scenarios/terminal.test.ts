@@ -163,7 +163,11 @@ test('a silent run in a terminal that is resized leaves no former footer in its 
 
 test('a command that reads its input from a terminal ends by Ctrl+C, and statusline waits for none', async (t) => {
   const p = project(t);
-  const shown = await peopleTerminal(t, p, '$RALPH statusline && echo read nothing; $RALPH tdd init --input -; echo end');
+  const shown = await peopleTerminal(
+    t,
+    p,
+    '$RALPH statusline && echo read nothing; $RALPH tdd init --input -; echo end',
+  );
   await shown.waitFor(/read nothing/);
   await shown.key('C-c');
   await shown.waitForExit();

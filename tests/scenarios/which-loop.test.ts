@@ -267,7 +267,10 @@ test('an advice to begin names the task that it is about', (t) => {
   p.write('tasks/c/RALPH.md', '---\nmax_iterations: 1\n---\nDo it.\n');
   assert.match(p.ralph(['status', 'tasks/c']).stdout, /Start one: ralph-loop run tasks\/c\./);
   for (const command of ['verify', 'undo']) {
-    assert.match(p.ralph([command, 'nobody']).stderr, /No ended loop nobody was found here\. List the loops: ralph-loop list\./);
+    assert.match(
+      p.ralph([command, 'nobody']).stderr,
+      /No ended loop nobody was found here\. List the loops: ralph-loop list\./,
+    );
   }
   assert.match(p.ralph(['verify', 'a']).stderr, /Go on: ralph-loop resume a\./);
 });

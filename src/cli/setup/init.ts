@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { counted } from '../../engine/messages.ts';
 import { type HostWithUserHooks, USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { bundledText, plannedFiles } from '../../install/files/planned-files.ts';
 import { type InitReport, initProject } from '../../install/init-project.ts';
@@ -18,6 +17,7 @@ import {
 import { uninitProject } from '../../install/uninit-project.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
 import { prefixInRepository } from '../../task/project-file.ts';
+import { counted } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';

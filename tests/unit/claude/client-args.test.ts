@@ -109,7 +109,10 @@ test('an error of the client about its options is final, and is told in its word
     assert.equal(outcome?.kind, 'options', complaint);
     assert.match(outcome?.message ?? '', /^Claude Code refused to start: \S/);
   }
-  assert.match(refusedOptions(NO_FACTS, exit(), COMPLAINTS[0] ?? '')?.message ?? '', /start: unknown option '--foo'\.$/);
+  assert.match(
+    refusedOptions(NO_FACTS, exit(), COMPLAINTS[0] ?? '')?.message ?? '',
+    /start: unknown option '--foo'\.$/,
+  );
 });
 
 test('control: other ends of a client are no error about options', () => {

@@ -16,7 +16,11 @@ function refused(text: string, name: string, why: RegExp): void {
 
 test('never reads an unreadable list partly or as something else', () => {
   refused('- id: a\n  description: first\n- description: "unclosed\n', 'list.yaml', /line \d+: Missing closing/);
-  refused('- description: first\n  description: second\n', 'list.yml', /line 2: this key is given twice\. Keep one of them\./);
+  refused(
+    '- description: first\n  description: second\n',
+    'list.yml',
+    /line 2: this key is given twice\. Keep one of them\./,
+  );
   refused('- first: `exit 1`\n', 'list.yaml', /line 1/);
   refused('- description: *nobody\n', 'list.yaml', /nobody/);
   refused('[{"description": "first", "command": "exit 1"},]', 'list.json', /it is not valid JSON/);
