@@ -201,16 +201,16 @@ function waitSpan(event: StreamEvent, endedAt: string, loop: LoopFacts, { traceI
 function metricsOf(ended: readonly StreamEvent[], events: readonly StreamEvent[], loop: LoopFacts): Metric[] {
   const base = { 'ralph.loop.mode': loop.mode };
   const metrics: Metric[] = [];
+  const add = (name: string, unit: string, attributes: Metric['attributes'], sum: number): void =>
+    void metrics.push({ name, unit, attributes, sum });
   for (const event of ended) {
     const agent = (event['agent'] ?? {}) as StreamEvent;
-    const outcome = { ...base, 'ralph.outcome': text(event, 'decision') };
-    metrics.push({ name: 'ralph.iterations', unit: '{iteration}', attributes: outcome, sum: 1 });
+    add('ralph.iterations', '{iteration}', { ...base, 'ralph.outcome': text(event, 'decision') }, 1);
     const cost = number(agent, 'costUsd');
-    if (cost !== undefined) metrics.push({ name: 'ralph.cost', unit: '{USD}', attributes: base, sum: cost });
+    if (cost !== undefined) add('ralph.cost', '{USD}', base, cost);
     for (const [kind, tokens] of Object.entries((agent['usage'] ?? {}) as StreamEvent)) {
       const type = { ...base, 'gen_ai.token.type': kind.replace(/Tokens$/, '') };
-      if (typeof tokens === 'number')
-        metrics.push({ name: 'ralph.tokens', unit: '{token}', attributes: type, sum: tokens });
+      if (typeof tokens === 'number') add('ralph.tokens', '{token}', type, tokens);
     }
   }
   const seconds = ended.map((event) => (number(event, 'durationMs') ?? 0) / 1000);
@@ -219,10 +219,9 @@ function metricsOf(ended: readonly StreamEvent[], events: readonly StreamEvent[]
     metrics.push({ name: 'gen_ai.invoke_agent.duration', unit: 's', attributes: operation, seconds });
   // Hooks and runner both report a denied call; an iteration counts it once.
   const denied = ended.reduce((sum, event) => sum + (number(event, 'deniedCalls') ?? 0), 0);
-  if (denied > 0) metrics.push({ name: 'ralph.denials', unit: '{call}', attributes: base, sum: denied });
+  if (denied > 0) add('ralph.denials', '{call}', base, denied);
   for (const event of events.filter(({ type }) => type === 'loop.ended')) {
-    const outcome = { ...base, 'ralph.outcome': text(event, 'status') };
-    metrics.push({ name: 'ralph.loops', unit: '{loop}', attributes: outcome, sum: 1 });
+    add('ralph.loops', '{loop}', { ...base, 'ralph.outcome': text(event, 'status') }, 1);
   }
   return metrics;
 }

@@ -41,6 +41,18 @@ function cellsOf(grapheme: string): number {
   return EMOJI.test(grapheme) && sum > 0 ? 2 : sum;
 }
 
+/** Returns the longest beginning of a text that fits into these cells. */
+export function fitText(text: string, columns: number): string {
+  let taken = '';
+  let left = columns;
+  for (const one of graphemes(text)) {
+    if (one.cells > left) break;
+    taken += one.text;
+    left -= one.cells;
+  }
+  return taken;
+}
+
 /** Counts the cells of a text with colours. */
 export function paintedCells(text: string): number {
   return cells(text.includes('\u001b') ? stripVTControlCharacters(text) : text);

@@ -2,7 +2,7 @@ import { reasonLines } from '../../engine/messages.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { programName } from '../../state/process/program.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
-import { cells, columnsOf, paintedCells } from '../../term/write-text.ts';
+import { cells, columnsOf, fitText, paintedCells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
 
@@ -136,13 +136,7 @@ function reasonOf(task: RunTask | undefined, indent: string): string[] {
 }
 
 function cut(text: string, width: number): string {
-  if (cells(text) <= width) return text;
-  let shown = '';
-  for (const character of text) {
-    if (cells(shown + character) >= width) break;
-    shown += character;
-  }
-  return `${shown.trimEnd()}…`;
+  return cells(text) <= width ? text : `${fitText(text, width - 1).trimEnd()}…`;
 }
 
 function toTheRight(values: readonly string[]): string[] {

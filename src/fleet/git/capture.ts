@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { uniqueToken } from '../../state/files/regular-file.ts';
 import { askGit, bytesOfGit, type GitCall, listed, pathBytes } from './git.ts';
 import { RUNTIME } from './loop-state.ts';
-import { agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
+import { agentCall, agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
 
 /** File that a checkpoint does not contain. Its version of the last commit, if any, takes its place. */
 interface LeftOut {
@@ -37,8 +37,7 @@ export async function capture(ws: Workspace): Promise<Captured> {
 
 /** Returns the HEAD commit of the agent's repository. */
 export function headOf(ws: Workspace): Promise<string> {
-  const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
-  return askGit(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], call, WHAT);
+  return askGit(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], agentCall(ws), WHAT);
 }
 
 /** Differences from a commit. A path has one character for each of its bytes. */

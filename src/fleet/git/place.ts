@@ -125,6 +125,11 @@ export function ownCall(ws: Workspace, index?: string): GitCall {
   return { env: ws.env, gitDir: ownGit(ws), workTree: ws.dir, ...(index !== undefined && { index }) };
 }
 
+/** Returns the call of git on the work tree with the agent's own repository. */
+export function agentCall(ws: Workspace): GitCall {
+  return { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
+}
+
 export const agentIndex = (ws: Workspace): string => join(agentGit(ws), 'index');
 
 /** Throws RalphError `refused` if the agent replaced its git folder or borrows objects of another repository. */

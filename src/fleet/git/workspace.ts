@@ -13,6 +13,7 @@ import { askGit, bytesOfGit, type GitCall, git, listed, pathBytes } from './git.
 import { restoreState } from './loop-state.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';
 import {
+  agentCall,
   agentGit,
   checkCommit,
   checkLoopId,
@@ -148,8 +149,7 @@ async function makeRepositories(ws: Workspace): Promise<void> {
 }
 
 async function checkOut(ws: Workspace, commit: string): Promise<void> {
-  const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
-  await askGit(['checkout', '--quiet', '--detach', '--force', commit], call, 'the work tree was filled');
+  await askGit(['checkout', '--quiet', '--detach', '--force', commit], agentCall(ws), 'the work tree was filled');
 }
 
 async function fillFrom(ws: Workspace, checkpoint: string): Promise<void> {
@@ -233,7 +233,7 @@ function removeFile(ws: Workspace, path: string): void {
 
 /** Restores the index, including the sides of a conflict. Keeps the figures of unchanged files: git need not read them. */
 async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
-  const call = { env: ws.env, gitDir: agentGit(ws), workTree: ws.dir };
+  const call = agentCall(ws);
   await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);
   const conflict = await git(['cat-file', 'blob', `${checkpoint}:conflict/${ENTRIES}`], ownCall(ws));
   if (conflict.ok) {

@@ -1,7 +1,7 @@
 import type { RunnerEventOf, WaitReason } from '../../engine/runner-event.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { type Paint, printable, type Style } from '../format.ts';
-import { cells, graphemes, wrap } from '../write-text.ts';
+import { cells, fitText, wrap } from '../write-text.ts';
 
 /** Line to be printed once above the live rows; from then on it belongs to the scroll-back. */
 export interface Line {
@@ -120,25 +120,13 @@ export function clipped(row: Row, columns: number): Row {
   const kept: Span[] = [];
   let left = Math.max(0, columns - 1);
   for (const span of row) {
-    const text = headOf(span.text, left);
+    const text = fitText(span.text, left);
     kept.push({ ...span, text });
     left -= cells(text);
     if (text !== span.text) break;
   }
   const last = kept.at(-1);
   return columns < 1 || last === undefined ? [] : [...kept.slice(0, -1), { ...last, text: `${last.text}…` }];
-}
-
-/** Returns the longest beginning of a text that fits. */
-function headOf(text: string, columns: number): string {
-  let taken = '';
-  let left = columns;
-  for (const one of graphemes(text)) {
-    if (one.cells > left) break;
-    taken += one.text;
-    left -= one.cells;
-  }
-  return taken;
 }
 
 /** Pattern for an escape sequence whose end has not arrived yet. */
