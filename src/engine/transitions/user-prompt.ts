@@ -14,7 +14,7 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
   if (heard.status === 'awaiting-consent') return turn(heard, 'user');
   switch (heard.turn) {
     case 'first':
-      return turn(heard, 'agent');
+      return turn(begun(heard, prompted.at), 'agent');
     case 'agent':
       // Its prompt had no Stop, and nothing was queued.
       return heard.status === 'waiting' ? turn(heard, 'user') : interruptedByUser(heard, prompted.at, 'notify');
@@ -24,6 +24,12 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
     default:
       return heard.turn satisfies never;
   }
+}
+
+/** Begins the first iteration with its prompt: a client that a person starts may come long after the loop. */
+function begun(state: LiveState, at: string): LiveState {
+  const { lastDecision } = state;
+  return lastDecision?.kind === 'started' ? { ...state, lastDecision: { ...lastDecision, at } } : state;
 }
 
 /** Handles a prompt by which the client continues itself: it is the loop's work, unless the user was being answered. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/engine/events.ts';
+import { outOfTime } from '../../../src/engine/policy/iteration-time.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import {
   after,
@@ -35,6 +36,20 @@ describe('a prompt in the session', () => {
   test('that comes first is the launcher’s own and begins the loop’s work', () => {
     const { state, effects } = after(running({ turn: 'first' }), LOOP, spoken('user', 1, 'p-first'));
     assert.deepEqual([state.turn, state.promptId, effects], ['agent', 'p-first', []]);
+  });
+
+  test('that comes long after the start begins the time of the first iteration', () => {
+    const started = { at: at(0), kind: 'started', detail: '' } as const;
+    const before = running({ turn: 'first', lastDecision: started });
+    const { state } = after(before, LOOP, spoken('user', 400));
+    assert.equal(outOfTime(state, 300_000, at(410)), false);
+    assert.equal(outOfTime(state, 300_000, at(701)), true, 'control: then it has its limit');
+    const prompted = { at: at(0), kind: 'prompt', detail: '' } as const;
+    assert.deepEqual(
+      after({ ...before, lastDecision: prompted }, LOOP, spoken('user', 400)).state.lastDecision,
+      prompted,
+      'a launcher has begun it',
+    );
   });
 
   test('under the id of the current turn was queued and changes nothing', () => {
