@@ -14,6 +14,7 @@ import { otherLoopText } from '../other-loops.ts';
 import { checkSettings } from '../settings/check-settings.ts';
 import { BY_FILE, FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
+import { hiddenExits } from './hidden-exit.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
 
 const MAX_FRONTMATTER = 256 * 1024;
@@ -51,6 +52,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
     problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (settings !== null && project !== null) problems.push(...missingPrograms(settings, project).map(placed));
+  if (settings !== null) problems.push(...hiddenExits(settings).map(placed));
   const failed = problems.some(({ severity }) => severity === 'error');
   if (kind === 'checklist') problems.push(...checklistProblems(split));
   if (kind === 'prompt' || kind === 'ralph-md') problems.push(...bodyProblems(split));

@@ -1,0 +1,32 @@
+import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
+
+const ALWAYS_PASSES = /(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
+const FILTER = /\|&?\s*(tail|head|tee|cat|less|sort|sed|tr|cut|ts)\b[^|&;'"]*$/;
+
+/** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
+export function hiddenExits({ validation, commands }: Frontmatter): KeyProblem[] {
+  const checks: (readonly [keys: (string | number)[], run: string])[] = [
+    ...(validation ?? []).map((entry, index) =>
+      typeof entry === 'string'
+        ? ([['validation', index], entry] as const)
+        : ([['validation', index, 'run'], entry.run] as const),
+    ),
+    ...(commands ?? []).flatMap(({ run, acceptance }, index) =>
+      acceptance === true ? [[['commands', index, 'run'], run] as const] : [],
+    ),
+  ].map(([keys, run]) => [[...keys], run]);
+  return checks.flatMap(([keys, run]): KeyProblem[] => {
+    const why = hiddenExit(run);
+    if (why === null) return [];
+    return [{ keys, value: run, rule: 'hidden-exit', message: `${keyPath(keys)} ${why}`, severity: 'warning' }];
+  });
+}
+
+function hiddenExit(run: string): string | null {
+  const [always] = ALWAYS_PASSES.exec(run) ?? [];
+  if (always !== undefined) return `exits with 0 whatever fails: remove "${always.trim()}".`;
+  const filter = FILTER.exec(run)?.[1];
+  if (filter === undefined || run.includes('pipefail')) return null;
+  return `has the exit code of "${filter}", whatever fails before it: remove that, or begin with "set -o pipefail;".`;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
+
+const warnings = (frontmatter: string): string[] => {
+  const { problems } = checkTaskFile('PROMPT.md', `---\n${frontmatter}\n---\nWork.\n`, 'prompt');
+  return problems.filter(({ rule }) => rule === 'hidden-exit').map(({ message }) => message);
+};
+const check = (run: string): string[] => warnings(`validation: [${JSON.stringify(run)}]`);
+
+test('a check that passes whatever fails in it is warned of', () => {
+  for (const run of ['npm test || true', 'npm test; exit 0', 'npm test || :'])
+    assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
+  for (const run of ['npm test | tail -5', 'npm test 2>&1 | tee log.txt', 'npm run a && npm test |& cat'])
+    assert.match(check(run)[0] ?? '', /has the exit code of "(?:tail|tee|cat)", whatever fails before it/, run);
+});
+
+test('control: a check whose exit code counts is not', () => {
+  for (const run of [
+    'npm test',
+    'true',
+    'set -o pipefail; npm test | tail -5',
+    'git status --porcelain | grep -q .',
+    'npm test | tail -1 | grep -q passed',
+    'test -e a || exit 1',
+    'sh -c "a | tail" && npm test',
+  ])
+    assert.deepEqual(check(run), [], run);
+});
+
+test('a command is warned of where its result is a check', () => {
+  const commands = (more: string): string => `commands: [{ name: a, run: "npm test | tail -5"${more} }]`;
+  assert.match(warnings(commands(', acceptance: true'))[0] ?? '', /^commands\[0\]\.run has the exit code of "tail"/);
+  assert.deepEqual(warnings(commands('')), [], 'control: evidence for the prompt');
+});
