@@ -47,6 +47,38 @@ for (const [where, work, says, loses] of someOf(AWAY, 3)) {
   });
 }
 
+for (const [what, change, loses] of [
+  [
+    'edited a file that git was told not to look at',
+    'git update-index --skip-worktree src/a.txt; echo mine >> src/a.txt',
+    /1 file that is not committed \(src\/a\.txt\)/,
+  ],
+  ['locked it', 'git worktree lock .', /what its lock protects \(git worktree lock\)/],
+  ['lost its link to the repository', 'rm .git; echo mine > mine.txt', /1 file that is not committed \(mine\.txt\)/],
+] as const) {
+  test(`a worktree whose user ${what} is not removed without a yes`, (t) => {
+    const p = repository(t);
+    p.write('do.sh', 'rm prompt.txt; echo "<promise>DONE</promise>"\n');
+    git(p, 'commit -qam nothing');
+    assert.equal(run(p).code, 0);
+    p.sh(`cd .ralph/worktrees/fix; ${change}`);
+    const { code, stderr } = p.ralph(['worktree', 'remove', 'fix']);
+    assert.equal(code, 1);
+    assert.match(stderr, loses);
+    assert.ok(existsSync(tree(p, 'src/a.txt')));
+  });
+}
+
+test('control: the same worktree with nothing of its user is removed', (t) => {
+  const p = repository(t);
+  p.write('do.sh', 'rm prompt.txt; echo "<promise>DONE</promise>"\n');
+  git(p, 'commit -qam nothing');
+  assert.equal(run(p).code, 0);
+  p.sh('cd .ralph/worktrees/fix; git update-index --skip-worktree src/a.txt');
+  assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
+  assert.equal(existsSync(tree(p)), false);
+});
+
 test('another branch of the agent is named and outlives its worktree', (t) => {
   const p = repository(t);
   p.write(

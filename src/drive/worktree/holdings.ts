@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { isLoopsOwn } from '../../task/left-out.ts';
 import { counted } from '../../text/figures.ts';
 import { isSame } from './copy-task.ts';
 import { ignoredFiles, stampOf } from './ignored-files.ts';
@@ -10,8 +11,10 @@ import { readWorktreeRecord, type WorktreePlace } from './worktree-place.ts';
 
 /** What a worktree holds that its removal, with its branch, would lose. Paths are relative to its root. */
 export interface Holdings {
-  /** Files with uncommitted changes that differ from the main project. */
+  /** Files with uncommitted changes that differ from the main project, also those at which git was told not to look. */
   readonly uncommitted: readonly string[];
+  /** The user has locked it, so that nothing removes it. */
+  readonly isLocked: boolean;
   /** Number of commits that no branch but the loop's has. */
   readonly unmerged: number;
   /** Commits that were checked out there and that no branch has: the last of each line. */
@@ -54,7 +57,8 @@ export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [
   const again = new Set(madeByChecks);
   const ignored = isThere ? ignoredFiles(dir, env) : [];
   return {
-    uncommitted: isThere ? uncommitted(place, isCopy, env) : [],
+    uncommitted: isThere ? uncommitted(place, isCopy, env) : strays(dir).filter((path) => !isCopy(path)),
+    isLocked: gitDir !== null && existsSync(join(gitDir, 'locked')),
     unmerged: revisions.length === 0 ? 0 : ownCommits(projectDir, revisions, [branch], env, delivered),
     adrift: adriftAmong(projectDir, visits.left, env),
     ignored: ignored.filter((path) => !again.has(path) && ours[path] !== stampOf(dir, path) && !isCopy(path)),
@@ -70,7 +74,7 @@ export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [
 
 /** Returns descriptions of what would be lost; empty if nothing would be. */
 export function lossTexts(holdings: Holdings, branch: string): string[] {
-  const { uncommitted: files, unmerged, adrift, ignored, stashes, submodules } = holdings;
+  const { uncommitted: files, isLocked, unmerged, adrift, ignored, stashes, submodules } = holdings;
   const are = (all: readonly string[]): string => (all.length === 1 ? 'is' : 'are');
   return [
     ...(files.length === 0
@@ -81,16 +85,39 @@ export function lossTexts(holdings: Holdings, branch: string): string[] {
     ...(ignored.length === 0 ? [] : [`${counted(ignored.length, 'file')} that git ignores (${some(ignored)})`]),
     ...(stashes.length === 0 ? [] : [`the work in ${stashes.join(', ')}`]),
     ...submodules.map((path) => `commits of the submodule ${path} that are only there`),
+    ...(isLocked ? ['what its lock protects (git worktree lock)'] : []),
   ];
 }
 
 function uncommitted(place: WorktreePlace, isCopy: (path: string) => boolean, env: NodeJS.ProcessEnv): string[] {
   const { dir, projectDir } = place;
-  const { changed, removed } = changedFiles(dir, env);
+  const { changed, removed } = changedFiles(dir, env, ['--ignore-submodules=none']);
   const prefix = projectDir.slice(dir.length + 1);
   // The loop's own records are kept, and copied files still exist in the main project.
   const own = prefix === '' ? '.claude/context/' : `${prefix}/.claude/context/`;
-  return [...changed.filter((path) => !path.startsWith(own) && !isCopy(path)), ...removed];
+  const all = [...changed, ...hiddenChanges(dir, env)];
+  return [...all.filter((path) => !path.startsWith(own) && !isCopy(path)), ...removed];
+}
+
+/** Lists changed files that are marked as unchanged (`--assume-unchanged`, `--skip-worktree`), so that no status names them. */
+function hiddenChanges(dir: string, env: NodeJS.ProcessEnv): string[] {
+  const listed = askGit(dir, ['ls-files', '-v', '-s', '-z'], env, 'hidden changes could not be determined');
+  const hidden = listed.split('\0').flatMap((line) => {
+    const [, id, path] = /^(?:[a-z]|S) \d+ (\S+) 0\t(.*)$/s.exec(line) ?? [];
+    return id === undefined || path === undefined || !existsSync(join(dir, path)) ? [] : [{ id, path }];
+  });
+  return hidden
+    .filter(({ id, path }) => userGit(dir, ['hash-object', '--', path], env).text.trim() !== id)
+    .map(({ path }) => path);
+}
+
+/** Lists the files of a folder that is no work tree any more, without the loop's own. */
+function strays(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(dir, join(entry.parentPath, entry.name)))
+    .filter((path) => !isLoopsOwn(path));
 }
 
 /** Returns the git folder of a worktree, also after its files were removed by hand; null if git has none. */

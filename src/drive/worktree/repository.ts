@@ -146,15 +146,16 @@ export function askGit(directory: string, words: readonly string[], env: NodeJS.
 
 const WHAT = 'uncommitted changes could not be determined';
 
-/** Lists uncommitted files below a directory, untracked ones included, and removed files. */
+/** Lists uncommitted files below a directory, untracked ones included, and removed files. `more`: options of git status. */
 export function changedFiles(
   directory: string,
   env: NodeJS.ProcessEnv,
+  more: readonly string[] = [],
 ): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
   const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
   // Other processes may be committing; a status that refreshes the index would get in their way.
   const options = ['--no-optional-locks', '-c', 'status.renames=false'];
-  const words = [...options, 'status', '--porcelain=v1', '-z', '--untracked-files=all', '--', '.'];
+  const words = [...options, 'status', '--porcelain=v1', '-z', '--untracked-files=all', ...more, '--', '.'];
   const text = askGit(directory, words, env, WHAT);
   const changed: string[] = [];
   const removed: string[] = [];
