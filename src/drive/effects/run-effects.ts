@@ -75,7 +75,7 @@ function applyAndNote(
   const step = effects.find(isStep);
   if (turn.task === null) return { turn, step };
   const found = effects.find((effect) => effect.type === 'record-iteration');
-  // Kept until nothing more can follow from the iteration.
+  // Keep the record until verification has finished.
   const noted = found === undefined ? turn.task : { ...turn.task, record: found.record };
   // A claim belongs to its iteration, which is shown once the gate has decided.
   const task = step?.type === 'verify' ? noted : showIteration(files, noted, turn.loaded.state, now());

@@ -56,7 +56,7 @@ export async function observeAfter(
   context: DriverContext,
   { call, loop }: CallOfLoop,
 ): Promise<ProtectionReport | null> {
-  // Until the end of a call is recorded, a change belongs to that call, even for another call's look and after a kill.
+  // Examine before recording the end of the call: until then, changes count as that call's, also after a kill.
   const seen = mayWrite(call.name) ? await lookAfter(context, loop, call) : null;
   const background = mayStayInBackground(call.name, call.input, call.response) ? { background: true } : {};
   const phase = context.input.event === 'PostToolUseFailure' ? 'failed' : 'done';

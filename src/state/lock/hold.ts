@@ -48,7 +48,7 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
     };
     let isLost = false;
     let isOver = false;
-    // Noted first: a process that is killed before it has the lease is known to be dead.
+    // Write our identity before taking the lease, so that a process killed in between is recognised as dead.
     write({});
     const dropLease = renewLease(path, isOurs, () => {
       isLost = true;
@@ -68,7 +68,7 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
           removeIfThere(path);
         });
       } catch {
-        // If the file system fails, the hold ends with this process.
+        // If the file system fails, the hold is released when this process exits.
       }
     };
     return { former, isOurs, note, release };

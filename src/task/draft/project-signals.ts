@@ -70,7 +70,7 @@ export function projectChecks(projectDir: string, env: NodeJS.ProcessEnv): strin
 const RUNNERS = ['just', 'make'];
 const LANGUAGES = new Set(ECOSYSTEMS.map(({ from }) => from));
 
-/** Returns why a command is left out: a target of the project replaces a usual command, a package.json script the target. */
+/** Returns why a command is left out: a target of the project beats a usual command, and a package.json script beats both. */
 function reasonToLeaveOut({ role, run, from }: ProjectCommand, all: readonly ProjectCommand[], env: NodeJS.ProcessEnv) {
   const rivals = RUNNERS.includes(from)
     ? ['package.json', ...RUNNERS.slice(0, RUNNERS.indexOf(from))]
