@@ -64,13 +64,13 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   const [first] = argv;
   if (first === '--version' || first === '-v') return say(VERSION);
   if (first === '--help' || first === '-h' || first === 'help') {
-    if (argv[1] === undefined || argv[1].startsWith('-')) return say(await help());
+    if (argv[1] === undefined || argv[1].startsWith('-')) return say(commandList());
     const topic = loaderOf(argv[1]);
     return topic === undefined ? unknownCommand(argv[1]) : say(commandHelp(await topic()));
   }
   const { name, args } = commandName(argv);
   if (name === null) {
-    printText(2, `ralph-loop: no command given.\n\n${await help()}`);
+    printText(2, `ralph-loop: no command given.\n\n${commandList()}`);
     return 1;
   }
   const load = loaderOf(name);
@@ -138,10 +138,6 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
     json,
     answer: (data, text) => (forPeople ? printText(1, text()) : json(data)),
   });
-}
-
-async function help(): Promise<string> {
-  return commandList(await Promise.all(Object.values(COMMANDS).map((load) => load())));
 }
 
 function say(line: string): number {

@@ -32,8 +32,6 @@ export interface CommandContext {
 
 export interface Command {
   readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** Usage line after the command's name. */
   readonly usage: string;
   /** Description for `--help`: at most three sentences. */

@@ -44,7 +44,7 @@ async function commandsPage(): Promise<string> {
       const refused = command.control ? '\n\nRefused in the shell of an agent.' : '';
       return `## ${command.name}\n\n${fenced(`${help}\n\nExample: ${command.example}`)}${refused}`;
     });
-  return page('Commands', 'the command table', [readFixed('commands.md'), fenced(commandList(commands)), ...pages]);
+  return page('Commands', 'the command table', [readFixed('commands.md'), fenced(commandList()), ...pages]);
 }
 
 function configurationPage(): string {

@@ -19,7 +19,6 @@ const MOST_POLLS = 3;
 
 export const ATTACH_COMMAND: Command = {
   name: 'attach',
-  summary: 'Watch a running loop live, and steer it.',
   usage: '[NAME | PATH] [--loop NAME]',
   help: 'Shows a running loop live in another terminal, however it was started. Enter sends the agent a message, a and Enter allow the call that was denied last, Esc pauses the loop, Ctrl+X stops it after the iteration, and Ctrl+C leaves the view without touching the loop. In a pipe it prints plain lines until the loop ends, and it exits with the exit code of a loop that has ended.',
   example: 'ralph-loop attach docs',

@@ -28,10 +28,9 @@ export const WHICH_LOOP =
 
 /** Defines a command for a live loop: one event for the engine, one answer. */
 function operatorCommand(parts: OperatorCommandParts): Command {
-  const { name, summary, usage, help, example, options = {} } = parts;
+  const { name, usage, help, example, options = {} } = parts;
   return {
     name,
-    summary,
     example,
     options,
     usage: usage ?? '[PATH] [--loop NAME]',
@@ -77,7 +76,6 @@ export const steerAnswer = ({ after }: Operated): string =>
 
 export const STOP_COMMAND = operatorCommand({
   name: 'stop',
-  summary: 'Finish the current iteration, then stop the loop.',
   help: 'Ends the loop as stopped when the current iteration is over; a waiting or paused loop ends at once. The archive keeps its state.',
   example: 'ralph-loop stop --loop docs',
   ...STOP,
@@ -85,7 +83,6 @@ export const STOP_COMMAND = operatorCommand({
 
 export const CANCEL_COMMAND = operatorCommand({
   name: 'cancel',
-  summary: 'End a loop now and refuse further tool calls.',
   help: 'Archives the loop at once, as cancelled. A working agent is stopped at its next tool call.',
   example: 'ralph-loop cancel --loop docs',
   command: () => ({ kind: 'cancel' }),
@@ -94,7 +91,6 @@ export const CANCEL_COMMAND = operatorCommand({
 
 export const PAUSE_COMMAND = operatorCommand({
   name: 'pause',
-  summary: 'Pause a loop until it is resumed.',
   help: 'Pauses the loop: its session may stop at any time, and nothing is counted. ralph-loop resume continues and keeps the counters.',
   example: 'ralph-loop pause --loop docs',
   command: () => ({ kind: 'pause' }),
@@ -106,7 +102,6 @@ export const PAUSE_COMMAND = operatorCommand({
 
 export const WAKE_COMMAND = operatorCommand({
   name: 'wake',
-  summary: 'End the wait of a loop now.',
   help: 'Starts the next iteration of a loop that is waiting after an idle iteration or between two iterations.',
   example: 'ralph-loop wake --loop docs',
   command: () => ({ kind: 'wake' }),
@@ -115,7 +110,6 @@ export const WAKE_COMMAND = operatorCommand({
 
 export const STEER_COMMAND = operatorCommand({
   name: 'steer',
-  summary: 'Send a message to the working agent.',
   usage: '[options] TEXT',
   help: 'Delivers TEXT once, in order, at the next tool call of the agent or with its next prompt. Without --path and --loop it goes to the only live loop.',
   example: 'ralph-loop steer "Leave the public API as it is"',
@@ -140,7 +134,6 @@ export const STEER_COMMAND = operatorCommand({
 
 export const RESET_COMMAND: Command = {
   name: 'reset',
-  summary: 'Archive a loop in any state, so that a new one can start.',
   usage: '[PATH] [--loop NAME] [--force]',
   help: `Moves the state of a loop into the archive, as cancelled; nothing is deleted. It refuses while the client or the runner of the loop is alive. ${WHICH_LOOP}`,
   example: 'ralph-loop reset --force',

@@ -7,7 +7,6 @@ import { type Command, options } from '../command.ts';
 
 export const FLEET_COMMAND: Command = {
   name: 'fleet',
-  summary: 'Run loops on many machines from one queue.',
   usage: 'ACTION [ID | TASK...] [options]',
   help: 'worker runs loops on this machine, and add TASK queues a task of a repository. status [ID], logs ID, dashboard and doctor show the fleet; steer ID "TEXT", pause ID, resume ID, cancel ID and retry ID control a loop. RALPH_FLEET_URL names the Redis server, RALPH_FLEET_KEY the key that all members share.',
   example: 'ralph-loop fleet add tasks/docs --repo git@host:me/app.git --base main',

@@ -9,7 +9,6 @@ import type { Command, CommandContext } from '../command.ts';
 
 export const SIGNS_COMMAND: Command = {
   name: 'signs',
-  summary: 'List the lessons in guardrails.md.',
   usage: '',
   help: `Lists the signs of ${GUARDRAILS}: lessons from the failures of earlier iterations.`,
   example: 'ralph-loop signs --json',

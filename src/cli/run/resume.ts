@@ -48,7 +48,6 @@ const OPTIONS = Object.fromEntries(
 
 export const RESUME_COMMAND: Command = {
   name: 'resume',
-  summary: 'Resume a loop, or run a task folder again.',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
   help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
   example: 'ralph-loop resume docs',

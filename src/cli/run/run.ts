@@ -22,7 +22,6 @@ const ITERATING = NAMED_HOSTS.filter(({ iterations }) => iterations !== null).ma
 
 export const RUN_COMMAND: Command = {
   name: 'run',
-  summary: 'Run a loop with a new Claude Code per iteration.',
   usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
   help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md, and one screen shows what starts; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',

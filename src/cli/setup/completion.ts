@@ -1,10 +1,10 @@
 import { RalphError } from '../../text/message.ts';
 import { COMMON_OPTIONS, type Command } from '../command.ts';
+import { SUMMARIES } from '../help.ts';
 
 /** Returns the command that completes these commands, itself among them. */
 export const completionCommand = (commands: Readonly<Record<string, () => Promise<Command>>>): Command => ({
   name: 'completion',
-  summary: 'Print a script that completes commands in your shell.',
   usage: 'SHELL',
   help: 'Prints the script for bash, zsh or fish. Put a line into the start file of your shell that loads it: "source <(ralph-loop completion bash)", in zsh the same with zsh, in fish "ralph-loop completion fish | source".',
   example: 'ralph-loop completion bash',
@@ -47,7 +47,7 @@ complete -o default -F _ralph_loop ralph-loop`;
 
 function zsh(commands: readonly Command[]): string {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  const names = commands.map(({ name, summary }) => quote(`${name}:${summary.replaceAll(':', '\\:')}`));
+  const names = commands.map(({ name }) => quote(`${name}:${(SUMMARIES[name] ?? '').replaceAll(':', '\\:')}`));
   const cases = commands.map((command) => {
     const words = optionsOf(command).map(([name, help]) => quote(`--${name}[${help.replace(/[[\]\\:]/g, '\\$&')}]`));
     return `    ${command.name}) options=(${words.join(' ')}) ;;`;
@@ -71,7 +71,7 @@ compdef _ralph_loop ralph-loop`;
 function fish(commands: readonly Command[]): string {
   const quote = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`;
   const lines = commands.flatMap((command) => [
-    `complete -c ralph-loop -n __fish_use_subcommand -f -a ${command.name} -d ${quote(command.summary)}`,
+    `complete -c ralph-loop -n __fish_use_subcommand -f -a ${command.name} -d ${quote(SUMMARIES[command.name] ?? '')}`,
     ...optionsOf(command).map(([name, help]) => {
       return `complete -c ralph-loop -n '__fish_seen_subcommand_from ${command.name}' -l ${name} -d ${quote(help)}`;
     }),

@@ -14,7 +14,6 @@ import { effectiveSettings } from '../task/config.ts';
 
 export const DOCTOR_COMMAND: Command = {
   name: 'doctor',
-  summary: 'Find problems that would keep a loop from running.',
   usage: '[--fix]',
   help: 'Checks node, the client, the settings, the hooks, the task file and the remains of earlier loops, and fires the installed Stop hook on a sample loop. The exit code is 1 if an error remains.',
   example: 'ralph-loop doctor --fix',

@@ -28,7 +28,6 @@ const HOST_USAGE = USER_HOOK_HOSTS.map(({ name }) => `--${name}`).join(' | ');
 
 export const INIT_COMMAND: Command = {
   name: 'init',
-  summary: 'Install ralph-loop into a project, for teams.',
   usage: `[--project DIR] [--yes | --ci github | ${HOST_USAGE}]`,
   help: 'Installs ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten; programs of an older loop are moved to .claude/ralph/replaced-DATE if you agree. Run it again after an update, while no loop is live; uninit removes the set-up.',
   example: 'ralph-loop init',
@@ -139,7 +138,6 @@ function titled(title: string, paths: readonly string[]): string[] {
 
 export const UNINIT_COMMAND: Command = {
   name: 'uninit',
-  summary: 'Remove what init created from a project.',
   usage: `[--project DIR] [${HOST_USAGE}]`,
   help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
   example: 'ralph-loop uninit',

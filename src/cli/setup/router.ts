@@ -23,7 +23,6 @@ import { startRouterLoop } from './router-start.ts';
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 export const ROUTER_COMMAND: Command = {
   name: 'router',
-  summary: "Drive a loop with a session's subagents.",
   usage: 'ACTION [options]',
   help: 'ACTION is start, next, report or status: a Claude Code session calls them to run each iteration of a loop in a subagent. start and next print what to do: spawn a subagent, wait or stop. report takes the final message of the subagent and prints what to do next.',
   example: 'ralph-loop router report --spawn 3 --file reply.txt',

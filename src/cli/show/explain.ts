@@ -20,7 +20,6 @@ import { explainRun } from './run-text.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
-  summary: 'Explain why a loop or run stopped or what it is waiting for.',
   usage: '[PATH] [--loop NAME]',
   help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop, or a plan. Without PATH and --loop it explains the only live loop or run, or the one that ended last.',
   example: 'ralph-loop explain tasks/docs',

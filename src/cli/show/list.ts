@@ -15,7 +15,6 @@ import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
-  summary: 'List all runs and loops of a project.',
   usage: '',
   help: 'Lists the runs over several tasks (a plan, or tasks that run together) with their title and the number of tasks that are done, and the live, ended and requested loops of this project, including those of task folders, loop directories and worktrees. For each it shows the task, the state, the owner, the cost and how the previous loop ended.',
   example: 'ralph-loop list',

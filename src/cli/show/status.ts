@@ -15,7 +15,6 @@ import { checkStand, type InactiveLoop, type Status, statusText } from './status
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
-  summary: 'Show the state of a loop or a run.',
   usage: '[PATH] [--loop NAME]',
   help: 'Shows the state of a loop, or how the last one ended; for a run over several tasks (a plan, or tasks that run together) a table of them. Without PATH and --loop it shows the only live loop or run, or the one that ended last, and lists several live loops. PATH is a task folder, its RALPH.md or a plan.',
   example: 'ralph-loop status --loop docs',

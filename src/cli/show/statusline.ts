@@ -7,7 +7,6 @@ const STDIN_LIMIT = 4 * 1024 * 1024;
 
 export const STATUSLINE_COMMAND: Command = {
   name: 'statusline',
-  summary: "Print a loop's line for the client's status bar.",
   usage: '',
   help: "Prints one line such as: ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85. It stores the client's cost figure for the loop and prints the user's own status line below.",
   example: 'ralph-loop statusline',

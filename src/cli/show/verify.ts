@@ -18,7 +18,6 @@ import { type Subject, subjectOf } from './proof-subject.ts';
 
 export const VERIFY_COMMAND: Command = {
   name: 'verify',
-  summary: 'Check the proof of a complete loop on the present files.',
   usage: '[NAME | TASK] [--proof FILE] [--tree REF]',
   help: 'Runs the checks of a complete loop again and compares contract, task, files and proof with what the loop recorded (proof.json). A proof from another machine is compared with the task file of this project. Exits with 1 and says what differs.',
   example: 'ralph-loop verify --proof .ralph/docs/proof.json',

@@ -17,7 +17,6 @@ import { refuseAgent } from '../refuse-agent.ts';
 
 export const WORKTREE_COMMAND: Command = {
   name: 'worktree',
-  summary: 'List or remove the worktrees of loops.',
   usage: 'list | remove NAME',
   help: '"worktree list" shows the worktrees that run --worktree created in this project, and what each holds that nothing else has. "worktree remove NAME" removes one with its branch and keeps the journals of its loop. It refuses while a loop runs there, and asks at the terminal before any work is lost.',
   example: 'ralph-loop worktree remove docs',

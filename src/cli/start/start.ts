@@ -25,7 +25,6 @@ import { printManualStartWarnings, printWarnings } from './warnings.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
-  summary: 'Start a loop in a Claude Code session.',
   usage: '[options] [-- CLIENT OPTIONS]',
   help: 'Reads and checks the task file, stores what the loop may run in a contract outside the project, and creates the loop. With --launch it also starts Claude Code, waits, and exits with the exit code of the loop. The loop of a task folder is named after the folder unless --loop gives a name.',
   example: 'ralph-loop start --task tasks/docs --launch',

@@ -22,7 +22,6 @@ import { examineFile, type TriedChecks, tryChecks } from './try-checks.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
-  summary: 'Check a task file and report all problems.',
   usage: '[PATH]',
   help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. What run would refuse is an error, with exit code 1; a note names what run asks its user for.`,
   example: 'ralph-loop check tasks/docs',

@@ -12,7 +12,6 @@ import { type Command, options } from '../command.ts';
 
 export const CONFIG_COMMAND: Command = {
   name: 'config',
-  summary: 'Show the settings, or set the limit of iterations.',
   usage: '[--max-iterations N]',
   help: 'Shows the settings that a loop on PROMPT.md would start with. --max-iterations writes that limit into .claude/ralph/config.json; options, the environment and the frontmatter of the task file take precedence over it. A running loop keeps its limit.',
   example: 'ralph-loop config --max-iterations 30',

@@ -22,7 +22,6 @@ export const QUOTED_ISSUE = 'quoted issue';
 
 export const DRAFT_COMMAND: Command = {
   name: 'draft',
-  summary: 'Draft a task folder from plain words.',
   usage: '[--name NAME] "TEXT" | PATH',
   help: "Drafts a RALPH.md from TEXT and the project's checks; English words in TEXT decide the kind of work (fix, migration, analysis, general). Prints the path of the new file; ralph-loop run PATH shows and starts it. The PATH of an existing task folder checks and prints that one instead.",
   example: 'ralph-loop draft "Fix the failing tests of the parser"',

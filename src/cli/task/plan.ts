@@ -18,7 +18,6 @@ import { examineFile } from './try-checks.ts';
 
 export const PLAN_COMMAND: Command = {
   name: 'plan',
-  summary: 'Check a plan of tasks and report all problems.',
   usage: 'check FILE',
   help: 'Checks a plan as run and start would, without starting anything: ids, dependencies, acceptance, scope and size of its tasks. It also prints which task is next. The exit code is 1 if there is an error.',
   example: 'ralph-loop plan check PLAN.md',

@@ -21,7 +21,6 @@ export const PRESETS: readonly string[] = [
 
 export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
-  summary: 'Create a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
   help: "Creates NAME/RALPH.md below the current directory from a template or a preset, with the project's checks. An existing RALPH.md is never overwritten. Edit the file, check it with ralph-loop check NAME, and run it with ralph-loop run NAME.",
   example: 'ralph-loop scaffold docs',

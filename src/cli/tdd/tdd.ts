@@ -30,7 +30,6 @@ const OF_ONE = ['red', 'green', 'refactored'];
 
 export const TDD_COMMAND: Command = {
   name: 'tdd',
-  summary: 'Work on scenarios test-first, with proof of each step.',
   usage: 'STEP [SCENARIO]',
   help: `STEP is one of ${NAMES}. init stores the scenarios and the command that proves each one; next shows the current scenario; red expects its command to fail, green expects it to pass, and refactored expects it to pass again. The exit code is 1 if a step is not proved.`,
   example: 'ralph-loop tdd init --scenario "Rejects ties" --command "npm test"',

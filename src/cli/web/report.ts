@@ -20,7 +20,6 @@ import { archivedLoop, shownLoop } from './shown-loop.ts';
 
 export const REPORT_COMMAND: Command = {
   name: 'report',
-  summary: 'Write a report of a loop or run into one HTML file.',
   usage: '[NAME | PATH] [--out FILE] [--open] [--archived FILE]',
   help: 'Writes a report of a loop, or of a run over several tasks with all of its loops, into one HTML file that needs no network: outcome and reason, proof, tasks, each iteration with its tool calls and checks, waits, limits. It works for running and ended ones; --archived takes a name from "ralph-loop archive". Secrets are masked.',
   example: 'ralph-loop report docs --open',
@@ -93,7 +92,6 @@ function reportedLoop(context: CommandContext): ShownLoop {
 
 export const DASHBOARD_COMMAND: Command = {
   name: 'dashboard',
-  summary: 'Watch and steer all loops in the browser.',
   usage: '[--port N] [--open] [--all] [--read-only]',
   help: 'Serves a page on this machine that shows and controls every loop of the project live, until Ctrl+C. Its address ends with a key: anyone who has it can read what your agents did and, without --read-only, steer them. --all shows the loops of all your projects.',
   example: 'ralph-loop dashboard --open',
