@@ -45,7 +45,8 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
     const key = id.startsWith('.') ? basename(id) : id;
     const known = loaded.get(key);
     if (known !== undefined) return known.exports;
-    const module: { exports: object } = { exports: {} };
+    // Without a prototype it is a table from the beginning: else V8 makes a shape for each of several hundred names.
+    const module: { exports: object } = { exports: Object.create(null) as object };
     if (key === id) module.exports = builtin(id) as object;
     else {
       folder ??= programFolder(dirname(here), key);
