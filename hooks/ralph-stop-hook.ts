@@ -1,21 +1,34 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { clientGone } from '../src/drive/hook/stop/abort-stop.ts';
+import { abortWhenClientGone } from '../src/drive/hook/stop/abort-stop.ts';
 import { stop } from '../src/drive/hook/stop/stop.ts';
 import { failedText, withPrefix } from '../src/drive/turn/messages.ts';
 
 /** Timeout of a hook registered without one. */
 const CLIENT_DEFAULT_SECONDS = 600;
 
-const terminated = new AbortController();
-process.on('SIGTERM', () => terminated.abort());
+const parent = process.ppid;
+/** Made only for a Stop that runs or waits for something: node loads 1 ms of modules for it. */
+let leaving: AbortController | undefined;
+let isTerminated = false;
+process.on('SIGTERM', () => {
+  isTerminated = true;
+  leaving?.abort();
+});
 
 void runHook(
   ['Stop'],
   (context) => {
-    const signal = AbortSignal.any([terminated.signal, clientGone(context)]);
+    const signal = (): AbortSignal => {
+      if (leaving === undefined) {
+        leaving = new AbortController();
+        if (isTerminated) leaving.abort();
+        abortWhenClientGone(leaving, context, parent);
+      }
+      return leaving.signal;
+    };
     return stop(context, { timeoutMs: timeoutSeconds() * 1000, signal });
   },
-  (message, log) => (terminated.signal.aborted ? null : { systemMessage: withPrefix(failedText(message, log)) }),
+  (message, log) => (isTerminated ? null : { systemMessage: withPrefix(failedText(message, log)) }),
 );
 
 /** Returns the registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client for it. */

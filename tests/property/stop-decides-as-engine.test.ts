@@ -117,7 +117,7 @@ async function decided(project: Project, { payload }: Case, at: string): Promise
   }, 1);
   try {
     const context = { ...aHook(project, 'Stop', payload), now: () => at };
-    return await stop(context, { timeoutMs: 1e12, signal: cancelled.signal });
+    return await stop(context, { timeoutMs: 1e12, signal: () => cancelled.signal });
   } finally {
     clearInterval(timer);
   }
@@ -167,7 +167,7 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
     }
     const loaded = { state: want.state, policy, stored: null, restored: null, lost: null };
     const signal = want.waits ? AbortSignal.abort() : new AbortController().signal;
-    const turn = newTurn({ files: project.files, env, now: () => at }, loaded, { signal });
+    const turn = newTurn({ files: project.files, env, now: () => at }, loaded, { signal: () => signal });
     const step = want.step?.type === 'allow' || want.step?.type === 'ignore' ? want.step : undefined;
     assert.deepEqual({ answer }, await hookDriver([...want.notes], project.files).release(turn, step));
   } finally {

@@ -16,11 +16,13 @@ import { notices, protectionNotices } from './turn-notices.ts';
 
 /** Ends a turn: measures what it changed and dispatches `iteration-ended` under the lock. */
 export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatched> {
-  const { context, loaded, signal } = turn;
+  const { context, loaded } = turn;
   const { files, env, now } = context;
   const contract = loaded.stored?.contract;
   const measured =
-    contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
+    contract && hasTaskFolder(contract)
+      ? await measureIteration(files, contract, { env, signal: turn.signal() })
+      : null;
   const restoredAtEnd = await restoreAtEnd(turn);
   const { found } = restoredAtEnd;
   let { lost } = restoredAtEnd;

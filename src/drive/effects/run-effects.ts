@@ -29,7 +29,7 @@ export async function runEffects<Answer>(
   while (!('answer' in next)) {
     const { turn, step } = applyAndNote(next.turn, next.effects);
     for (const effect of next.effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
-    if (driver.leave && turn.signal.aborted) return driver.leave(turn);
+    if (driver.leave && turn.signal().aborted) return driver.leave(turn);
     try {
       next = await runStep(turn, driver, step);
     } catch (error) {
@@ -125,7 +125,7 @@ function isClaimed({ state, stored }: Turn['loaded']): boolean {
 async function verifyApart(turn: Turn, kind: TaskKind, signal: AbortSignal) {
   const { files, env } = turn.context;
   const contract = turn.loaded.stored?.contract;
-  const run = () => kind.verify({ ...turn, signal });
+  const run = () => kind.verify({ ...turn, signal: () => signal });
   if (contract?.baseline === undefined) return { result: await run(), changed: undefined };
   const { apartFromWork } = await import('../prompt/project-change.ts');
   return apartFromWork(files, contract, { env, signal }, run, ({ results }) => allPassed(results));

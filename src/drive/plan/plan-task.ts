@@ -31,14 +31,14 @@ export const planTask: TaskKind = {
 };
 
 function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () => Turn } {
-  const { context, signal, loaded } = turn;
+  const { context, loaded } = turn;
   const contract = loaded.stored?.contract;
   if (contract === undefined) throw new RalphError('contract-changed', HOOK_TEXTS.contractChanged);
   let current = turn;
   const place: PlanPlace = {
     ...context,
     contract,
-    signal,
+    signal: turn.signal(),
     state: () => current.loaded.state,
     dispatch: (event) => {
       const dispatched = dispatch(current, event);
@@ -50,13 +50,13 @@ function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () 
 }
 
 async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {
-  const { context, signal } = turn;
+  const { context } = turn;
   const { place, after } = openPlace(turn);
   let effects: readonly Effect[];
   try {
     effects = await openTask(place);
   } catch (error) {
-    if (signal.aborted) return handleAbort(after());
+    if (place.signal.aborted) return handleAbort(after());
     throw error;
   }
   if (effects.some(isStep)) return { turn: after(), effects };

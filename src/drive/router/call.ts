@@ -73,9 +73,9 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
 
 /** Waits, as long as this call may last, until the user has agreed or something else has changed. Holds no lock. */
 async function untilAgreed({ turn, options }: Router): Promise<void> {
-  const { signal, loaded } = turn;
+  const { loaded } = turn;
   const times = { until: options.sitUntil, deadline: options.sitUntil };
-  const end = await waitUntil(turn, { ...times, signal, state: loaded.state, taskPath: null });
+  const end = await waitUntil(turn, { ...times, signal: turn.signal(), state: loaded.state, taskPath: null });
   if (end === 'aborted') throw new RouterLeft();
 }
 

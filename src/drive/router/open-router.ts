@@ -38,7 +38,7 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
     options,
     notes: effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : [])),
     turn: newTurn({ files, env: checksEnvironment(options.env, host), now: options.now }, loadedUnder(stored, state), {
-      signal: options.signal,
+      signal: () => options.signal,
       lease: { loopId: state.loopId, epoch: state.epoch },
       keepsLoopOnAbort: true,
     }),

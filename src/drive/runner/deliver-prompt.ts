@@ -20,14 +20,14 @@ import { backOff, MOST_RETRIES, now, type Runner, takeIteration, tellChecklist }
 export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
   const { steering } = prompt.step;
   let ready: Dispatched = { turn: begun, effects: [] };
-  while (!ready.effects.some(isStep) && !begun.signal.aborted) {
+  while (!ready.effects.some(isStep) && !begun.signal().aborted) {
     if (steering.length > 0 && runner.failures === 0) {
       runner.options.tell({ type: 'steering.sent', texts: steering.map(({ text }) => text) });
     }
     const held = await heldBack(runner, ready.turn);
     if (held !== null) return held;
     const { turn, run } = await runAgent(runner, ready.turn, prompt);
-    if (turn.signal.aborted) return { turn, effects: [] };
+    if (turn.signal().aborted) return { turn, effects: [] };
     const after = await outcomeOf(runner, turn, run);
     if (after !== 'retry') return after;
     ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
@@ -40,7 +40,7 @@ async function heldBack(runner: Runner, turn: Turn): Promise<Dispatched | null> 
   const { options } = runner;
   if (options.askPermit === undefined) return null;
   const asked = options.askPermit(spentOf(turn.loaded.state.usage));
-  const permit = await Promise.race([asked, aborted(turn.signal)]);
+  const permit = await Promise.race([asked, aborted(turn.signal())]);
   if (permit === null) return { turn, effects: [] };
   const at = turn.context.now();
   switch (permit.kind) {

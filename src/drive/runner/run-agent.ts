@@ -69,7 +69,7 @@ export async function runAgent(
   runner.agent = null;
   tellRestored(runner, startedAt);
   runner.spent.durationMs += run.durationMs;
-  const restored = bound.signal.aborted
+  const restored = bound.signal().aborted
     ? null
     : (restoreRewrittenState(runner, bound) ?? wentBackSince(runner, startedAt));
   const failed = count(run.facts);

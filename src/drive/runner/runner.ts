@@ -94,7 +94,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     begun: newTurn(
       { files, env: options.env, now, ...(options.part && { part: options.part }) },
       loadedUnder(stored, state),
-      { signal: leave.signal, lease: held },
+      { signal: () => leave.signal, lease: held },
     ),
     agent: null,
     spent: { total: state.usage, before: state.usage, durationMs: 0 },

@@ -14,7 +14,7 @@ export async function abortIfSuperseded<T>(
   turn: Pick<Turn, 'context' | 'loaded' | 'signal'>,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | 'aborted' | 'superseded'> {
-  const { signal } = turn;
+  const signal = turn.signal();
   const superseded = new AbortController();
   const timer = setInterval(() => {
     if (isSuperseded(turn)) superseded.abort();

@@ -74,7 +74,7 @@ async function noteBranch({ files, env, now }: Turn['context'], contract: Contra
 
 /** Runs the contract's checks; returns none if there are none. */
 export async function runChecks(
-  { context, loaded, signal }: Turn,
+  { context, loaded, signal: made }: Turn,
   place: CheckPlace | null = null,
 ): Promise<readonly CheckResult[]> {
   const { files, env } = context;
@@ -84,6 +84,7 @@ export async function runChecks(
   if (hashContract(stored.contract) !== state.contractHash) {
     return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
   }
+  const signal = made();
   const { contract } = stored;
   const { iteration } = state;
   const scenarios =

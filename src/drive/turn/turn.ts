@@ -48,8 +48,8 @@ export interface Turn {
   readonly transcriptPath: string | null;
   /** Epoch milliseconds by which the driver must have answered. */
   readonly deadline: number;
-  /** Aborted when the driver has to exit, or its client has exited. */
-  readonly signal: AbortSignal;
+  /** Aborted when the driver has to exit, or its client has exited. A Stop makes it only if it runs or waits for something. */
+  readonly signal: () => AbortSignal;
   /** Facts for the task folder about the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
   readonly lease: Lease | null;
@@ -66,7 +66,7 @@ export function newTurn(context: TurnContext, loaded: Loaded, more: Partial<Turn
     loaded,
     transcriptPath: null,
     deadline: Number.POSITIVE_INFINITY,
-    signal: new AbortController().signal,
+    signal: () => new AbortController().signal,
     task: null,
     lease: null,
     freshContext: true,
@@ -162,7 +162,7 @@ function loopOver({ context, loaded }: Turn): Effect {
 
 export function handleAbort(turn: Turn): Dispatched {
   if (turn.keepsLoopOnAbort) return { turn, effects: [] };
-  const by = turn.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';
+  const by = turn.signal().reason === CLIENT_GONE ? 'client-exit' : 'signal';
   return dispatch(turn, { type: 'interrupted', at: turn.context.now(), by });
 }
 

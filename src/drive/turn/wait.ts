@@ -40,14 +40,14 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
 }
 
 export async function waitInTurn(turn: Turn, until: string, deadline: number): Promise<WaitEnd> {
-  const { loaded, signal, task, context } = turn;
+  const { loaded, task, context } = turn;
   const { state } = loaded;
   const { files, now } = context;
   // A task edited between two iterations is read when the delay is over.
   const isPace = state.status === 'waiting' && state.waiting.why === 'pace';
   const heartbeat = task && setInterval(() => projectionOf(files, now(), task.contract).status(now()), BEAT_MS).unref();
   const taskPath = isPace ? null : state.taskPath;
-  const end = await waitUntil(turn, { until: Date.parse(until), deadline, signal, state, taskPath });
+  const end = await waitUntil(turn, { until: Date.parse(until), deadline, signal: turn.signal(), state, taskPath });
   if (heartbeat) clearInterval(heartbeat);
   return end;
 }

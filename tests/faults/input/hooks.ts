@@ -28,7 +28,7 @@ async function stopSoon(context: DriverContext): Promise<object | null> {
   const told = new AbortController();
   const timer = setTimeout(() => told.abort(), TEST_TIMEOUT_MS);
   try {
-    return await stop(context, { timeoutMs: 600_000, signal: told.signal });
+    return await stop(context, { timeoutMs: 600_000, signal: () => told.signal });
   } finally {
     clearTimeout(timer);
   }

@@ -66,7 +66,7 @@ export const byHook: Driver = (task, turns, clock) =>
       play(turn);
       appendFileSync(transcript, `${JSON.stringify(transcriptEntry(nth, turn.usage))}\n`);
       const payload = { transcript_path: transcript, last_assistant_message: turn.text, prompt_id: 'p' };
-      const options = { timeoutMs: 1e12, signal: new AbortController().signal };
+      const options = { timeoutMs: 1e12, signal: () => new AbortController().signal };
       const answer = await stop(aHook(project, 'Stop', payload, own), options);
       if (answer === null || !('decision' in answer)) return;
     }

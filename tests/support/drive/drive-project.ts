@@ -72,7 +72,7 @@ export function aStop(
   more: Record<string, string> = {},
 ): Promise<HookAnswer | null> {
   const context = aHook(project, 'Stop', { last_assistant_message: 'Some work.', ...payload }, more);
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
+  return stop(context, { timeoutMs: 60_000, signal: () => new AbortController().signal });
 }
 
 export function stateOf({ files }: Project): LoopState {

@@ -11,20 +11,17 @@ import { CLIENT_GONE } from '../../turn/turn.ts';
 
 const POLL_MS = 2_000;
 
-/** Returns a signal that aborts with CLIENT_GONE when the client exits; the client does not notify its hooks. */
-export function clientGone(context: DriverContext): AbortSignal {
-  const controller = new AbortController();
+/** Aborts with CLIENT_GONE when the client exits; the client does not notify its hooks. */
+export function abortWhenClientGone(controller: AbortController, context: DriverContext, parent: number): void {
   const { clientPid: pid, clientStartedAt: startedAt } = clientIdentity(context);
   const client = pid === null ? null : { pid, startedAt };
   const known = client !== null && isAlive(client);
-  const parent = process.ppid;
   const timer = setInterval(() => {
     if ((known ? isAlive(client) : process.ppid === parent) && !launcherGone(context.env)) return;
     clearInterval(timer);
     controller.abort(CLIENT_GONE);
   }, POLL_MS);
   timer.unref();
-  return controller.signal;
 }
 
 /** Applies the flag files of a task folder at a Stop. Returns the answer after a cancel, else null. */

@@ -27,7 +27,8 @@ export async function waitForBackground(
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
   const turn = applyAndNotify(announceRestored(opened.turn), driver);
-  const { deadline, signal, context } = turn;
+  const { deadline, context } = turn;
+  const signal = turn.signal();
   const { backgroundWait } = await import('../../turn/background-wait.ts');
   const next = backgroundWait({
     projectDir: context.files.projectDir,

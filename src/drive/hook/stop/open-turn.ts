@@ -17,7 +17,7 @@ export type OpenedTurn =
   | { readonly answer: HookAnswer | null; readonly found: ReadState['kind'] };
 
 /** Loads this session's own loop under the lock, with its state restored if necessary. */
-export function openTurn(context: DriverContext, signal: AbortSignal, deadline: number): OpenedTurn {
+export function openTurn(context: DriverContext, signal: Turn['signal'], deadline: number): OpenedTurn {
   const { loop, found } = withState<{ loop: LoadedLoop; found: ReadState['kind'] }>(context.files, (current) => {
     const loop = loadLoop(current, context);
     return { next: loop.kind === 'loop' ? loop.loaded.state : 'keep', result: { loop, found: current.kind } };

@@ -40,7 +40,7 @@ import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
 interface StopOptions {
   /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  readonly signal: Turn['signal'];
 }
 
 const MISSING = 'state.missing';
@@ -125,7 +125,7 @@ const POLL_MS = 25;
 async function originOf(
   { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
   known: string | null,
-  signal: AbortSignal,
+  signal: Turn['signal'],
 ): Promise<'user' | 'loop'> {
   if (promptId === null || known === null) return 'loop';
   if (known === promptId) return begunByCommand(transcriptPath, promptId) ? 'user' : 'loop';
@@ -133,7 +133,7 @@ async function originOf(
   for (let waited = 0; ; waited += POLL_MS) {
     const by = begunBy(transcriptPath, promptId);
     if (by !== null) return by;
-    if (waited >= TRANSCRIPT_WAIT_MS || signal.aborted) return 'loop';
+    if (waited >= TRANSCRIPT_WAIT_MS || signal().aborted) return 'loop';
     await sleep(POLL_MS);
   }
 }
@@ -171,7 +171,7 @@ async function allow(turn: Turn, message: string | null, notes: readonly string[
   const { signal, loaded, context } = turn;
   const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
   // After an abort the client ignores the answer.
-  if (lines.length === 0 || signal.aborted) return null;
+  if (lines.length === 0 || signal().aborted) return null;
   return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
 }
 

@@ -141,7 +141,7 @@ async function firstPrompt(begun: Turn, say: (text: string) => void): Promise<st
   const leave = (): void => left.abort();
   const quiet = onSignals({ press: leave, leave });
   try {
-    let next: Dispatched = startFreshTurn({ ...begun, loaded: { ...loaded, state }, signal: left.signal });
+    let next: Dispatched = startFreshTurn({ ...begun, loaded: { ...loaded, state }, signal: () => left.signal });
     for (;;) {
       applyEffects(files, now(), next.effects);
       const step = next.effects.find(isStep);

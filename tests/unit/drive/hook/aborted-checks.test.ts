@@ -19,7 +19,7 @@ for (const [ends, task] of [
     start(project, true);
     rewrite(project, { sessionId: 'session-1', status: 'verifying', verifying: { since: AT } });
     const told = new AbortController();
-    const opened = openTurn(aHook(project, 'Stop'), told.signal, Date.now() + 60_000);
+    const opened = openTurn(aHook(project, 'Stop'), () => told.signal, Date.now() + 60_000);
     assert.ok('turn' in opened);
     const answered = runEffects(opened.turn, hookDriver([], project.files), [{ type: 'verify' }]);
     if (ends === 'by an answer') told.abort();

@@ -60,7 +60,7 @@ function hookOver(
 }
 
 function decide(context: DriverContext): Promise<object | null> {
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
+  return stop(context, { timeoutMs: 60_000, signal: () => new AbortController().signal });
 }
 
 for (const driver of ['runner', 'router']) {

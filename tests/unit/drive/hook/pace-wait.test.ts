@@ -59,7 +59,7 @@ async function waited(
   const loaded = { state, policy, stored: null, restored: null, lost: null };
   // One that sits out an hour is told to go, and gives no answer.
   const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
-  const turn = newTurn(context, loaded, { signal, deadline: now + HOUR, freshContext: false });
+  const turn = newTurn(context, loaded, { signal: () => signal, deadline: now + HOUR, freshContext: false });
   const answer = await runEffects(turn, hookDriver([], context.files), effects);
   assert.equal(answer?.decision, 'block');
 }

@@ -80,7 +80,7 @@ async function completeLoop(projectDir: string, validation: string, given: NodeJ
   const payload = { hook_event_name: 'Stop', session_id: 'session-1', last_assistant_message: message };
   const input = parseHookInput(JSON.stringify(payload));
   assert.ok(input !== null);
-  await stop(driverContext(input, env), { timeoutMs: 60_000, signal: new AbortController().signal });
+  await stop(driverContext(input, env), { timeoutMs: 60_000, signal: () => new AbortController().signal });
   rmSync(join(projectDir, '.claude/ralph'), { recursive: true });
   return state.loopId;
 }

@@ -17,7 +17,7 @@ const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE
 /** An iteration that ends within its time. */
 async function aTurn(project: TaskFolder, last_assistant_message: string, now = () => AT): Promise<void> {
   const context = { ...aHook(project, 'Stop', { last_assistant_message }, JOB), now };
-  await stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
+  await stop(context, { timeoutMs: 60_000, signal: () => new AbortController().signal });
 }
 
 /** A Stop whose process dies in the middle of its gate: nothing of what comes after is done. */
@@ -121,7 +121,7 @@ test('a Stop that is asked to exit while it measures progress stops measuring an
   initRepository(project.directory);
   await aTurn(project, 'one');
   const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
-  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort() });
+  await stop(context, { timeoutMs: 60_000, signal: () => AbortSignal.abort() });
   const [, second] = records(project);
   assert.deepEqual([second?.iteration, second?.progress, second?.snapshotBounds], [2, 'unknown', ['interrupted']]);
   const state = stateOf(project);

@@ -30,7 +30,7 @@ const superseded = (
     restored: null,
     lost: null,
   };
-  return abortIfSuperseded({ context: { files, env, now: () => AT }, loaded, signal }, work);
+  return abortIfSuperseded({ context: { files, env, now: () => AT }, loaded, signal: () => signal }, work);
 };
 
 const aLoop = (t: TestContext): { project: Project; state: LoopState } => {
