@@ -264,7 +264,7 @@ const readingSchemas: Plugin = {
   },
 };
 
-/** Shapes of stored files as text: V8 takes three times as long to make an object of a literal with as many keys. */
+/** Shapes of stored files as text, which V8 reads with fewer instructions than a literal of as many keys. */
 const shapesAsText: Plugin = {
   name: 'shapes-as-text',
   load: {
