@@ -13,8 +13,7 @@ import { instantText, type Paint, printable, table } from '../../term/format.ts'
 import { columnsOf } from '../../term/write-text.ts';
 import { costText } from '../../text/figures.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
-import { advise, commandLine } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { advise, commandLine, startOn } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { type BriefLoop, loopTable } from '../choose-loop.ts';
@@ -71,7 +70,7 @@ function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: Com
   }
   if (lastLoop !== null) return [];
   const [path] = where.positionals;
-  if (path !== undefined) return [show(advise('', 'Start one', `run ${quoted(path)}`))];
+  if (path !== undefined) return [show(advise('', 'Start one', startOn('runner', path)))];
   const others = loopNames(where.projectDir, where.env).some((other) => other !== name);
   if (others) return [show(advise('', 'Other loops', 'list'))];
   const tasks = loopDirectoryTasks(where.projectDir).map((task) => task.name);

@@ -1,8 +1,10 @@
-import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
+import { type clientFinder, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { hookPath } from '../../install/settings/registration.ts';
 import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
-import { advise, RalphError } from '../../text/message.ts';
+import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
+import { advise, type Message, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import type { CommandContext } from '../command.ts';
 
 type Place = Pick<CommandContext, 'env' | 'projectDir'>;
@@ -47,4 +49,11 @@ export async function requireUserHooks(
     'refused',
     `the hooks in ${place}: ${text}.${repair === null ? '' : ` To repair it, ${repair}`}`,
   );
+}
+
+/** Returns the message about an agent that has no sessions for loops. */
+export function noSession(agent: string): Message {
+  const names = NAMED_HOSTS.map(({ name }) => name);
+  const text = `--agent ${agent}: a session works with ${names.join(' or ')}, and without --agent with Claude Code.${suggestion(agent, names)}`;
+  return advise(text, 'Any other program runs with', `run TASK --agent ${quoted(agent)}`);
 }

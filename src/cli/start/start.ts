@@ -8,16 +8,14 @@ import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
 import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
-import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
-import { advise, commandLine, type Message, nullIfRefused, offer, RalphError } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { asksQuestions, userOf } from './approver.ts';
 import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
-import { hostHooks, requireUserHooks } from './host-hooks.ts';
+import { hostHooks, noSession, requireUserHooks } from './host-hooks.ts';
 import { launchClient } from './launch-client.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from './start-options.ts';
 import { requestStart, startTarget } from './start-request.ts';
@@ -107,13 +105,6 @@ async function takeValidation(context: CommandContext, task: string | null, asks
   if (adopts && !(await adoptValidation(context, task))) return false;
   if (offers) await askValidation(context, task);
   return true;
-}
-
-/** Returns the message about an agent that has no sessions for loops. */
-function noSession(agent: string): Message {
-  const names = NAMED_HOSTS.map(({ name }) => name);
-  const text = `--agent ${agent}: a session works with ${names.join(' or ')}, and without --agent with Claude Code.${suggestion(agent, names)}`;
-  return advise(text, 'Any other program runs with', `run TASK --agent ${quoted(agent)}`);
 }
 
 /** Returns the mode of the loop. A loop requested by an agent runs by itself, not in a session of the user. */

@@ -10,6 +10,7 @@ import { clientFinder } from '../../../hosts/hosts.ts';
 import { loopFiles } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
 import { RalphError } from '../../../text/message.ts';
+import { quoted } from '../../../text/quote.ts';
 import { type Command, type CommandContext, parseOptions } from '../../command.ts';
 import { startTarget } from '../../start/start-request.ts';
 import { setUpRequest } from '../in-worktree.ts';
@@ -82,4 +83,9 @@ function ownContext(context: CommandContext, command: Command, batch: Batch, tas
   const values = { ...given, ...former, loop, ...(begun ? { resume: true } : { task: join(projectDir, taskPath) }) };
   const own = begun ? { projectDir: place.projectDir, files } : { files: loopFiles(projectDir, name, env) };
   return { ...context, ...own, rest: batch.rest, positionals: [], values };
+}
+
+/** Returns the command that starts these tasks. */
+export function startOf(asked: readonly Asked[], isPlan: boolean): string {
+  return `run ${asked.map(({ label }) => quoted(label)).join(' ')}${isPlan ? ' --plan' : ''}`;
 }

@@ -13,14 +13,13 @@ import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
-import { quoted } from '../../../text/quote.ts';
 import { type Command, type CommandContext, valuesOf } from '../../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../../permission-modes.ts';
 import { userOf } from '../../start/approver.ts';
 import type { StartScreen } from '../../start/start-screen.ts';
 import { warningTexts } from '../../start/warnings.ts';
 import { type Review, type ReviewedStart, StartReview, shownTask } from '../review-start.ts';
-import { type Asked, askedTasks, withSandbox } from './asked-tasks.ts';
+import { type Asked, askedTasks, startOf, withSandbox } from './asked-tasks.ts';
 import { limitsOf, withoutMode } from './batch-options.ts';
 
 /**
@@ -160,7 +159,7 @@ class BatchStart implements ReviewedStart<Batch> {
     );
     const settings = [...new Map(open.map((one) => [one.digest, one])).values()];
     const isPlan = this.#batch.plan !== undefined;
-    const start = `run ${asked.map(({ label }) => quoted(label)).join(' ')}${isPlan ? ' --plan' : ''}`;
+    const start = startOf(asked, isPlan);
     approveSettings({ files, request: first.request, start }, settings, user);
     const resumes = values['resume'] === true;
     if (this.#batch.plan !== undefined && !resumes) await tryCommits(first, user.say);
