@@ -50,6 +50,20 @@ test('commands that only read run no program that the repository names', (t) => 
   }
 });
 
+test('a list of worktrees runs no program of the repository', (t) => {
+  const { p, ran } = hostile(t);
+  assert.equal(p.sh('git stash -q && git worktree add -q -b ralph/fix .ralph/worktrees/fix').code, 0);
+  const file = '.ralph/worktrees/fix/a.txt';
+  p.write(file, p.read(file));
+  rmSync(join(p.dir, '..', 'ran'), { force: true });
+  const { code, stdout } = p.ralph(['worktree', 'list']);
+  assert.equal(code, 0);
+  assert.match(stdout, /ralph\/fix/);
+  assert.equal(ran(), false);
+  p.sh('git -C .ralph/worktrees/fix status');
+  assert.equal(ran(), true, 'control: git runs one there');
+});
+
 test('a report of a loop whose stored report is gone runs no program of the repository', (t) => {
   const { p, ran } = hostile(t);
   const { stdout } = p.sh(`find "${p.env['XDG_STATE_HOME']}" -name 'contract*.report' -print -delete`);

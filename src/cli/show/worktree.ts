@@ -7,6 +7,7 @@ import { checkedOut } from '../../drive/worktree/repository.ts';
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
 import { programName, show } from '../../state/process/program.ts';
+import { withoutItsPrograms } from '../../task/git/run-git.ts';
 import { printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -29,11 +30,14 @@ export const WORKTREE_COMMAND: Command = {
   },
 };
 
-function list({ projectDir, env, answer }: CommandContext): number {
-  const worktrees = worktreePlaces(projectDir).map((place) => {
-    const holdings = holdingsOf({ projectDir, place, env });
-    return { ...place, loss: { ...holdings, uncommitted: holdings.uncommitted.length }, holdings };
-  });
+async function list({ projectDir, env: given, answer }: CommandContext): Promise<number> {
+  const worktrees = await Promise.all(
+    worktreePlaces(projectDir).map(async (place) => {
+      const env = await withoutItsPrograms(place.dir, given);
+      const holdings = holdingsOf({ projectDir, place, env });
+      return { ...place, loss: { ...holdings, uncommitted: holdings.uncommitted.length }, holdings };
+    }),
+  );
   answer({ worktrees: worktrees.map(({ holdings: _, ...shown }) => shown) }, () =>
     worktrees.length === 0
       ? show(advise('No loop has a worktree here.', 'Create one', 'run TASK --worktree'))

@@ -253,6 +253,13 @@ export async function askWithoutFilters(
   );
 }
 
+/** Returns the environment with settings by which git, called as the user does, runs no program of the repository. */
+export async function withoutItsPrograms(directory: string, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const filters = await runGit(directory, PROGRAMS_OF_FILTERS, { env });
+  const settings = [...SETTINGS, ...(filters.kind === 'answer' ? withoutPrograms(filters.text) : [])];
+  return { ...env, ...gitSettings(env, settings) };
+}
+
 function withoutPrograms(answer: string): Settings {
   const parts = answer.split('\0');
   const names = new Set<string>();
