@@ -144,8 +144,8 @@ export type ReadMarks = Pick<LoopFiles, 'freeReads' | 'cancellation'>;
 
 /**
  * Returns the plugin's hooks. They run `sh` if the plugin was built on Unix, and node if it was built on Windows, where each
- * event of a session without a loop starts node. A missing program must not block every tool call, so the guard refuses by
- * its exit code.
+ * event of a session without a loop starts node. A missing program must not block every tool call, so there the guard refuses by
+ * its exit code; `onFailure` is for one that hangs until its timeout.
  */
 export function pluginRegistration(platform: NodeJS.Platform = process.platform): Registration {
   const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, PLUGIN);
@@ -153,7 +153,7 @@ export function pluginRegistration(platform: NodeJS.Platform = process.platform)
     const hooks = (group?.hooks ?? []).map(({ onFailure, command, ...hook }) => {
       if (platform === 'win32') return { ...hook, command, ...(onFailure && { onFailure }) };
       const script = onFailure === undefined ? command : `${command.replace('= exec ', '= ')} || exit 2`;
-      return { ...hook, command: 'sh', args: ['-c', script] };
+      return { ...hook, command: 'sh', args: ['-c', script], ...(onFailure && { onFailure }) };
     });
     return [event, [{ ...group, hooks }]];
   });

@@ -146,7 +146,8 @@ test('the plugin starts sh itself, tool hooks fail closed by exit code, and noth
   mkdirSync(join(root, 'hooks'), { recursive: true });
   for (const [event, [group]] of Object.entries(pluginRegistration('linux'))) {
     const { command, args = [], onFailure } = group?.hooks[0] ?? { command: '' };
-    assert.deepEqual([command, args.length, onFailure], ['sh', 2, undefined]);
+    // A guard that hangs until its timeout would let the call run (measured).
+    assert.deepEqual([command, args.length, onFailure], ['sh', 2, event === 'PreToolUse' ? 'block' : undefined]);
     const [, script = ''] = args;
     const file = /hooks\/([a-z-]+\.cjs)/.exec(script)?.[1] ?? '';
     writeFileSync(join(root, 'hooks', file), event === 'PreToolUse' ? 'process.exit(1)' : PROBE);
