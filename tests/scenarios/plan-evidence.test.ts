@@ -68,6 +68,28 @@ test('a change that git does not commit, such as that of line ends or in a filte
   assert.equal(subjects(p).length, before + 1, 'control');
 });
 
+test('code in an ignored folder that only has the name of one for dependencies does not let a task pass', (t) => {
+  const check = `---\nvalidation:\n  - node -e "require('./work/a.js')"\n---\n${task(1)}`;
+  for (const folder of ['work/node_modules', 'work/vendor']) {
+    const shell = `mkdir -p work ${folder}; echo "require('./${folder.slice(5)}/b.js')" > work/a.js; echo > ${folder}/b.js`;
+    const played = (files: Readonly<Record<string, string>>) => {
+      const p = planPlace(t, check, `#!/bin/sh\n${shell}\n`);
+      writeFileSync(join(p.dir, '.gitignore'), 'node_modules\nvendor\n');
+      mkdirSync(join(p.dir, 'work'));
+      for (const [name, text] of Object.entries({ 'work/a.js': 'throw 1;\n', ...files }))
+        writeFileSync(join(p.dir, name), text);
+      p.git('add', '-A');
+      p.git('commit', '-q', '-m', 'Files');
+      return p.run(null);
+    };
+    const { code, stdout } = played({});
+    assert.equal(code, 3, stdout);
+    assert.match(stdout, /passes in the project, fails on the commit/);
+    const control = played({ 'work/package.json': '{}', 'work/composer.json': '{}' });
+    assert.equal(control.code, 0, `control: beside the file that names them they are dependencies. ${control.stdout}`);
+  }
+});
+
 test('control: an agent that does the same plan completes it at its first claims', (t) => {
   const p = planPlace(t, GREEN + TWO);
   const { code, stdout } = p.run(null, '--require-verified');

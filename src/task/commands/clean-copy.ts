@@ -140,7 +140,7 @@ async function copyDependencies(
   ignored: readonly string[],
 ): Promise<void> {
   const link = async (root: string, paths: readonly string[]): Promise<void> => {
-    for (const path of paths.filter(isDependency)) {
+    for (const path of paths.filter((each) => isDependency(to, each))) {
       if (!existsSync(join(to, path))) await linkDependencies(root, to, path, options.signal);
     }
   };

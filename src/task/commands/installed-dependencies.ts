@@ -1,6 +1,7 @@
 import {
   constants,
   copyFileSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -11,11 +12,26 @@ import {
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isWithin } from '../project-file.ts';
 
-/** Names of folders and files in which package managers keep what a project depends on. */
-const DEPENDENCIES = new Set([
-  ...['node_modules', 'bower_components', 'jspm_packages', '.yarn', '.pnp.cjs', '.pnp.loader.mjs'],
-  ...['.venv', 'venv', '.bundle', 'vendor', 'deps', 'Pods', 'Carthage', 'elm-stuff', '.dart_tool'],
-]);
+/**
+ * Folders and files in which package managers keep what a project depends on, and the files that say so, one of which has to
+ * stand beside them: what an agent keeps in an ignored folder of this name is its own work. None for those that need no such file.
+ */
+const DEPENDENCIES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    node_modules: 'package.json deno.json deno.jsonc',
+    bower_components: 'bower.json',
+    jspm_packages: 'package.json',
+    vendor:
+      'composer.json Gemfile gems.rb go.mod go.work Cargo.toml jsonnetfile.json vendir.yml Gopkg.toml rebar.config',
+    '.bundle': 'Gemfile gems.rb',
+    deps: 'mix.exs rebar.config erlang.mk',
+    Pods: 'Podfile',
+    Carthage: 'Cartfile',
+    'elm-stuff': 'elm.json',
+    '.dart_tool': 'pubspec.yaml',
+    ...Object.fromEntries(['.yarn', '.pnp.cjs', '.pnp.loader.mjs', '.venv', 'venv'].map((name) => [name, ''])),
+  }).map(([name, files]) => [name, files.split(' ').filter((file) => file !== '')]),
+);
 
 /** Caches of tools in these folders, which they also write to in place. */
 const CACHES = new Set(['.cache', '.vite', '.vite-temp', '.vitest', '.parcel-cache']);
@@ -26,13 +42,15 @@ const COPIED = new Set(['EXDEV', 'EPERM', 'EACCES', 'EMLINK', 'ENOTSUP', 'ENOSYS
 /** Number of files after which other events are handled. */
 const AT_ONCE = 500;
 
-export function isDependency(path: string): boolean {
-  return DEPENDENCIES.has(basename(path));
+/** Returns whether an ignored path of a copy holds dependencies that a file of the copy names. */
+export function isDependency(copy: string, path: string): boolean {
+  const files = DEPENDENCIES.get(basename(path));
+  return files?.length === 0 || files?.some((file) => existsSync(join(copy, dirname(path), file))) === true;
 }
 
 /** Returns whether a file belongs to an installed dependency. */
 export function isInDependency(path: string): boolean {
-  return path.split('/').some(isDependency);
+  return path.split('/').some((name) => DEPENDENCIES.has(name));
 }
 
 /**

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isDependency, isInDependency, linkDependencies } from '../../../src/task/commands/installed-dependencies.ts';
-import { emptyFolder } from '../../support/folder.ts';
+import { emptyFolder, folderWith } from '../../support/folder.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -41,10 +41,20 @@ test('linking ends when it is aborted', async (t) => {
   await assert.rejects(linkDependencies(join(root, 'project'), join(root, 'copy'), 'node_modules', signal), /ended/);
 });
 
-test('only folders of package managers are dependencies, at any depth', () => {
-  for (const path of ['node_modules', 'packages/a/node_modules', '.venv', 'vendor', '.pnp.cjs'])
-    assert.ok(isDependency(path), path);
-  for (const path of ['gen', '.env', 'dist', 'node_modules/a', 'src/vendor.ts']) assert.ok(!isDependency(path), path);
+test('only folders of package managers beside what names their content are dependencies, at any depth', (t) => {
+  const copy = folderWith(t, { 'packages/a/package.json': '{}', 'go.mod': '', 'app/Podfile': '', 'sub/.keep': '' });
+  for (const path of ['packages/a/node_modules', 'vendor', 'app/Pods', 'sub/.venv', 'venv', '.yarn', '.pnp.cjs'])
+    assert.ok(isDependency(copy, path), path);
+  for (const path of [
+    'node_modules',
+    'sub/node_modules',
+    'sub/vendor',
+    'deps',
+    'gen',
+    'dist',
+    'packages/a/node_modules/b',
+  ])
+    assert.ok(!isDependency(copy, path), path);
   assert.ok(isInDependency('packages/a/node_modules/b/cli.js'));
   assert.ok(!isInDependency('gen/out.js'));
 });
