@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { type Project, put, rewrite } from '../support/drive/drive-project.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { IS_LONG } from '../support/short-form.ts';
 import { aProtectedLoop, call, noticesIn, treeOf } from '../support/snapshot/guarded-project.ts';
 
 const { directory, remove } = scratch('memory');
@@ -15,7 +16,7 @@ before(async () => {
 after(remove);
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? 11);
+const STEP = Number(process.env['KILL_STEP'] ?? (IS_LONG ? 11 : 17));
 
 interface Killed {
   readonly project: Project;

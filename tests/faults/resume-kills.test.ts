@@ -8,7 +8,7 @@ import { type Project, project } from '../support/project.ts';
 import { IS_LONG } from '../support/short-form.ts';
 
 /** Every how many changes of the disk a kill is tried; 1 tries them all. */
-const STEP = Number(process.env['KILL_STEP'] ?? (IS_LONG ? 13 : 53));
+const STEP = Number(process.env['KILL_STEP'] ?? (IS_LONG ? 13 : 97));
 /** A report changes the disk a few times only. */
 const REPORT_STEP = Math.min(STEP, IS_LONG ? 1 : 2);
 const ADOPTED = /Adopted by the resume: script check\.sh/;

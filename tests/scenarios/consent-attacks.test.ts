@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { shellWord } from '../../src/text/quote.ts';
 import { DIST, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
@@ -89,7 +90,7 @@ test('only yes adopts a change, and a change made while the diff was shown adopt
   const p = aLoop(t);
   assert.equal(p.ralph(['start']).code, 0);
   task(p, 'max_iterations: 1\nvalidation: ["true"]');
-  for (const typed of ['y', '', 'yes please']) {
+  for (const typed of someOf(['y', '', 'yes please'], 3)) {
     const refused = inPerson(p, ['accept'], typed);
     assert.deepEqual([refused.code, refused.stderr], [1, 'ralph-loop: nothing was adopted.\n'], typed);
   }

@@ -68,25 +68,28 @@ test('a scaffold never overwrites or leaves the directory, and names what is wro
   symlinkSync(join(p.home, 'nothing'), join(p.dir, 'nowhere'));
   const tree = (): unknown => [readdirSync(p.dir).sort(), readdirSync(p.home), p.read('mine/RALPH.md'), p.read('file')];
   const before = tree();
-  for (const [args, why] of [
-    [['mine'], /mine\/RALPH\.md already exists/],
-    [['file'], /its folder is a file/],
-    [['file/below'], /its folder is a file/],
-    [['out/x'], /leads out of the project through a symbolic link/],
-    [['nowhere'], /is broken/],
-    [['../x'], /must have no "\.\." segment/],
-    [['a/../../x'], /must have no "\.\." segment/],
-    [['/tmp/x'], /must be relative/],
-    [['.'], /must have no "\." segment/],
-    [[''], /must not be blank/],
-    [['a\\b'], /backslash/],
-    [['.claude/x'], /\.claude belongs to another program/],
-    [['a/.git/hooks'], /\.git belongs to another program/],
-    [[], /the name of the task folder is missing/],
-    [['two', 'words'], /takes one name, not 2\. Quote a name with spaces/],
-    [['x', '--preset', 'nothing'], /there is no preset "nothing"\. The presets are: fix-tests, migration/],
-    [['x', '--preset', '../default'], /there is no preset/],
-  ] as const) {
+  for (const [args, why] of someOf(
+    [
+      [['mine'], /mine\/RALPH\.md already exists/],
+      [['file'], /its folder is a file/],
+      [['file/below'], /its folder is a file/],
+      [['out/x'], /leads out of the project through a symbolic link/],
+      [['nowhere'], /is broken/],
+      [['../x'], /must have no "\.\." segment/],
+      [['a/../../x'], /must have no "\.\." segment/],
+      [['/tmp/x'], /must be relative/],
+      [['.'], /must have no "\." segment/],
+      [[''], /must not be blank/],
+      [['a\\b'], /backslash/],
+      [['.claude/x'], /\.claude belongs to another program/],
+      [['a/.git/hooks'], /\.git belongs to another program/],
+      [[], /the name of the task folder is missing/],
+      [['two', 'words'], /takes one name, not 2\. Quote a name with spaces/],
+      [['x', '--preset', 'nothing'], /there is no preset "nothing"\. The presets are: fix-tests, migration/],
+      [['x', '--preset', '../default'], /there is no preset/],
+    ] as const,
+    3,
+  )) {
     const { code, stderr, stdout } = p.ralph(['scaffold', ...args]);
     assert.deepEqual([code, stdout], [1, ''], args.join(' '));
     assert.match(stderr, why, args.join(' '));
@@ -160,7 +163,8 @@ test('draft with the path of a task folder checks and prints its RALPH.md withou
   p.write('tasks/auth/RALPH.md', text);
   p.write('broken/RALPH.md', '---\nmax_iterations: 99\n---\nWork.\n');
   const tree = p.tree();
-  for (const word of ['tasks/auth', './tasks/auth', 'tasks/auth/', 'tasks/auth/RALPH.md', join(p.dir, 'tasks/auth')]) {
+  const words = ['tasks/auth', './tasks/auth', 'tasks/auth/', 'tasks/auth/RALPH.md', join(p.dir, 'tasks/auth')];
+  for (const word of someOf(words, 3, 1)) {
     const { code, json } = p.ralph(['draft', word, '--json']);
     const path = join(p.dir, 'tasks/auth/RALPH.md');
     assert.deepEqual([code, json], [0, { success: true, path, problems: [], text }], word);
@@ -192,15 +196,18 @@ test('text that looks like a path is never a task', (t) => {
   mkdirSync(join(p.dir, 'empty'));
   p.write('../home/other/RALPH.md', '---\n---\nWork.\n');
   const tree = p.tree();
-  for (const [word, why] of [
-    ['./gone', /no such task folder exists/],
-    ['gone/', /no such task folder exists/],
-    ['gone/RALPH.md', /no such task folder exists/],
-    ['gone.md', /gone\.md: no such file exists/],
-    ['./empty', /empty has no RALPH\.md/],
-    [join(p.home, 'other'), /is outside the project/],
-    ['../home/other', /is outside the project/],
-  ] as const) {
+  for (const [word, why] of someOf(
+    [
+      ['./gone', /no such task folder exists/],
+      ['gone/', /no such task folder exists/],
+      ['gone/RALPH.md', /no such task folder exists/],
+      ['gone.md', /gone\.md: no such file exists/],
+      ['./empty', /empty has no RALPH\.md/],
+      [join(p.home, 'other'), /is outside the project/],
+      ['../home/other', /is outside the project/],
+    ] as const,
+    3,
+  )) {
     const { code, stderr } = p.ralph(['draft', word]);
     assert.equal(code, 1, word);
     assert.match(stderr, why, word);

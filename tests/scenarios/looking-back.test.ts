@@ -230,7 +230,7 @@ test('archive lists ended loops and shows one of them whole, and no other file',
     [[loopId, 'cancelled']],
   );
   assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['loopId'], loopId);
-  for (const wanted of ['../ralph-state.json', '/etc/passwd', 'x']) {
+  for (const wanted of someOf(['../ralph-state.json', '/etc/passwd', 'x'], 3)) {
     const { code, stdout } = p.ralph(['archive', 'show', wanted]);
     assert.deepEqual([code, stdout], [1, '']);
   }

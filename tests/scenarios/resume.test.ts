@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const STATE = '.claude/context/runtime/ralph-state.json';
@@ -37,10 +38,14 @@ test('a loop that is paused in a live session resumes there', (context) => {
   assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run/);
 });
 
-for (const [how, state] of [
-  ['is running', GONE],
-  ['is paused', { ...GONE, ...PAUSED }],
-] as const) {
+for (const [how, state] of someOf(
+  [
+    ['is running', GONE],
+    ['is paused', { ...GONE, ...PAUSED }],
+  ] as const,
+  2,
+  1,
+)) {
   test(`a session's loop that ${how} and whose client is gone is prepared for a new client`, (context) => {
     const p = loop(context, ['start']);
     change(p, { ...state, iteration: 2 });
@@ -75,10 +80,14 @@ test("a headless session's loop whose client is gone is launched again without a
 
 const AGENT = '#!/bin/sh\ncat > prompt.txt\n[ -f done ] && echo "RALPH_AUDIT_COMPLETE_NO_FINDINGS"\necho one > done\n';
 
-for (const [how, args] of [
-  ['by no name', []],
-  ['by its name', ['docs']],
-] as const) {
+for (const [how, args] of someOf(
+  [
+    ['by no name', []],
+    ['by its name', ['docs']],
+  ] as const,
+  2,
+  1,
+)) {
   test(`a runner's loop whose runner is gone continues in this terminal, ${how}`, (context) => {
     const p = project(context);
     p.write('PLAN/RALPH.md', '---\nmax_iterations: 3\ncompletion_gate: disabled\n---\nWork.\n');

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { isAlive } from '../../src/state/process/identity.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
@@ -43,11 +44,14 @@ test('the loop of a task folder is named in every command that an answer gives',
   assert.deepEqual(p.ralph(['router', 'next']).json, first, 'the only live router loop needs no name');
 });
 
-for (const [what, text] of [
-  ['60 MB', Buffer.concat([Buffer.alloc(60 * 1024 * 1024, 'x\n'), Buffer.from(DONE)])],
-  ['nothing', Buffer.alloc(0)],
-  ['any bytes', Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 31) % 256))],
-] as const) {
+for (const [what, text] of someOf(
+  [
+    ['60 MB', Buffer.concat([Buffer.alloc(60 * 1024 * 1024, 'x\n'), Buffer.from(DONE)])],
+    ['nothing', Buffer.alloc(0)],
+    ['any bytes', Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 31) % 256))],
+  ] as const,
+  2,
+)) {
   test(`accepts ${what} as a report`, async (t) => {
     const p = project(t);
     p.write(TASK, 'Do it.\n');
@@ -119,20 +123,23 @@ test('a plan with a task in progress restarts without a complaint about its file
 test('an invalid router call is refused with the valid form', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
-  for (const [args, message] of [
-    [['router'], /the action is missing\. Usage: ralph-loop router start \| next \| report \| status/],
-    [['router', 'again'], /"again" is not an action\. Usage: ralph-loop router start \|/],
-    [['router', 'next', '--wait', 'long'], /--wait long/],
-    [['router', 'report', '--spawn', 'x'], /--spawn x/],
-    [['router', 'report', '--spawn', '0'], /--spawn 0/],
-    [['router', 'report', '--spawn', '0x1'], /--spawn 0x1/],
-    [['router', 'report', '--spawn', '1e3'], /--spawn 1e3/],
-    [['router', 'report', '--file', '.'], /\. is not a regular file/],
-    [['router', 'report', '--agent', 'a1', '--file', 'x'], /one of --agent, --file and --error/],
-    [['router', 'report', '--agent', 'a1'], /has no record of a subagent a1[\s\S]*--file PATH[\s\S]*random word/],
-    [['router', 'report', '--file', 'missing.txt'], /missing\.txt/],
-    [['router', 'start', '--task', 'missing.md'], /missing\.md/],
-  ] as const) {
+  for (const [args, message] of someOf(
+    [
+      [['router'], /the action is missing\. Usage: ralph-loop router start \| next \| report \| status/],
+      [['router', 'again'], /"again" is not an action\. Usage: ralph-loop router start \|/],
+      [['router', 'next', '--wait', 'long'], /--wait long/],
+      [['router', 'report', '--spawn', 'x'], /--spawn x/],
+      [['router', 'report', '--spawn', '0'], /--spawn 0/],
+      [['router', 'report', '--spawn', '0x1'], /--spawn 0x1/],
+      [['router', 'report', '--spawn', '1e3'], /--spawn 1e3/],
+      [['router', 'report', '--file', '.'], /\. is not a regular file/],
+      [['router', 'report', '--agent', 'a1', '--file', 'x'], /one of --agent, --file and --error/],
+      [['router', 'report', '--agent', 'a1'], /has no record of a subagent a1[\s\S]*--file PATH[\s\S]*random word/],
+      [['router', 'report', '--file', 'missing.txt'], /missing\.txt/],
+      [['router', 'start', '--task', 'missing.md'], /missing\.md/],
+    ] as const,
+    3,
+  )) {
     const { code, stderr } = p.ralph(args);
     assert.equal(code, 1, args.join(' '));
     assert.match(stderr, message);

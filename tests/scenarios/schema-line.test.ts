@@ -5,10 +5,11 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { PRESETS } from '../../src/cli/task/scaffold.ts';
+import { PRESETS as ALL_PRESETS } from '../../src/cli/task/scaffold.ts';
 import { splitFrontmatter } from '../../src/task/frontmatter/split-frontmatter.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
+import { someOf } from '../support/short-form.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const LINE = /^---\n# yaml-language-server: \$schema=(\S+)\n/;
@@ -31,7 +32,8 @@ function assertJudged(p: Project, path: string): string {
   return schema;
 }
 
-const WORDS = ['fix the failing tests', 'migrate to node 24', 'analyse the cache', 'add a page'];
+const WORDS = someOf(['fix the failing tests', 'migrate to node 24', 'analyse the cache', 'add a page'], 2);
+const PRESETS = someOf(ALL_PRESETS, 2);
 
 /** Writes a task file in every way that there is, with a program. Returns their paths. */
 function drafted(p: Project, run: (...words: string[]) => number | null): string[] {
@@ -125,11 +127,15 @@ test('the published schemas accept every task file that a page shows, and refuse
   assert.ok(seen > 15, String(seen));
 });
 
-for (const [inTheWay, script] of [
-  ['a link to elsewhere', 'mkdir ../elsewhere && ln -s ../elsewhere .ralph'],
-  ['a file', 'touch .ralph'],
-  ['a file in the folder', 'mkdir .ralph && touch .ralph/.schemas'],
-])
+for (const [inTheWay, script] of someOf(
+  [
+    ['a link to elsewhere', 'mkdir ../elsewhere && ln -s ../elsewhere .ralph'],
+    ['a file', 'touch .ralph'],
+    ['a file in the folder', 'mkdir .ralph && touch .ralph/.schemas'],
+  ],
+  3,
+  2,
+))
   test(`a task file names no schema where ${inTheWay} leaves it no place`, (t) => {
     const p = project(t);
     p.sh(script ?? '');

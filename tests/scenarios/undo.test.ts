@@ -106,14 +106,17 @@ test('what the user changed after the loop is left alone and named', (t) => {
   assert.equal(p.has('other.txt'), false);
 });
 
-for (const [what, change, reason] of [
-  ['another branch is checked out', 'git checkout -qb other', /started on main, and other is checked out/],
+for (const [what, change, reason] of someOf(
   [
-    'a commit of the user follows',
-    'git commit -qam later',
-    /commits since the start are not the loop's: [0-9a-f]+ later/,
-  ],
-] as const) {
+    ['another branch is checked out', 'git checkout -qb other', /started on main, and other is checked out/],
+    [
+      'a commit of the user follows',
+      'git commit -qam later',
+      /commits since the start are not the loop's: [0-9a-f]+ later/,
+    ],
+  ] as const,
+  2,
+)) {
   test(`an undo changes nothing where ${what}, and says how to bring single files back`, (t) => {
     const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
@@ -127,16 +130,19 @@ for (const [what, change, reason] of [
   });
 }
 
-for (const [what, script, prepare, reason, then] of [
+for (const [what, script, prepare, reason, then] of someOf(
   [
-    'a merge of the agent is not finished',
-    'git checkout -qb o; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o',
-    ':',
-    /A git merge that began since the start of the loop is not finished\. .* git merge --quit\.\n$/,
-    'git merge --quit',
-  ],
-  ['the index is locked', 'git add -A', 'touch .git/index.lock', /index\.lock': File exists/, 'rm .git/index.lock'],
-] as const) {
+    [
+      'a merge of the agent is not finished',
+      'git checkout -qb o; git commit -qam o; git checkout -q -; echo m > kept.txt; git commit -qam m; git merge -q o',
+      ':',
+      /A git merge that began since the start of the loop is not finished\. .* git merge --quit\.\n$/,
+      'git merge --quit',
+    ],
+    ['the index is locked', 'git add -A', 'touch .git/index.lock', /index\.lock': File exists/, 'rm .git/index.lock'],
+  ] as const,
+  2,
+)) {
   test(`an undo changes nothing where ${what}, and works afterwards`, (t) => {
     const { p, git } = ranLoop(t, `echo agent >> kept.txt; ${script}`);
     p.sh(prepare);
@@ -236,20 +242,24 @@ test('outside git the start and an undo say that there is none', (t) => {
   assert.match(p.ralph(['undo', '--yes']).stderr, /This loop has no record of its start/);
 });
 
-for (const [what, prepare, reason] of [
+for (const [what, prepare, reason] of someOf(
   [
-    'refused to record the files',
-    'touch .git/refs/ralph-loop',
-    /git could not record the files of the project: .*refs\/ralph-loop/,
-  ],
-  ['has no commit yet', 'rm -rf .git; git init -q', /the repository has no commit yet\./],
-  ['has no working tree', 'git config core.bare true', /the repository has no working tree\./],
-  [
-    'did not answer in time',
-    `mkdir slow; printf '#!/bin/sh\\ncase "$*" in *status*) exec sleep 60;; esac\\nexec %s "$@"\\n' "$(command -v git)" > slow/git; chmod +x slow/git`,
-    /git did not answer within 10 s\./,
-  ],
-] as const) {
+    [
+      'refused to record the files',
+      'touch .git/refs/ralph-loop',
+      /git could not record the files of the project: .*refs\/ralph-loop/,
+    ],
+    ['has no commit yet', 'rm -rf .git; git init -q', /the repository has no commit yet\./],
+    ['has no working tree', 'git config core.bare true', /the repository has no working tree\./],
+    [
+      'did not answer in time',
+      `mkdir slow; printf '#!/bin/sh\\ncase "$*" in *status*) exec sleep 60;; esac\\nexec %s "$@"\\n' "$(command -v git)" > slow/git; chmod +x slow/git`,
+      /git did not answer within 10 s\./,
+    ],
+  ] as const,
+  2,
+  1,
+)) {
   test(`a start whose git ${what} says so, and not that there is no repository`, (t) => {
     const p = project(t);
     task(p, 'max_iterations: 1');
