@@ -79,6 +79,22 @@ test('a session does not take the agent of a runner, and says so', (t) => {
   assert.match(stderr, /agent \(\.\/agent\.sh\) applies only to "run"; this loop uses Claude Code/);
 });
 
+test('a session of a client that has no loops is refused, and a misspelt one gets a suggestion', (t) => {
+  const p = project(t);
+  task(p, '');
+  const { code, stderr } = p.ralph(['start', '--agent', 'codx']);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /a session works with codex or gemini, .* Did you mean "codex"\? .*: ralph-loop run TASK --agent codx\./,
+  );
+  assert.equal(p.ralph(['status', '--json']).json['active'], false);
+  p.write('.claude/ralph/PROMPT.md', '---\npermission_mode: acceptedits\n---\nWork.\n');
+  const check = p.ralph(['check', '--run']).stdout;
+  assert.match(check, /but is "acceptedits"\. Did you mean "acceptEdits"\?\n/);
+  assert.match(check, /^Note: Its checks were not run, because the task cannot be started as it is\.$/m);
+});
+
 test('a failing agent is retried five times, then the loop ends with its last error', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3');

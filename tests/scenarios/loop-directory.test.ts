@@ -99,7 +99,7 @@ test('a new name asks for the goal at a terminal and starts the loop with it', a
   const p = project(context);
   const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
   const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
-  await shown.waitFor(/Create a task named site \[n\], or draft one from the text "site" \[t\]/);
+  await shown.waitFor(/Write a checklist named site \[n\], or draft a task from the text "site" \[t\]/);
   await shown.submit('n');
   await shown.waitFor(/What is the goal/);
   await shown.submit('Greet everybody & leave $1.');

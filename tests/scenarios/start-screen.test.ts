@@ -234,6 +234,7 @@ test('--dry-run prints the start and the first prompt, also in a pipe, and leave
   p.write('.ralph/site/task.md', '# Goals\n\nA site.\n\n# Checklist\n\n- [ ] routes\n');
   assert.match(p.ralph(['run', '--dry-run'], env).stdout, /Iteration 1 of 2[\s\S]*Write docs\./);
   assert.match(p.ralph(['run', 'site', '--dry-run'], env).stdout, /Checklist: 0 of 1[\s\S]*- routes/);
+  assert.match(String(p.ralph(['run', 'site', '--dry-run', '--json'], env).json['prompt']), /Checklist: 0 of 1/);
   assert.match(p.ralph(['run', 'new-one', '--dry-run'], env).stderr, /there is no task new-one/);
   assert.match(p.ralph(['run', 'site', '--dry-run', '--worktree'], env).stderr, /it takes no --worktree/);
 });

@@ -28,7 +28,7 @@ const NOT_TO_BE_SHOWN = ['plan', 'tdd', 'resume', 'consent', 'worktree', 'fresh'
 
 /** Prints what a run would show and the prompt of its first iteration. Starts nothing. Returns the exit code. */
 export async function dryRun(context: CommandContext, { drafted }: Review): Promise<number> {
-  const { values, env, rest, out, paint } = context;
+  const { values, env, rest, answer, paint } = context;
   const stray = NOT_TO_BE_SHOWN.find((name) => values[name] !== undefined);
   if (stray !== undefined)
     throw new RalphError(
@@ -63,7 +63,8 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
     paint,
     Number.POSITIVE_INFINITY,
   );
-  out(`${lines.join('\n')}\n\n${printable(previewPrompt(prepared, ran.baseline))}`);
+  const prompt = printable(previewPrompt(prepared, ran.baseline));
+  answer({ task: terms.taskPath, screen: lines, prompt }, () => `${lines.join('\n')}\n\n${prompt}`);
   return 0;
 }
 

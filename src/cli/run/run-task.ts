@@ -126,10 +126,11 @@ async function isText(context: CommandContext, word: string): Promise<boolean> {
   err(`There is no task ${word} yet.${similarTask(projectDir, word)}`);
   for (;;) {
     const answer = await ask(
-      `Create a task named ${word} [n], or draft one from the text "${word}" [t] (an empty line cancels)? `,
+      `Write a checklist named ${word} [n], or draft a task from the text "${word}" [t] (an empty line cancels)? `,
     );
     if (answer === 'n' || answer === 't') return answer === 't';
     if (!answer) throw new RalphError('usage', 'Cancelled; nothing was written.');
+    err('Type n or t, or an empty line.');
   }
 }
 

@@ -50,10 +50,12 @@ export const CHECK_COMMAND: Command = {
     const ok = !problems.some(isError);
     const hasSettings = resolved.ok && frontmatter !== null;
     const settings = hasSettings ? redactRecord(settingsIn(resolved.values, resolved.sources)) : {};
-    const tried = ok && started !== null && context.values['run'] === true ? await runNow(context, started) : NOT_TRIED;
+    const isToRun = context.values['run'] === true;
+    const tried = isToRun && ok && started !== null ? await runNow(context, started) : NOT_TRIED;
     if (tried === null) return LEFT;
     const needs = (started?.needs ?? []).map(({ message }) => `Note: ${show(message)}`);
-    const notes = [...needs, ...(resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [])];
+    const unrun = isToRun && tried === NOT_TRIED ? [NOT_RUN] : [];
+    const notes = [...unrun, ...needs, ...(resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [])];
     const { checks, lines } = tried;
     context.answer({ ok, file, kind, problems, notes, settings, ...(checks && { checks }) }, () =>
       [problemsText(file, problems, context), ...lines, ...notes, ...settingsText(settings, kind)].join('\n'),
@@ -62,6 +64,7 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
+const NOT_RUN = 'Note: Its checks were not run, because the task cannot be started as it is.';
 const NOT_TRIED: TriedChecks = { checks: undefined, problems: [], lines: [] };
 
 /** Returns refusals as problems: what a session alone refuses is a warning. */
