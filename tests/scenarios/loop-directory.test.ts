@@ -183,7 +183,7 @@ test('accept adopts a checklist that lost items', (context) => {
 test('Ctrl+C at the question for the goal writes nothing and says so on its own line', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
-  await shown.waitFor(/Create a task named fix/);
+  await shown.waitFor(/Write a checklist named fix/);
   await shown.submit('n');
   await shown.waitFor(/What is the goal/);
   await shown.key('C-c');
@@ -236,7 +236,7 @@ test('resume NAME of a checklist that has never run does not call its file missi
 test('one word that names nothing can be the text of a task, and is not asked about in a pipe', async (context) => {
   const p = project(context);
   const shown = await peopleTerminal(context, p, '$RALPH run fix');
-  await shown.waitFor(/Create a task named fix/);
+  await shown.waitFor(/Write a checklist named fix/);
   await shown.submit('t');
   await shown.waitFor(/^Task {6}fix {2}\.ralph\/fix\/RALPH\.md$/m, /\[Esc\] cancel/);
   await shown.key('Escape');

@@ -173,7 +173,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     prepare: repository,
     script: '$RALPH run new-goal',
     typed: '\n',
-    shows: /Create a task named new-goal/,
+    shows: /Write a checklist named new-goal/,
   },
   'the question about the sandbox': {
     prepare: (p) => {
