@@ -211,6 +211,21 @@ describe('a loop that is resumed in a new client', () => {
     assert.deepEqual(state.lastDecision, { at: at(99), kind: 'started', detail: 'resumed' });
   });
 
+  test('forgets who asked for its stop and the limits of the account, and accepts what was not priced', () => {
+    const limits = [{ name: 'five_hour', used: 1, resetsAt: null }] as const;
+    const usage = { ...worn.usage, unpricedRuns: 2 };
+    const limited = running({ ...worn, stopFlag: true, pauseRequested: true, limits: [...limits], usage } as never);
+    const state = resumeState(limited, at(99), true);
+    assert.deepEqual([state.stopFlag, state.pauseRequested, state.limits], [false, false, []]);
+    assert.equal(state.usage.unpricedAccepted, 2);
+    const other = resumeState(running(worn as never), at(99), true);
+    assert.deepEqual(
+      ['limits' in other, 'unpricedAccepted' in other.usage],
+      [false, false],
+      'control: neither is known',
+    );
+  });
+
   test('is running whatever it was before, with a newer epoch', () => {
     for (const before of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
       const state = resumeState({ ...before, epoch: 3 }, at(99), true);

@@ -186,9 +186,11 @@ test('completion is verified if checks ran, and comes before the iteration limit
   assert.deepEqual([ended?.as, ended?.verified], ['complete', true]);
 });
 
-test('the end of a plan with one task counts nothing', () => {
+test('the end of a plan counts its tasks, unless it has one', () => {
   const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done')] }));
   assert.match(ended?.message ?? '', /^The only task of \S+ is done\.$/);
+  const two = endOf(verify(working(), { tasks: [task('Task 1', 'done'), task('Task 2', 'done')] }));
+  assert.match(two?.message ?? '', /^All 2 tasks of \S+ are done \(1 task done in this session\)\.$/);
 });
 
 test('what a person has to verify is reported with its acceptance criteria', () => {
