@@ -297,3 +297,53 @@ for (const log of [
   test(`a log that is empty, or says so, has no finding: ${JSON.stringify(log.slice(0, 40))}`, () => {
     assert.deepEqual([read(log), isUnread(log)], [[], false]);
   });
+
+test('entries of headings and of lists stand in the order of the log', () => {
+  assert.deepEqual(read('### F1: One\nStatus: OPEN\n\n## Others\n\n- [x] F2: Two\n\n### F3: Three\nStatus: FIXED\n'), [
+    'F1 OPEN',
+    'F2 FIXED',
+    'F3 FIXED',
+  ]);
+});
+
+test('a table leaves out rows without an id or of a template, and only its rule begins it', () => {
+  const head = '| ID | Finding | Status |\n| --- | --- | --- |\n';
+  assert.deepEqual(
+    read(`${head}| F1 | One | OPEN |\n|  | None | OPEN |\n| FINDING-NNN | Title | OPEN |\n| F2 | --- |\n`),
+    ['F1 OPEN', 'F2 null'],
+  );
+  assert.deepEqual(read('| ID | Finding | Status |\n| --- | x | - |\n| F1 | One | OPEN |\n'), []);
+  assert.deepEqual(read('| --- | --- |\n| F1 | OPEN |\n'), []);
+  assert.deepEqual(findingsIn('| Finding | Status |\n| --- | :-: |\n| F1: Leak | FIXED |\n| Slow page | OPEN |\n'), [
+    { id: 'F1', title: 'Leak', status: 'FIXED', line: 3 },
+    { id: 'Slow page', title: '', status: 'OPEN', line: 4 },
+  ]);
+  assert.equal(isUnread('| Finding | Status |\n|---|---|\n'), false);
+  assert.equal(isUnread('| a | b |\n|---|---|\n| c | d |\n'), true, 'control: a table about something else');
+});
+
+test('a status belongs to the item that holds it, and to none after a paragraph', () => {
+  assert.deepEqual(read('- Leak in a\n  - Status: OPEN\n- Leak in b\n  - Status: FIXED\n'), [
+    'Leak in a OPEN',
+    'Leak in b FIXED',
+  ]);
+  assert.deepEqual(read('- Leak in a\n\nA paragraph.\n\nStatus: OPEN\n'), []);
+  assert.deepEqual(read('- Leak in a\n\n## Next\n\nStatus: OPEN\n'), ['Next OPEN']);
+});
+
+test('an empty box holds a finding open whatever its line says, and a box within a line is none', () => {
+  assert.deepEqual(read('- [ ] F1: One, FIXED\n- [x] F2: Two\n- [x] F3: Three OPEN\n'), [
+    'F1 OPEN',
+    'F2 FIXED',
+    'F3 OPEN',
+  ]);
+  assert.deepEqual(read('- F1: see [x] mark\n'), []);
+});
+
+test('a heading below an entry belongs to it, and a title or a rule says nothing', () => {
+  assert.deepEqual(findingsIn('## Leak (OPEN)\n\n### Steps\n\nStatus: FIXED\n\n## Other\n\nStatus: OPEN\n'), [
+    { id: 'Leak', title: '', status: 'FIXED', line: 1 },
+    { id: 'Other', title: '', status: 'OPEN', line: 7 },
+  ]);
+  assert.deepEqual(['# Anything else\n', '## Anything else\n', '---\n'].map(isUnread), [false, true, false]);
+});
