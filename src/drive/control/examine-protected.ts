@@ -1,6 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
+import { readBackwards } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
@@ -19,7 +20,7 @@ export function examineAroundCall(
 ): ProtectionReport | null {
   const { files } = context;
   const mayBeAgents = call === null ? mayHaveChanged(files, state) : mayHaveChangedBy(call, files, state);
-  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, files.projectDir);
+  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, files, state.loopId);
   return restoreProtected(context, {
     state: ofContract(state, contract),
     contract,
@@ -83,16 +84,27 @@ function ofContract(state: LoopState, { loopId }: Contract): LoopState {
 const GIT =
   /\bgit\b[^;&|\n]*?\s(merge|pull|rebase|switch|checkout|stash|reset|restore|cherry-pick|revert|am|apply|worktree)\b/;
 const TAIL_BYTES = 4096;
-/** Maximum age of a commit or branch switch that is attributed to a call; only the end of the call is known. */
-const RECENT_SECONDS = 60;
+const EVENT_BYTES = 1024 * 1024;
 
-function foundAfter({ name, id, input }: HookToolCall, projectDir: string): Found {
+function foundAfter({ name, id, input }: HookToolCall, files: LoopFiles, loopId: string): Found {
   const command = typeof input['command'] === 'string' ? input['command'] : '';
-  return { when: 'call', tool: name, callId: id, git: GIT.exec(command)?.[1] ?? lastMove(projectDir) };
+  const git = GIT.exec(command)?.[1] ?? movedSince(files.projectDir, beginOf(id, files, loopId));
+  return { when: 'call', tool: name, callId: id, git };
 }
 
-/** Returns the last move of HEAD in git's own log if it has just happened, because a script may have called git. */
-function lastMove(projectDir: string): string | null {
+/** Returns when a call was asked for; null if the loop's events do not have it. */
+function beginOf(id: string, files: LoopFiles, loopId: string): string | null {
+  let begin: string | null = null;
+  readBackwards(files, loopId, EVENT_BYTES, ['tool.asked'], (event) => {
+    if (event['callId'] === id) begin = String(event['at']);
+    return begin !== null;
+  });
+  return begin;
+}
+
+/** Returns the last move of HEAD in git's own log if a call that began then may have made it: a script may have called git. */
+function movedSince(projectDir: string, begin: string | null): string | null {
+  if (begin === null) return null;
   let last = '';
   readTail(`${projectDir}/.git/logs/HEAD`, TAIL_BYTES, (line) => {
     last = line;
@@ -100,5 +112,6 @@ function lastMove(projectDir: string): string | null {
   });
   const [, seconds, what = ''] =
     /> (\d+) [+-]\d{4}\t(checkout|merge|pull|rebase|reset|cherry-pick|revert)\b/.exec(last) ?? [];
-  return seconds !== undefined && Date.now() / 1000 - Number(seconds) < RECENT_SECONDS ? what : null;
+  // The log has whole seconds.
+  return seconds !== undefined && Number(seconds) >= Math.floor(Date.parse(begin) / 1000) ? what : null;
 }

@@ -139,6 +139,9 @@ test('names a change that came with git as such', async (t) => {
     put(inTests(project, 'file-0.ts'), SPOILED);
   });
   assert.match(script?.systemMessage ?? '', /restored after Bash \(git merge\)/);
+  put(join(project.directory, '.git', 'logs', 'HEAD'), `a b c <d> ${at - 2} +0000\treset: moving to HEAD\n`);
+  const { after: later } = await call(project, () => put(inTests(project, 'file-0.ts'), SPOILED));
+  assert.match(later?.systemMessage ?? '', /restored after Bash\. /, 'git moved before this call');
 });
 
 test('does not look after readers, and a look without a change does nothing', async (t) => {
