@@ -46,12 +46,7 @@ export function mayOverlap(one: readonly string[], other: readonly string[]): bo
 
 /** Returns the path up to the first segment with a wildcard, in lower case: some file systems ignore case. */
 function fixedPart(entry: string): string {
-  const path = entry
-    .replaceAll('\\', '/')
-    .replace(/^(?:\.\/)+/, '')
-    .replace(/\/+$/, '')
-    .toLowerCase();
-  const segments = path.split('/');
+  const segments = entry.replaceAll('\\', '/').toLowerCase().split('/');
   const wild = segments.findIndex(isGlob);
   return (wild === -1 ? segments : segments.slice(0, wild)).filter((each) => each !== '' && each !== '.').join('/');
 }

@@ -145,3 +145,16 @@ test('recognises the message of each shell', () => {
     assert.match(judge('red', run(2, output)) ?? '', /exit code 2/, output);
   }
 });
+
+test('a run whose exit code contradicts it, or that a signal ended, proves nothing and says why', () => {
+  assert.match(
+    judge('green', run(0, 'ℹ tests 1\nℹ pass 0\nℹ fail 1')) ?? '',
+    /the command exited with 0, but its runner reports 1 failed test/,
+  );
+  assert.match(judge('red', run(143, FAILING)) ?? '', /was ended by signal 15,/);
+});
+
+test('a scenario that fails again at the claim says that it had passed', () => {
+  assert.equal(judge('claim', run(0, PASSING)), null);
+  assert.match(judge('claim', run(1, FAILING)) ?? '', /it passed when it was proved and fails now \(exit code 1\)/);
+});
