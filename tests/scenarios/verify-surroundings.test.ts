@@ -205,14 +205,15 @@ test('what a repository within the project ignores is named, and the answer in J
 test('verify removes what a killed one left in the git folder, and only that', (t) => {
   const { p } = complete(t);
   const dead = spawnSync('true').pid.toString(36);
-  const [left, young, running, other] = [
+  const [left, rules, young, running, other] = [
     `ralph-plain-${dead}-1-123456789`,
+    `ralph-rules-${dead}-1-123456789`,
     `ralph-index-${dead}-2-123456789`,
     `ralph-index-${process.pid.toString(36)}-1-123456789`,
     `ralph-index-mine`,
   ];
-  for (const name of [left, young, running, other]) p.write(`.git/${name}/index`, '');
-  p.sh(`cd .git && touch -d 2020-01-01 ${left} ${running} ${other}`);
+  for (const name of [left, rules, young, running, other]) p.write(`.git/${name}/index`, '');
+  p.sh(`cd .git && touch -d 2020-01-01 ${left} ${rules} ${running} ${other}`);
   assert.deepEqual(differences(p), {});
   const there = p.sh('cd .git && ls -d ralph-*').stdout.trim().split('\n');
   assert.deepEqual(there.toSorted(), [young, running, other].toSorted());

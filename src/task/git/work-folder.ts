@@ -2,12 +2,12 @@ import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOfDeadProcess, namesIn, uniqueToken } from '../../state/files/regular-file.ts';
 
-const OURS = /^ralph-(?:index|plain)-(.+)$/;
+const OURS = /^ralph-(?:index|plain|rules)-(.+)$/;
 /** Age below which a folder stays: in another container its process looks dead from here. */
 const YOUNG_MS = 3_600_000;
 
 /** Makes a folder for a moment in a git folder, where the sandbox can write, and removes those that killed processes left. */
-export function workFolder(gitDir: string, purpose: 'index' | 'plain', now = Date.now()): string {
+export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules', now = Date.now()): string {
   for (const name of namesIn(gitDir)) {
     const path = join(gitDir, name);
     if (!isOfDeadProcess(OURS.exec(name)?.[1] ?? '')) continue;

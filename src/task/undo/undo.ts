@@ -1,4 +1,4 @@
-import { lstatSync, lutimesSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, lutimesSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -19,6 +19,7 @@ import {
   repositoryAround,
   withFilesIndexed,
 } from '../git/record-tree.ts';
+import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
 
@@ -124,7 +125,7 @@ async function ignoredAtStart(around: Around, start: string, since: readonly Tre
   const added = since.filter(({ was }) => was === null).map(({ path }) => path);
   if (added.length === 0) return new Set();
   const { gitDir } = around;
-  const folder = mkdtempSync(join(gitDir, 'ralph-rules-'));
+  const folder = workFolder(gitDir, 'rules');
   try {
     const names = must(await git(around, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', start])).split('\0');
     const rules = names.filter((path) => IGNORE_RULES.test(path));
