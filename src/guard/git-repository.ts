@@ -96,6 +96,12 @@ export function changedByGit(
   return changed === null ? null : (path) => paths.has(path);
 }
 
+/** Returns whether git says for certain that nothing is stashed: what this command stashes itself is judged there. */
+export function isWithoutStash(directory: string): boolean {
+  const top = repositoryAround(directory)?.top;
+  return top !== undefined && pathsOf(top, ['rev-parse', '--quiet', '--verify', 'refs/stash'])?.length === 0;
+}
+
 /** Returns the paths that git's ignore files match, tracked or not, as rg and fd do. Never throws. */
 export function ignoredByGit(directory: string, paths: readonly string[]): ReadonlySet<string> {
   const top = repositoryAround(directory)?.top;

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, posix } from 'node:path';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
-import { changedByGit, trackedFiles } from '../git-repository.ts';
+import { changedByGit, isWithoutStash, trackedFiles } from '../git-repository.ts';
 import type { Guard, ToolCall } from '../guard.ts';
 import { isExcluded } from '../own-files/file-access-hit.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
@@ -110,6 +110,7 @@ function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
   const { projectDir, writable } = guard.rules;
   const changes = use.compared === undefined ? null : changedByGit(projectDir, use.compared, writable !== undefined);
+  if (changes === null && use.compared?.includes('stash@{0}') && isWithoutStash(projectDir)) return [];
   return reachedBelow(projectDir, guard, budget, changes ?? trackedFiles(projectDir));
 }
 

@@ -154,6 +154,15 @@ describe('a reset or a stash', () => {
     for (const command of ['git stash pop', 'git stash apply 0'])
       assert.equal(await decide(command, rules), 'deny', command);
   });
+  it('may be popped by the command that stashed, which is judged for what it stashes', async () => {
+    const command = 'git stash push -- src && npm test && git stash pop';
+    put('src/index.ts', 'changed');
+    assert.equal(await decide(command, rules), 'allow');
+    assert.equal(await decide(command.replace('src', 'deploy'), rules), 'deny', 'control: what is stashed');
+    put('deploy/prod.yaml', 'changed');
+    git('stash');
+    assert.equal(await decide(command, rules), 'deny', 'control: another stash');
+  });
   it('is compared, in a loop with a sandbox, without the programs that settings of the repository name', async () => {
     git('config', 'filter.x.clean', "touch '../ran'; cat");
     put('.gitattributes', '*.ts filter=x\n');

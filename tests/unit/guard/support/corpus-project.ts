@@ -88,6 +88,8 @@ export const DOCUMENTED_RULES: Guardrails = {
 function writeGitIndex(root: string, paths: readonly string[]): void {
   for (const folder of ['objects', 'refs/heads']) mkdirSync(join(root, '.git', folder), { recursive: true });
   writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  // A stash of which git cannot tell what it holds.
+  writeFileSync(join(root, '.git', 'refs', 'stash'), `${'1'.repeat(40)}\n`);
   writeFileSync(join(root, '.git', 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = false\n');
   const sorted = [...paths].sort();
   const header = Buffer.alloc(12);
