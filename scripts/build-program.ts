@@ -236,7 +236,7 @@ async function loaderText(root: string): Promise<string> {
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   resolveId: {
-    filter: { id: /^node:(child_process|crypto|os|timers\/promises|v8)$/ },
+    filter: { id: /^node:(child_process|crypto|os|readline(\/promises)?|timers\/promises|v8)$/ },
     handler: (id, importer) => (importer?.startsWith('builtin:') ? { id, external: true } : `builtin:${id}`),
   },
   load: {
