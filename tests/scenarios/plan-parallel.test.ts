@@ -291,6 +291,23 @@ longTest('--require-verified ends with 3 where nothing proves a task of a parall
   assert.equal(control.code, 0, `control: ${control.stdout}${control.stderr}`);
 });
 
+test('a task that another program ticks before its loop has opened it is not done by that', (t) => {
+  const p = planProject(
+    t,
+    planText([{ id: 1 }, { id: 2 }]),
+    '[ $id = 2 ] || mkdir -p work/1; date > work/1/made\n',
+    'true\n',
+  );
+  // The set-up of a worktree runs when the plan has chosen the task and its loop has not begun.
+  const tick = `sed -i 's/- \\[ \\] \\*\\*Task 2/- [x] **Task 2/' "$MAIN_DIR/PLAN.md"`;
+  p.write('../tick.sh', `case "$PWD" in */PLAN-Task-2) ${tick};; esac\n`);
+  const words = ['PLAN.md', '--plan', '--parallel', '2', '--set', `worktree_setup=sh '${p.dir}/../tick.sh'`];
+  const { code, stdout, stderr } = p.run(words);
+  assert.notEqual(code, 0, stdout + stderr);
+  assert.doesNotMatch(stdout, /All 2 tasks of PLAN\.md are done|Task 2 +Make 2 +complete/);
+  assert.ok(!subjects(p).some((subject) => subject.includes('Task 2')));
+});
+
 test('control: detects a commit at which validation fails', (t) => {
   const p = planProject(t, planText([{ id: 1 }]), MAKES, CHECK);
   assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '2']).code, 0);

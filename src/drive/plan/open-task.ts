@@ -18,7 +18,7 @@ import { isOfTask, marksOf } from './examine-work.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
 import { type PartPlace, readMain } from './main-plan.ts';
 import { heldTexts, PART_TEXTS, PLAN_TEXTS } from './messages.ts';
-import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf, withOwnOpen } from './plan-place.ts';
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
@@ -40,7 +40,9 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
     return dispatch({ type: 'agent-failed', at: now(), message });
   }
-  const found = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
+  const there = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
+  // The loop was started because its task was open.
+  const found = there !== null && before === null && committed === null ? withOwnOpen(place, there) : there;
   if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }

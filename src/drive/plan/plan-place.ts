@@ -2,12 +2,14 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import type { CheckResult, Effect, EngineEvent } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { placesOf, viewOf } from '../../task/git/git-view.ts';
 import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
+import { readPlan } from '../../task/plan/read-plan.ts';
 import { progressPath } from '../../task/task-file.ts';
 import type { TurnContext } from '../turn/turn.ts';
 
@@ -70,4 +72,15 @@ export function ownPaths(projectDir: string, planPath: string): string[] {
 export function linkText(path: string): string | null {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLink ? readlinkSync(path) : null;
+}
+
+/**
+ * Returns the text of a plan in which the task of a loop beside others is open: until this loop has committed it, another program
+ * has ticked it.
+ */
+export function withOwnOpen({ part, contract }: PlanPlace, text: string): string {
+  const only = part === undefined ? undefined : contract.policy.plan?.only;
+  if (only === undefined) return text;
+  const task = readPlan(text).tasks.find(({ id, status }) => status === 'done' && planKey(id) === planKey(only));
+  return task === undefined ? text : `${text.slice(0, task.boxAt)} ${text.slice(task.boxAt + 1)}`;
 }

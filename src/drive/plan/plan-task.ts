@@ -19,7 +19,7 @@ import { finishBlocked, finishPartial, type Proved, proveWork } from './finish-t
 import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
-import { type PlanChecks, type PlanPlace, planIn } from './plan-place.ts';
+import { type PlanChecks, type PlanPlace, planIn, withOwnOpen } from './plan-place.ts';
 
 export const planTask: TaskKind = {
   openPrompt,
@@ -175,10 +175,11 @@ async function finishDone(
   }
 }
 
-function tasksOf({ files, contract, part }: PlanPlace): PlanAttempt['tasks'] {
+function tasksOf(place: PlanPlace): PlanAttempt['tasks'] {
+  const { files, contract, part } = place;
   // Of a commit that was just made, as it was written: a plan that a hook removed or emptied since has no open tasks.
   const committed = readIntent(files, contract)?.after;
   const now = committed ?? readRegularFile(join(part?.mainDir ?? files.projectDir, contract.taskPath));
   // A missing plan is reported when the next prompt is made.
-  return readPlan(now ?? '').tasks;
+  return readPlan(committed ?? withOwnOpen(place, now ?? '')).tasks;
 }
