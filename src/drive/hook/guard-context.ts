@@ -93,11 +93,9 @@ export function guardRules(
       outsideRoot(env),
       ...bundles,
       ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
-      join(user, 'remote-settings.json'),
-      join(user, '.claude.json'),
+      ...['remote-settings.json', '.claude.json'].map((name) => join(user, name)),
       join(home, '.claude.json'),
-      managedDir(),
-      ...(settings ? [settings.machine] : []),
+      ...machineFolders(settings),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
       ...Object.values(configs),
@@ -136,6 +134,12 @@ function clientFolders(
   const user = named && !namesHome ? named : join(named || home, folder);
   return [user, ...projects.map((project) => join(project, folder))];
 }
+
+/** Returns the folders of the settings for all users of the machine, with which an administrator may turn hooks off. */
+const machineFolders = (settings: HookHost['settings']): string[] => [
+  managedDir(),
+  ...(settings ? [settings.machine] : []),
+];
 
 /** Returns the folder for temporary files that the client gives its sandbox. */
 const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
