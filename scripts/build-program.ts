@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { type OutputChunk, type Plugin, type PluginContext, rolldown } from 'rolldown';
 import { CHUNKS as FILES, FLEET_FILE, WEB_FILE } from '../src/install/files/program-files.ts';
@@ -81,7 +81,6 @@ export async function writeProgram(root: string, folder: string, generated: stri
     plugins: [
       lazyBuiltins,
       readingSchemas,
-      shapesAsText,
       {
         name: 'meta',
         buildEnd() {
@@ -261,17 +260,5 @@ const readingSchemas: Plugin = {
       if (changed === code) throw new Error('zod keeps its settings elsewhere now');
       return changed;
     },
-  },
-};
-
-/** Shapes of stored files as text, which V8 reads with fewer instructions than a literal of as many keys. */
-const shapesAsText: Plugin = {
-  name: 'shapes-as-text',
-  load: {
-    filter: { id: /-shapes\.json$/ },
-    handler: (id) => ({
-      code: `export default /* @__PURE__ */ JSON.parse(${JSON.stringify(readFileSync(id, 'utf8'))});`,
-      moduleType: 'js',
-    }),
   },
 };
