@@ -337,7 +337,14 @@ async function play(seed: number, undo: Undo): Promise<Outcome> {
   const hidden = new Set([...atFirst, ...world.hidden()]);
   const now = look(world.top);
   const outcome = { start: atStart, startHead: start.head, before: now, hidden, refsBefore: world.refs() };
-  const refused = await undo(world, { sandbox: undefined, start, end, isLoops: (at) => world.isLoops(at), startedAt });
+  const refused = await undo(world, {
+    sandbox: undefined,
+    start,
+    end,
+    isLoops: (at) => world.isLoops(at),
+    startedAt,
+    freeBytes: () => Infinity,
+  });
   return { ...outcome, refused, after: look(world.top), world };
 }
 
@@ -401,4 +408,25 @@ test('control: the command of former versions loses something of the user’s wi
     rmSync(outcome.world.top, { recursive: true, force: true });
   }
   assert.equal(lost, 1);
+});
+
+test('an undo for which the disk has too little space changes nothing', async () => {
+  const world = new World(randomFrom(1), '', template(''));
+  try {
+    world.put('a.txt', 'x'.repeat(100_000));
+    const start = await record(world, 'start');
+    world.put('a.txt', 'small\n');
+    const facts = { sandbox: undefined, start, end: null, isLoops: () => true, startedAt: 0 };
+    const undo = async (bytes: number): Promise<void> => {
+      const plan = await planUndo(world.project, GIT_ENV, { ...facts, freeBytes: () => bytes });
+      await applyUndo(plan, { ...facts, freeBytes: () => bytes, loopId: LOOP.loopId }, true);
+    };
+    const before = [...look(world.top)];
+    await assert.rejects(undo(50_000), /need 4\d KB more than the disk has free\. Nothing was changed\./);
+    assert.deepEqual([...look(world.top)], before);
+    await undo(200_000);
+    assert.notDeepEqual([...look(world.top)], before, 'control: with enough space');
+  } finally {
+    rmSync(world.top, { recursive: true, force: true });
+  }
 });

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -56,6 +57,7 @@ async function undo(context: CommandContext): Promise<number> {
     end: endOfLoop(files, state),
     isLoops: workTimes(files, loopId, contract.agent === undefined),
     startedAt: Date.parse(state.startedAt),
+    freeBytes: freeOn,
   };
   const plan = await planUndo(files.projectDir, env, facts);
   const shown = {
@@ -91,6 +93,11 @@ async function undo(context: CommandContext): Promise<number> {
     () => `Undone. ${context.paint('dim', `To take it back: ${lineFor({ back: true })}`)}`,
   );
   return 0;
+}
+
+function freeOn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Returns whether new files are removed as well; null if the user declines the undo. */

@@ -53,6 +53,29 @@ function keepRunnable(file: Buffer, former: number): void {
   if (isRegular(mode) && isRegular(former)) chmodSync(file, (mode | (former & 0o111)) & 0o777);
 }
 
+/** Smallest piece of a disk that a file takes, in bytes. */
+const BLOCK = 4096;
+
+/** Returns by how many bytes files grow when some get the content of a commit and others are removed: git leaves halves on a full disk. */
+export async function growthOf(
+  { top, ...around }: Around,
+  commit: string,
+  bring: readonly string[],
+  removed: readonly string[],
+): Promise<number> {
+  const listed = must(await git({ ...around, top }, ['ls-tree', '-r', '-z', '-l', '--full-tree', commit]));
+  const sizes = new Map(
+    listed.split('\0').map((line) => {
+      const [entry = '', path = ''] = line.split('\t', 2);
+      return [path, Number(entry.split(/ +/)[3])] as const;
+    }),
+  );
+  const blocks = (bytes: number): number => Math.ceil(bytes / BLOCK) * BLOCK;
+  const sizeOf = (path: string): number => (isFileAt(top, path) ? blocks(lstatSync(onDisk(top, path)).size) : 0);
+  const after = bring.reduce((sum, path) => sum + blocks(sizes.get(path) ?? 0), 0);
+  return [...bring, ...removed].reduce((sum, path) => sum - sizeOf(path), after);
+}
+
 /**
  * Removes files, and folders that become empty. `isNew` says whether a folder that was made, or got or lost an entry, at these times
  * (epoch milliseconds) goes too: git knows no empty folders, so that only they tell one of the user's from the loop's.

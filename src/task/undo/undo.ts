@@ -21,7 +21,7 @@ import {
 } from '../git/record-tree.ts';
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
+import { growthOf, keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
 type Path = string;
@@ -59,6 +59,8 @@ export interface UndoFacts {
   readonly isLoops: (at: number) => boolean;
   /** When the loop started, in epoch milliseconds. */
   readonly startedAt: number;
+  /** Returns how many bytes the disk of a folder has free. */
+  readonly freeBytes: (folder: string) => number;
 }
 
 const GITLINK = '160000';
@@ -106,8 +108,8 @@ const UNFINISHED = [
 /** Throws `refused` for a merge and the like that began since the start: its next commit would record what was undone as merged. */
 function refuseUnfinished({ gitDir }: Around, startedAt: number): void {
   for (const [file, command] of UNFINISHED) {
-    const begun = statSync(join(gitDir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (begun < startedAt) continue;
+    const begun = statSync(join(gitDir, file), { throwIfNoEntry: false })?.mtimeMs;
+    if (begun === undefined || begun < startedAt) continue;
     const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
     throw new RalphError('refused', `${text} To end it and keep all files: git ${command} --quit.`);
   }
@@ -274,13 +276,18 @@ function asciiJson(record: UndoRecord): string {
  */
 export async function applyUndo(
   plan: UndoPlan,
-  { loopId, isLoops, startedAt }: Pick<UndoFacts, 'isLoops' | 'startedAt'> & { readonly loopId: string },
+  { loopId, isLoops, startedAt, freeBytes }: Omit<UndoFacts, 'start' | 'end' | 'sandbox'> & { readonly loopId: string },
   removesNew: boolean,
 ): Promise<void> {
   const { around, start, end, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
   const bring = removesNew ? [...plan.bring, ...plan.behind] : plan.bring;
+  const missing = (await growthOf(around, start.commit, bring, added)) - freeBytes(around.top);
+  if (missing > 0) {
+    const text = `The files of the start need ${Math.ceil(missing / 1024)} KB more than the disk has free.`;
+    throw new RalphError('refused', `${text} Nothing was changed.`);
+  }
   const number = 1 + Math.max(0, ...(await undone(around, loopId)).map((one) => one.number));
   const paths = [...bring, ...added];
   const index = await commitIndex(around);
@@ -366,13 +373,8 @@ async function undone(around: Around, loopId: string): Promise<Undone[]> {
   });
 }
 
-interface IndexChange {
-  readonly to: string | null;
-  /** Commit of the present index; null while a merge has conflicts. */
-  readonly was: string | null;
-  /** Commits whose content in the index is the loop's. */
-  readonly known: readonly string[];
-}
+/** `was`: commit of the present index; null while a merge has conflicts. `known`: commits whose content in the index is the loop's. */
+type IndexChange = { readonly to: string | null; readonly was: string | null; readonly known: readonly string[] };
 
 /** Gives the index the content that a commit has in the project's folder. What the user staged on top of the loop's work stays. */
 async function putIndex(around: Around, { to, was, known }: IndexChange): Promise<void> {
