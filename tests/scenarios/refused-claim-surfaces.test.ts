@@ -44,7 +44,7 @@ function assertNamed(p: Project, { check, named }: Refused) {
   const surfaces: Readonly<Record<string, readonly [text: string, from: RegExp]>> = {
     'the screen': [run.stdout, /^ralph-loop: Completion rejected/m],
     'the end on the screen': [run.stdout, /^ralph-loop: Stopped after 2 iterations/m],
-    explain: [p.ralph(['explain']).stdout, /^iteration limit \(/m],
+    explain: [p.ralph(['explain']).stdout, /^The loop: iteration limit \(/m],
     'the claim in explain': [p.ralph(['explain']).stdout, /completion rejected/],
     logs: [p.ralph(['logs']).stdout, /completion\.rejected/],
     status: [p.ralph(['status']).stdout, /^The last loop ended/m],
