@@ -15,7 +15,7 @@ const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 const NEED_PROGRAMS = ['client', 'faults', 'scenarios', 'unit'];
 /** Files that take longest begin first: one at the end would leave the other cores idle. */
 const LONG =
-  'terminal-session hosts issues issue-attacks plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page mod documented worktree terminal-interrupt dashboard-page fleet-dashboard screens attacker commit-hooks task-terminal plan-kills asked-loop breaker budget-within screens-fleet fleet-control fleet-limits'.split(
+  'terminal-session hosts undo issues issue-attacks plan-parallel terminal-leaving sandbox plan-run plan-commit fleet-workers system-calls parallel plan-parallel-kills report-page mod documented worktree terminal-interrupt dashboard-page fleet-dashboard screens attacker commit-hooks task-terminal plan-kills asked-loop breaker budget-within screens-fleet fleet-control fleet-limits'.split(
     ' ',
   );
 /** Files about fleets that only the long form plays: each of their tests starts dozens of programs. */
