@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, rmSync, utimesSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { initRepository } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -254,6 +255,35 @@ test('archive --prune removes archived states of that age, and asks first', (t) 
   const pruned = p.ralph(['archive', '--prune', '30d', '--yes', '--json']);
   assert.deepEqual([(pruned.json['removed'] as unknown[]).length, count()], [1, 1]);
   assert.match(p.ralph(['archive', '--prune', '30d']).stdout, /No archived state or run is older than 30d/);
+});
+
+test('archive --prune removes the files that were recorded for undo, of the removed loops alone', (t) => {
+  const p = project(t);
+  const git = initRepository(p.dir);
+  git('commit', '--allow-empty', '-qm', 'Begin');
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  p.write('draft.txt', 'mine\n');
+  const kept = (): string[] =>
+    git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop').split('\n').filter(Boolean);
+  for (let loop = 0; loop < 2; loop += 1) p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo more >> draft.txt']);
+  const before = kept();
+  assert.equal(before.length, 4, 'the start and the end of two loops');
+  const { directory, archived } = p.ralph(['archive', '--json', '--loop', 'job']).json as unknown as {
+    directory: string;
+    archived: { file: string }[];
+  };
+  const old = join(directory, archived[0]?.file ?? '');
+  const { loopId } = JSON.parse(readFileSync(old, 'utf8')) as { loopId: string };
+  const time = Date.now() / 1000 - 40 * 86_400;
+  utimesSync(old, time, time);
+  p.ralph(['archive', '--prune', '30d', '--loop', 'job']);
+  assert.deepEqual(kept(), before, 'the control: nothing goes before the answer');
+  assert.equal(p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']).code, 0);
+  assert.deepEqual(
+    kept(),
+    before.filter((ref) => !ref.includes(loopId)),
+  );
+  assert.equal(kept().length, 2);
 });
 
 test('signs lists the lessons of guardrails.md', (t) => {

@@ -31,7 +31,7 @@ export const ARCHIVE_COMMAND: Command = {
   example: 'ralph-loop archive tasks/docs',
   options: options({
     'prune AGE':
-      'Remove what is older than AGE, such as 30d: archived states of this loop and, without --loop, runs with their loops. Asks first. Worktrees, branches and commits stay.',
+      'Remove what is older than AGE, such as 30d: archived states of this loop and, without --loop, runs with their loops. Asks first. Their loops can no longer be undone; worktrees, branches and their commits stay.',
     yes: 'Remove them without asking.',
   }),
   control: true,

@@ -6,8 +6,9 @@ import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
-import { loopFiles } from '../../state/loop-files.ts';
+import { loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { listArchive } from '../../state/with-state.ts';
+import { removeRecorded, repositoryAround } from '../../task/git/record-tree.ts';
 import { printable } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
@@ -28,7 +29,9 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   }
   const before = Date.parse(now()) - limit;
   const where = { projectDir, env, at: now() };
-  const states = listArchive(files).filter(({ path }) => statSync(path).mtimeMs < before);
+  const isOld = ({ path }: { readonly path: string }): boolean => statSync(path).mtimeMs < before;
+  const archived = listArchive(files);
+  const states = archived.filter(isOld);
   const runs = files.name === null ? runsBefore(where, before) : [];
   const found = foundText(states.length, runs);
   if (found !== '' && values['yes'] !== true) {
@@ -36,6 +39,14 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
     err([...runs.map(runLine), ...states.map(({ file }) => `  ${file}`)].join('\n'));
     if (!(await agrees(`Remove ${found}?`))) return 1;
   }
+  const stay = [readState(files.state), ...archived.filter((one) => !isOld(one)).map(({ content }) => content)];
+  const staying = new Set(idsIn(stay));
+  const ended = [...runs.flatMap(({ loopIds }) => loopIds), ...idsIn(states.map(({ content }) => content))];
+  // First: without its state a loop cannot be undone, and what was recorded of the project's files would stay for good.
+  await removeRecords(
+    where,
+    ended.filter((id) => !staying.has(id)),
+  );
   for (const run of runs) pruneRun(where, run);
   for (const { path } of states) removeIfThere(path);
   const removed = [...runs, ...states].map(({ file }) => file);
@@ -47,6 +58,17 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
     return [`Removed ${found}.`, ...(kept.length === 0 ? [] : [stays])].join(' ');
   });
   return 0;
+}
+
+function idsIn(states: readonly ReadState[]): string[] {
+  return states.flatMap((content) => (content.kind === 'loop' ? [content.state.loopId] : []));
+}
+
+async function removeRecords({ projectDir, env }: Where, loopIds: readonly string[]): Promise<void> {
+  const around = loopIds.length === 0 ? null : await repositoryAround(projectDir, env);
+  if (around === null) return;
+  // Another word could be a pattern, and name the records of other loops.
+  for (const id of new Set(loopIds)) if (/^[\w-]+$/.test(id)) await removeRecorded(around, id);
 }
 
 function foundText(states: number, runs: readonly OldRun[]): string {
@@ -68,6 +90,8 @@ interface OldRun {
   readonly run: Run;
   /** Folders with state and journals of its loops. */
   readonly folders: readonly string[];
+  /** The loops of these folders. */
+  readonly loopIds: readonly string[];
   /** Its worktrees that are there, with their branches and loops. */
   readonly worktrees: readonly string[];
 }
@@ -78,13 +102,17 @@ function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
   return archivedBatches(projectDir, env).flatMap(({ file, batch }): OldRun[] => {
     if (batch === null || Date.parse(batch.ended?.at ?? '') >= before) return [];
     const run = runOfBatch(batch, { projectDir, env, at });
-    const folders = run.tasks.flatMap(({ loop }) => {
+    const kept = run.tasks.flatMap(({ loop }) => {
       // A folder of the same name may be that of a newer loop.
       if (loop?.name == null || loop.loopId === null || there.has(loop.name)) return [];
-      const kept = keptFiles(projectDir, loop.name, env).filter((files) => holdsLoop(files, loop.loopId, env));
-      return kept.map((files) => files.projectDir);
+      const { loopId } = loop;
+      const found = keptFiles(projectDir, loop.name, env).filter((files) => holdsLoop(files, loopId, env));
+      return found.map((files) => ({ loopId, folder: files.projectDir }));
     });
-    return [{ file, run, folders, worktrees: batch.tasks.map(({ name }) => name).filter((name) => there.has(name)) }];
+    const folders = kept.map(({ folder }) => folder);
+    const loopIds = kept.map(({ loopId }) => loopId);
+    const worktrees = batch.tasks.map(({ name }) => name).filter((name) => there.has(name));
+    return [{ file, run, folders, loopIds, worktrees }];
   });
 }
 

@@ -44,6 +44,12 @@ interface Place {
 /** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
 export const refOf = (loopId: string, name: string): string => `refs/ralph-loop/${loopId}/${name}`;
 
+/** Removes the commits that were recorded for a loop, which git then deletes in its own time. */
+export async function removeRecorded(around: Around, loopId: string): Promise<void> {
+  const refs = must(await git(around, ['for-each-ref', '--format=delete %(refname)', refOf(loopId, '')]));
+  if (refs !== '') must(await git(around, ['update-ref', '--stdin'], { input: `${refs}\n` }));
+}
+
 export const IDENTITY = {
   GIT_AUTHOR_NAME: 'ralph-loop',
   GIT_AUTHOR_EMAIL: 'ralph-loop@localhost',
