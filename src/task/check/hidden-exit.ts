@@ -2,7 +2,10 @@ import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 
 const ALWAYS_PASSES = /(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
-const FILTER = /\|&?\s*(tail|head|tee|cat|less|sort|sed|tr|cut|ts)\b[^|&;'"]*$/;
+/** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
+const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s+-\w*e|\bset\s+-o\s+errexit\b/;
+/** A filter at the end, but not in a substitution, whose exit code nobody asks for. */
+const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort|sed|tr|cut|ts)\b[^|&;'"()`]*$/;
 
 /** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
 export function hiddenExits({ validation, commands }: Frontmatter): KeyProblem[] {
@@ -25,7 +28,7 @@ export function hiddenExits({ validation, commands }: Frontmatter): KeyProblem[]
 
 function hiddenExit(run: string): string | null {
   const [always] = ALWAYS_PASSES.exec(run) ?? [];
-  if (always !== undefined) return `exits with 0 whatever fails: remove "${always.trim()}".`;
+  if (always !== undefined && !ENDS_BEFORE.test(run)) return `exits with 0 whatever fails: remove "${always.trim()}".`;
   const filter = FILTER.exec(run)?.[1];
   if (filter === undefined || run.includes('pipefail')) return null;
   return `has the exit code of "${filter}", whatever fails before it: remove that, or begin with "set -o pipefail;".`;

@@ -19,9 +19,9 @@ export class CommandOutput {
   /** The next line continues the text: nothing stands before it, or only its own beginning. */
   #isAtStart = true;
 
-  /** Paths inside `directory` are told relative to it. */
-  constructor(directory: string, onLine?: (line: string) => void) {
-    this.#tests = new TestOutput(directory);
+  /** Output of the command `run`. Paths inside `directory` are told relative to it. */
+  constructor(directory: string, run = '', onLine?: (line: string) => void) {
+    this.#tests = new TestOutput(directory, run);
     this.#onLine = onLine;
     this.#screen = new TerminalScreen((line) => {
       this.#kept.add(this.#isAtStart ? line : `\n${line}`);

@@ -87,7 +87,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   } catch (error) {
     return unavailable((error as Error).message); // a NUL byte, a text that is too long for the system
   }
-  const output = new CommandOutput(command.directory, command.onLine);
+  const output = new CommandOutput(command.directory, command.run, command.onLine);
   output.listen(child.stdout, child.stderr);
   const end = await ended(child, command);
   finish();

@@ -91,7 +91,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   // gradle, only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`
   {
     totals: [/^(?<list>\d+ tests? completed.*)$/],
-    groups: [/^> Task :(?:\S+:)?\w*[tT]est(?: (?:UP-TO-DATE|FROM-CACHE|FAILED))?$/],
+    groups: [/^(?:> Task )?:(?:\S+:)?\w*[tT]est(?: (?:UP-TO-DATE|FROM-CACHE|FAILED))?$/],
     nothing: [/^(?:> Task )?:(?:\S+:)?\w*[tT]est (?:NO-SOURCE|SKIPPED)$/, /No tests found for given includes/],
     failed: [/^(?=\S.* > )(?<name>.+) FAILED$/],
     begins: /^> Task /,
@@ -165,6 +165,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   // zig, EUnit, tasty
   {
     totals: [/^\s*All (?<passed>\d+) tests passed(?:\.$| \(\d)/, /^(?<list>\d+ passed; \d+ skipped; \d+ failed\.)$/],
+    results: [/^ {2}Test passed\.(?<pass>)$/],
     nothing: [/^\s*There were no tests to run\.$/],
     failed: [
       /^(?:\d+\/\d+ )?(?<name>\S.*?)\.\.\. ?FAIL \((?<message>.+)\)$/,

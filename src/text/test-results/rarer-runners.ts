@@ -15,20 +15,22 @@ export const RARER_RUNNERS: readonly Runner[] = [
   {
     totals: [
       /^All tests passed \(.* in (?<passed>\d+) test cases?\)$/,
-      /^(?:\[doctest\] )?test cases: *\d+ \|(?: *(?<passed>\d+) passed)?(?: \| *(?<failed>\d+) failed(?! as))?(?:.*\| *(?<skipped>\d+) skipped)?/,
+      /^(?:\[doctest\] )?test cases: *\d+(?= +\|)(?: +\| *(?<passed>\d+) passed)?(?: +\| *(?<failed>\d+) failed(?! as))?(?: +\| *(?<passed2>\d+) failed as expected)?(?: +\| *(?<skipped>\d+) skipped)?/,
     ],
   },
   // meson
   {
+    sign: /^Ok: {10,}\d+$/,
     totals: [
       /^(?:Ok|Expected Fail): {5,}(?<passed>\d+)$/,
-      /^(?:Fail|Unexpected Pass|Timeout): {5,}(?<failed>\d+)$/,
+      /^(?:Fail|Unexpected Pass|Timeout): {3,}(?<failed>\d+)$/,
       /^Skipped: {5,}(?<skipped>\d+)$/,
     ],
     nothing: [/^No (?:suitable )?tests defined\.$/],
   },
   // Automake
   {
+    sign: /^# TOTAL: +\d+$/,
     totals: [
       /^# (?:PASS|XFAIL): +(?<passed>\d+)$/,
       /^# (?:FAIL|XPASS|ERROR): +(?<failed>\d+)$/,
@@ -37,9 +39,9 @@ export const RARER_RUNNERS: readonly Runner[] = [
     named: [/^(?:FAIL|ERROR): (?<name>\S+)$/],
   },
   // prove: with -v, the results themselves are counted as TAP
-  { nothing: [/^Result: NOTESTS$/, /^Files=\d+, Tests=0,/] },
+  { groups: [/^(?:\[[\d:]+\] )?\S+\.t \.{2,} ok\b/], nothing: [/^Result: NOTESTS$/, /^Files=\d+, Tests=0,/] },
   // uvu
-  { totals: [/^ {2}Total: {5}(?<all>\d+)$/, /^ {2}(?<part>Skipped: {3}\d+)$/] },
+  { sign: /^ {2}Passed: {4}\d+$/, totals: [/^ {2}Total: {5}(?<all>\d+)$/, /^ {2}(?<part>Skipped: {3}\d+)$/] },
   // karma: skipped tests are not executed ones
   {
     totals: [/^[A-Z][\w ]* [\d.]+ \(.*\): Executed (?<all>\d+) of \d+(?: \((?<failed>\d+) FAILED\))?(?= |$)/],
@@ -57,14 +59,18 @@ export const RARER_RUNNERS: readonly Runner[] = [
       /^Tests run: (?<all>\d+), {2}Failures: (?<failed>\d+)$/,
     ],
   },
-  // Microsoft.Testing.Platform, NUnit, xUnit
+  // Microsoft.Testing.Platform
+  {
+    sign: /^Test run summary: /,
+    totals: [/^ {2}succeeded: (?<passed>\d+)$/],
+    nothing: [/^Test run summary: Zero tests ran\b/],
+  },
+  // NUnit, xUnit
   {
     totals: [
-      /^ {2}succeeded: (?<passed>\d+)$/,
       /^ *Test Count: (?<all>\d+), Passed: \d+, Failed: (?<failed>\d+),.* Skipped: (?<skipped>\d+)$/,
       /^ +\S+ +Total: (?<all>\d+), Errors: (?<failed>\d+), Failed: (?<failed2>\d+), Skipped: (?<skipped>\d+),/,
     ],
-    nothing: [/^Test run summary: Zero tests ran\b/],
   },
   // kaocha
   { totals: [/^(?<list>\d+ tests, \d+ assertions,(?: \d+ errors,)? \d+ failures)\.$/] },
@@ -97,5 +103,5 @@ export const RARER_RUNNERS: readonly Runner[] = [
     lastTotalCounts: true,
   },
   // pytest-sugar
-  { totals: [/^ {6,}(?<list>\d+ (?:passed|failed|skipped|xfailed|xpassed|deselected))$/] },
+  { sign: /^Results \(.*\):$/, totals: [/^ {6,}(?<list>\d+ (?:passed|failed|skipped|xfailed|xpassed|deselected))$/] },
 ];

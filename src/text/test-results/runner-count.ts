@@ -23,6 +23,7 @@ export class RunnerCount {
   readonly #runner: Runner;
   readonly #known: RegExp;
   #isSeen = false;
+  #hasSign: boolean;
   #totals: TestSums | null = null;
   readonly #results = new TestSums();
   /** Results since the last line of a group. */
@@ -42,10 +43,11 @@ export class RunnerCount {
     this.#runner = runner;
     this.#known = known;
     this.#isListed = runner.list === undefined;
+    this.#hasSign = runner.sign === undefined;
   }
 
   get isSeen(): boolean {
-    return this.#isSeen || (this.#runner.list !== undefined && this.#headers > 0);
+    return (this.#isSeen && this.#hasSign) || (this.#runner.list !== undefined && this.#headers > 0);
   }
 
   /** Reads a line that the table knows as a count or as the name of a test; returns whether it does. */
@@ -81,16 +83,21 @@ export class RunnerCount {
   }
 
   #count(text: string): boolean {
-    const { nothing = [], totals = [], results = [], groups = [], emptyFile = [], nested } = this.#runner;
+    const { nothing = [], totals = [], results = [], groups = [], emptyFile = [], nested, sign } = this.#runner;
+    if (sign?.test(text)) this.#hasSign = true;
     if (nested?.test(text)) this.#isNested = true;
     if (emptyFile.some((pattern) => pattern.test(text))) this.#emptyFiles += 1;
     const none = nothing.some((pattern) => pattern.test(text));
-    if (none) this.#isSeen = true;
+    if (none) this.#isSeen = this.#hasSign = true;
     const total = first(totals, text);
     if (total !== null) {
       this.#isSeen ||= total['part'] === undefined && total['partSkip'] === undefined;
-      if (this.#totals === null || this.#runner.lastTotalCounts) this.#totals = new TestSums();
-      this.#totals.add(total);
+      const sums = new TestSums();
+      sums.add(total);
+      if (this.#totals === null) this.#totals = sums;
+      else if (!this.#runner.lastTotalCounts) this.#totals.add(total);
+      // After a total that counts tests, one of none is that of another run.
+      else if (sums.run > 0 || this.#totals.run === 0) this.#totals = sums;
       this.#open = null;
       return true;
     }

@@ -14,6 +14,7 @@ import {
   namesParts,
   prefixedPart,
   saysNoParts,
+  startsOnlyMake,
   withoutTime,
   wrapperHeader,
 } from './wrappers.ts';
@@ -39,12 +40,13 @@ export class TestOutput {
   #saidNoParts = false;
   /** Make ran nothing for a goal that tests, and so far nothing else has written a line. */
   #isIdleMake = false;
-  #isOnlyMake = true;
+  #isOnlyMake: boolean;
   readonly #directory: string;
 
-  /** Paths inside `directory` are told relative to it. */
-  constructor(directory = '') {
+  /** Paths inside `directory` are told relative to it. `run` is the command that writes the output. */
+  constructor(directory = '', run = '') {
     this.#directory = directory;
+    this.#isOnlyMake = startsOnlyMake(run);
   }
 
   line(raw: string): void {

@@ -114,9 +114,23 @@ export function isIdleMake(line: string): boolean {
   return IDLE_MAKE.test(line);
 }
 
-/** Returns whether make wrote a line, or what started it: a shell, a package manager. */
+/** Returns whether make wrote a line, or what started nothing but make: a shell, a package manager. */
 export function isMakes(line: string): boolean {
-  return /^(?:> .*|(?:\S*\/)?\w*make(?:\[\d+\])?(?::.*| .*)?)$/.test(line);
+  if (line.startsWith('> ')) return wrapperHeader(line) !== null || startsOnlyMake(line.slice(2));
+  return /^\w*make(?:\[\d+\])?:/.test(line) || (/^(?:\S*\/)?\w*make(?: |$)/.test(line) && startsOnlyMake(line));
+}
+
+const BEFORE_MAKE = String.raw`(?:\w+=\S*\s+|(?:env|time|nice|timeout\s+\S+)\s+)*`;
+const ONLY_MAKE = new RegExp(
+  String.raw`^\s*(?:cd\s+\S+|${BEFORE_MAKE}(?:(?:\S*\/)?\w*make|npm|pnpm|yarn)(?:\s[^|&]*)?)?\s*$`,
+);
+
+/** Returns whether a command starts only make, or a package manager that says what it starts: not `make test && ./test`. */
+export function startsOnlyMake(command: string): boolean {
+  return command
+    .replaceAll(/\d?>&\d/g, '')
+    .split(/&&|[;\n]/)
+    .every((part) => ONLY_MAKE.test(part));
 }
 
 function keyOf(patterns: readonly RegExp[], line: string): string | null {

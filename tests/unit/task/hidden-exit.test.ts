@@ -24,6 +24,15 @@ test('control: a check whose exit code counts is not', () => {
     'npm test | tail -1 | grep -q passed',
     'test -e a || exit 1',
     'sh -c "a | tail" && npm test',
+    'grep -rn TODO src && exit 1 || true',
+    'grep -q debugger app.js && exit 1; exit 0',
+    'npm test || exit $?; true',
+    'set -e; npm test; rm -rf out || true',
+    'set -euo pipefail\nnpm test\nrm -rf out || true',
+    'diff <(sort a.txt) <(jq .b a.json | sort)',
+    'test $(git diff --name-only | head -1) = a.ts',
+    '[ -z `git status --porcelain | head -1` ]',
+    'npm test || cat log.txt',
   ])
     assert.deepEqual(check(run), [], run);
 });

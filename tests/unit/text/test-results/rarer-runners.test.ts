@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TestOutput } from '../../../../src/text/test-results/test-output.ts';
+import type { TestSummary } from '../../../../src/text/test-results/test-summary.ts';
 import { isVacuousGreen, summaryOf } from '../../support/summary-of.ts';
 
 interface Printed {
@@ -34,10 +36,14 @@ const RUNS: Readonly<Record<string, Printed>> = {
     ],
     some: [
       [2, 'All tests passed (3 assertions in 2 test cases)'],
-      [1, 'test cases: 2 | 1 passed | 1 failed as expected'],
+      [2, 'test cases: 2 | 1 passed | 1 failed as expected'],
+      [1, 'test cases: 1 | 1 failed as expected\nassertions: 1 | 1 failed as expected'],
       [3, '[doctest] test cases: 3 | 3 passed | 0 failed | 0 skipped'],
     ],
-    fails: [[1, 'test cases: 2 | 1 passed | 1 failed\nassertions: 2 | 1 passed | 1 failed']],
+    fails: [
+      [1, 'test cases: 2 | 1 passed | 1 failed\nassertions: 2 | 1 passed | 1 failed'],
+      [2, 'test cases: 2 | 2 failed\nassertions: 2 | 2 failed'],
+    ],
   },
   meson: {
     none: [
@@ -46,7 +52,10 @@ const RUNS: Readonly<Record<string, Printed>> = {
       'Ok:                 0   \nExpected Fail:      0   \nFail:               0   \nSkipped:            1   \nTimeout:            0   ',
     ],
     some: [[1, 'Ok:                 1   \nFail:               0   \nSkipped:            2   ']],
-    fails: [[2, 'Ok:                 1   \nFail:               1   \nTimeout:            1   ']],
+    fails: [
+      [2, 'Ok:                 1   \nFail:               1   \nTimeout:            1   '],
+      [2, 'Ok:                1\nFail:              0\nUnexpected Pass:   2'],
+    ],
   },
   Automake: {
     none: [
@@ -60,7 +69,12 @@ const RUNS: Readonly<Record<string, Printed>> = {
     none: [
       't/a.t .. skipped: no\nAll tests successful.\nFiles=1, Tests=0,  0 wallclock secs ( 0.01 usr )\nResult: NOTESTS',
     ],
-    some: [],
+    some: [
+      [
+        1,
+        't/a.t .. ok\nAll tests successful.\nFiles=1, Tests=5,  0 wallclock secs\nResult: PASS\nt/b.t .. skipped: no\nFiles=1, Tests=0,  0 wallclock secs\nResult: NOTESTS',
+      ],
+    ],
   },
   uvu: {
     none: ['  Total:     2\n  Passed:    0\n  Skipped:   2', '  Total:     0\n  Passed:    0\n  Skipped:   0'],
@@ -95,7 +109,10 @@ const RUNS: Readonly<Record<string, Printed>> = {
     none: ['    [junit] Tests run: 0, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.001 sec'],
     some: [[2, '    [junit] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.001 sec']],
   },
-  'a dry run of gradle': { none: [':compileJava SKIPPED\n:app:test SKIPPED\n\nBUILD SUCCESSFUL in 1s'], some: [] },
+  'gradle without a console': {
+    none: [':compileJava SKIPPED\n:app:test SKIPPED\n\nBUILD SUCCESSFUL in 1s'],
+    some: [[1, ':app:compileJava UP-TO-DATE\n:app:test\n:lib:test NO-SOURCE\n\nBUILD SUCCESSFUL']],
+  },
   '.NET': {
     none: [
       'Test run summary: Zero tests ran - /x.dll (net9.0|x64)\n  total: 0\n  failed: 0\n  succeeded: 0\n  skipped: 0',
@@ -124,7 +141,13 @@ const RUNS: Readonly<Record<string, Printed>> = {
     ],
     fails: [[2, 'Cases: 3  Tried: 3  Errors: 1  Failures: 1']],
   },
-  EUnit: { none: ['  There were no tests to run.'], some: [[3, '  All 3 tests passed.']] },
+  EUnit: {
+    none: ['  There were no tests to run.'],
+    some: [
+      [3, '  All 3 tests passed.'],
+      [1, '  Test passed.\n  There were no tests to run.'],
+    ],
+  },
   busted: {
     none: ['0 successes / 0 failures / 0 errors / 3 pending : 0.0 seconds'],
     some: [[1, '1 success / 0 failures / 0 errors / 0 pending : 0.0 seconds']],
@@ -188,6 +211,30 @@ for (const [runner, { none, some, fails = [] }] of Object.entries(RUNS)) {
   });
 }
 
+test('a run without tests after one with tests leaves the count of the first', () => {
+  for (const [run, output] of [
+    [5, 'Chrome 1 (x): Executed 5 of 5 SUCCESS\nChrome 1 (x): Executed 0 of 2 (skipped 2) SUCCESS'],
+    [3, '[ FAIL 0 | WARN 0 | SKIP 0 | PASS 3 ]\n[ FAIL 0 | WARN 0 | SKIP 1 | PASS 0 ]'],
+    [5, 'Executed 5 tests, with 0 failures (0 unexpected)\nExecuted 0 tests, with 0 failures (0 unexpected)'],
+  ] as const)
+    assert.equal(summaryOf(output)?.run, run, output);
+});
+
+test('a make that ran nothing says nothing of what a command starts after it', () => {
+  const read = (run: string, ...lines: string[]): TestSummary | null => {
+    const output = new TestOutput('/project', run);
+    for (const line of lines) output.line(line);
+    return output.summary();
+  };
+  const idle = "make: 'test' is up to date.";
+  for (const run of ['make test && ./test', 'make lint; node smoke.js', './ci.sh', 'make test || ./test'])
+    assert.equal(read(run, idle), null, run);
+  assert.equal(read('npm test', '> a@1.0.0 test', '> make test && ./test', '', idle), null);
+  for (const run of ['make test', 'cd sub && CI=1 make test 2>&1', 'make build && make test', 'timeout 60 make test'])
+    assert.equal(read(run, idle)?.run, 0, `control: ${run}`);
+  assert.equal(read('npm test', '> a@1.0.0 test', '> make test', '', idle)?.run, 0, 'control: a script');
+});
+
 test('make that runs nothing for a goal that tests has executed no test', () => {
   for (const output of [
     "make: 'test' is up to date.",
@@ -219,6 +266,12 @@ test('lines of other programs are no totals of these runners', () => {
     'Total: 0',
     '3 scenarios',
     ' 0 passed',
+    'Passed:     12\nSkipped:     0\nFail:        0',
+    'Files:              10\nSkipped:            3',
+    'Concurrency:        10\nTimeout:            30',
+    '  Critical:  0\n  High:      0\n  Total:     0',
+    'Checks\n       12 ok\n       0 failed',
+    '# OK: 5\n# FAIL: 0',
   ])
     assert.equal(summaryOf(output), null, output);
 });
