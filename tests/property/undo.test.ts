@@ -410,6 +410,70 @@ test('control: the command of former versions loses something of the user’s wi
   assert.equal(lost, 1);
 });
 
+test('files that were moved with their folder are the loop’s, if the undo brings all that they hold back', async () => {
+  const world = new World(randomFrom(1), '', template(''));
+  try {
+    world.put('src/same.txt', 'a.txt\n');
+    sleep(APART_MS);
+    const startedAt = Date.now();
+    const start = await record(world, 'start');
+    sleep(APART_MS);
+    const from = Date.now();
+    renameSync(join(world.project, 'src'), join(world.project, 'lib'));
+    sleep(APART_MS);
+    world.spans.push([from, Date.now()]);
+    const end = await record(world, 'end');
+    const facts = {
+      sandbox: undefined,
+      start,
+      isLoops: (at: number) => world.isLoops(at),
+      startedAt,
+      freeBytes: () => Infinity,
+    };
+    const leftAt = async (at: number, known: RecordedTree | null): Promise<string[]> => {
+      const { added, left } = await planUndo(world.project, GIT_ENV, { ...facts, startedAt: at, end: known });
+      assert.equal(added.length + left.length, 3);
+      return left.map(({ path, why }) => `${path} ${why}`);
+    };
+    assert.deepEqual(await leftAt(startedAt, end), []);
+    const kept = ['lib/b.txt users', 'lib/deep/c.sh users', 'lib/same.txt users'];
+    assert.deepEqual(await leftAt(0, end), kept, 'control: files that are younger than the start');
+    assert.deepEqual(await leftAt(startedAt, null), kept, 'control: the user may have moved them after the loop');
+    const plan = await planUndo(world.project, GIT_ENV, { ...facts, end });
+    await applyUndo(plan, { ...facts, loopId: LOOP.loopId }, true);
+    assert.equal(existsSync(join(world.project, 'lib')), false);
+    assert.ok(existsSync(join(world.project, 'src/deep/c.sh')));
+    await undoBack(world.project, GIT_ENV, LOOP);
+    assert.ok(existsSync(join(world.project, 'lib/deep/c.sh')));
+  } finally {
+    rmSync(world.top, { recursive: true, force: true });
+  }
+});
+
+test('an old file that is only at its new place stays', async () => {
+  const world = new World(randomFrom(1), '', template(''));
+  try {
+    sleep(APART_MS);
+    const startedAt = Date.now();
+    const start = await record(world, 'start');
+    renameSync(join(world.project, 'src'), join(world.project, 'lib'));
+    const end = await record(world, 'end');
+    world.put('src', 'a file of the user in the way\n');
+    const facts = { sandbox: undefined, start, end, isLoops: () => false, startedAt, freeBytes: () => Infinity };
+    const plan = await planUndo(world.project, GIT_ENV, facts);
+    assert.deepEqual(plan.added, []);
+    assert.deepEqual(plan.left.map(({ path }) => path).sort(), [
+      'lib/b.txt',
+      'lib/deep/c.sh',
+      'src',
+      'src/b.txt',
+      'src/deep/c.sh',
+    ]);
+  } finally {
+    rmSync(world.top, { recursive: true, force: true });
+  }
+});
+
 test('an undo for which the disk has too little space changes nothing', async () => {
   const world = new World(randomFrom(1), '', template(''));
   try {

@@ -176,9 +176,7 @@ test('an undo keeps an empty folder of the user, and removes those that the agen
   const p = project(t);
   task(p, 'max_iterations: 1');
   const odd = '"$(printf "odd\\377")"';
-  // A file that is moved with its folder has the time that it had: on a slow machine it is not the loop's.
-  const moves = 'mv src lib; touch lib/in/a.txt';
-  const makes = `mkdir -p made/deep ${odd}; echo x | tee made/deep/x.txt ${odd}/x > inbox/x.txt; ${moves}`;
+  const makes = `mkdir -p made/deep ${odd}; echo x | tee made/deep/x.txt ${odd}/x > inbox/x.txt; mv src lib`;
   const command = agent(p, `${makes}; echo ${SIGNAL}`);
   p.write('src/in/a.txt', 'a\n');
   commitFolder(p.dir);
@@ -189,6 +187,11 @@ test('an undo keeps an empty folder of the user, and removes those that the agen
   assert.deepEqual([folders(), p.has('inbox/x.txt')], ['. ./inbox ./src ./src/in ', false]);
   assert.equal(p.ralph(['undo', '--back']).code, 0);
   assert.match(folders(), /^\. \.\/inbox \.\/lib \.\/lib\/in \.\/made \.\/made\/deep \.\/odd\S+ $/);
+  // So late that no change of the folder passes for the loop's.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
+  p.sh('touch inbox/mine; rm inbox/mine');
+  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.deepEqual([folders(), p.has('inbox/x.txt')], ['. ./inbox ./src ./src/in ', false], 'again');
 });
 
 /** Programs in place of git that kill the command in front of, or behind, the call that has this word. */

@@ -1,4 +1,3 @@
-import { statfsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -6,6 +5,7 @@ import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
+import { freeBytes } from '../../task/undo/put-files.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { workTimes } from '../../task/undo/work-times.ts';
 import { printable } from '../../term/format.ts';
@@ -57,7 +57,7 @@ async function undo(context: CommandContext): Promise<number> {
     end: endOfLoop(files, state),
     isLoops: workTimes(files, loopId, contract.agent === undefined),
     startedAt: Date.parse(state.startedAt),
-    freeBytes: freeOn,
+    freeBytes,
   };
   const plan = await planUndo(files.projectDir, env, facts);
   const shown = {
@@ -93,11 +93,6 @@ async function undo(context: CommandContext): Promise<number> {
     () => `Undone. ${context.paint('dim', `To take it back: ${lineFor({ back: true })}`)}`,
   );
   return 0;
-}
-
-function freeOn(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
 }
 
 /** Returns whether new files are removed as well; null if the user declines the undo. */

@@ -350,6 +350,47 @@ export async function filesBetween(
   return found.ok ? partsOf(found.text).map(onScreen) : null;
 }
 
+export interface TreeChange {
+  /** From the top of the repository; each character is one byte of the name. */
+  readonly path: string;
+  /** Modes before and after; null if there is no file. */
+  readonly was: string | null;
+  readonly is: string | null;
+  /** Modes and contents before and after. */
+  readonly former: string;
+  readonly present: string;
+}
+
+const NONE = '000000';
+
+/** Compares a commit with another one, or with an index, in the project's folder. */
+export async function changesFrom(
+  around: Around,
+  from: string,
+  to: string | { readonly index: string },
+): Promise<TreeChange[]> {
+  const { prefix, top: at } = around;
+  const only = prefix === '' ? [] : ['--', `:(literal)${prefix}`];
+  const options = ['-r', '-z', '--no-renames', from];
+  const answer =
+    typeof to === 'string'
+      ? await git(around, ['diff-tree', ...options, to, ...only], { at })
+      : await git(around, ['diff-index', '--cached', ...options, ...only], { at, index: to.index });
+  const fields = must(answer).split('\0');
+  const changes: TreeChange[] = [];
+  for (let field = 0; field + 1 < fields.length; field += 2) {
+    const [was = '', is = '', wasId = '', isId = ''] = (fields[field] ?? '').slice(1).split(' ');
+    changes.push({
+      path: fields[field + 1] ?? '',
+      was: was === NONE ? null : was,
+      is: is === NONE ? null : is,
+      former: `${was} ${wasId}`,
+      present: `${is} ${isId}`,
+    });
+  }
+  return changes;
+}
+
 /** Returns names as git reads them with `-z --stdin`. */
 export const nulList = (paths: readonly string[]): Buffer =>
   Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, rmdirSync, type Stats, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, rmdirSync, type Stats, statfsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Around, git, isFileAt, must, nulList, onDisk } from '../git/record-tree.ts';
 
@@ -56,6 +56,12 @@ function keepRunnable(file: Buffer, former: number): void {
 /** Smallest piece of a disk that a file takes, in bytes. */
 const BLOCK = 4096;
 
+/** Returns how many bytes the disk of a folder has free: any number on a file system that does not name its size. */
+export function freeBytes(folder: string): number {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  return blocks === 0 ? Infinity : bavail * bsize;
+}
+
 /** Returns by how many bytes files grow when some get the content of a commit and others are removed: git leaves halves on a full disk. */
 export async function growthOf(
   { top, ...around }: Around,
@@ -63,16 +69,19 @@ export async function growthOf(
   bring: readonly string[],
   removed: readonly string[],
 ): Promise<number> {
-  const listed = must(await git({ ...around, top }, ['ls-tree', '-r', '-z', '-l', '--full-tree', commit]));
-  const sizes = new Map(
-    listed.split('\0').map((line) => {
-      const [entry = '', path = ''] = line.split('\t', 2);
-      return [path, Number(entry.split(/ +/)[3])] as const;
-    }),
-  );
+  const place = { ...around, top };
+  const wanted = new Set(bring);
+  const listed = must(await git(place, ['ls-tree', '-r', '-z', '--full-tree', commit])).split('\0');
+  const ids = listed.flatMap((line) => {
+    const end = line.indexOf('\t');
+    return wanted.has(line.slice(end + 1)) ? [line.slice(0, end).split(' ')[2] ?? ''] : [];
+  });
+  // Only of these: a partial clone has no other content, and would fetch it.
+  const input = ids.map((id) => `${id}\n`).join('');
+  const sizes = ids.length === 0 ? '' : must(await git(place, ['cat-file', '--batch-check=%(objectsize)'], { input }));
   const blocks = (bytes: number): number => Math.ceil(bytes / BLOCK) * BLOCK;
   const sizeOf = (path: string): number => (isFileAt(top, path) ? blocks(lstatSync(onDisk(top, path)).size) : 0);
-  const after = bring.reduce((sum, path) => sum + blocks(sizes.get(path) ?? 0), 0);
+  const after = sizes.split('\n').reduce((sum, size) => sum + blocks(Number(size)), 0);
   return [...bring, ...removed].reduce((sum, path) => sum - sizeOf(path), after);
 }
 

@@ -4,6 +4,7 @@ import type { Sandbox } from '../../engine/schema/contract.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import {
   type Around,
+  changesFrom,
   commitIndex,
   fileAbove,
   git,
@@ -17,6 +18,7 @@ import {
   recordPaths,
   refOf,
   repositoryAround,
+  type TreeChange,
   withFilesIndexed,
 } from '../git/record-tree.ts';
 import { workFolder } from '../git/work-folder.ts';
@@ -68,32 +70,43 @@ const ADVICE = 'Bring single files back: git restore --source';
 
 /** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
-  const { start, end, isLoops, sandbox } = facts;
+  const { start, end, isLoops, sandbox, startedAt } = facts;
   const around = await repositoryAround(projectDir, env, sandbox);
   if (around === null)
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
-  refuseUnfinished(around, facts.startedAt);
+  refuseUnfinished(around, startedAt);
   const commits = await commitsSince(around, facts);
   const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
   const ignored = await ignoredAtStart(around, start.commit, since);
   const blocked: Path[] = [];
   const bring: Path[] = [];
   const added: Path[] = [];
+  const old: TreeChange[] = [];
   const left: LeftAlone[] = [];
-  for (const { path, was, is } of since) {
+  for (const change of since) {
+    const { path, was, is } = change;
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
     const isBelow = isBelowFile(around.top, path);
     const stat = isBelow ? undefined : lstatSync(onDisk(around.top, path), { throwIfNoEntry: false });
     if (was === GITLINK || is === GITLINK) left.push({ path, why: 'repository' });
     else if (later.has(path)) left.push({ path, why: 'changed-since' });
     else if (isBelow || stat?.isDirectory()) blocked.push(path);
-    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) left.push({ path, why: 'users' });
-    else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
+    else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) {
+      if (was === null && stat.ctimeMs < startedAt && !ignored.has(path)) old.push(change);
+      else left.push({ path, why: 'users' });
+    } else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
     else (was === null ? added : bring).push(path);
   }
   const removable = new Set(added);
   const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
   const inTheWay = blocked.filter((path) => !behind.includes(path));
+  // A folder moves with files that keep their times. Those that are brought back at their former place lose nothing here.
+  const back = new Set(bring);
+  const moved = new Set(since.flatMap(({ path, is, former }) => (is === null && back.has(path) ? [former] : [])));
+  for (const { path, present } of old) {
+    if (end !== null && moved.has(present)) added.push(path);
+    else left.push({ path, why: 'users' });
+  }
   return { around, start, end, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
 }
 
@@ -198,15 +211,6 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   return lines.map(([, , , text = '']) => text);
 }
 
-interface TreeChange {
-  readonly path: Path;
-  /** Modes before and after; null if there is no file. */
-  readonly was: string | null;
-  readonly is: string | null;
-}
-
-const NONE = '000000';
-
 /** Compares the project's files with their start, ignored ones of it included, and names those that differ from `end`. */
 function projectSince(
   around: Around,
@@ -223,28 +227,6 @@ function projectSince(
     const later = end === null ? [] : await changesFrom(around, end, { index });
     return { since, later: new Set(later.map(({ path }) => path)) };
   });
-}
-
-/** Compares a commit with another one, or with an index, in the project's folder. */
-async function changesFrom(
-  around: Around,
-  from: string,
-  to: string | { readonly index: string },
-): Promise<TreeChange[]> {
-  const { prefix, top: at } = around;
-  const only = prefix === '' ? [] : ['--', `:(literal)${prefix}`];
-  const options = ['-r', '-z', '--no-renames', from];
-  const answer =
-    typeof to === 'string'
-      ? await git(around, ['diff-tree', ...options, to, ...only], { at })
-      : await git(around, ['diff-index', '--cached', ...options, ...only], { at, index: to.index });
-  const fields = must(answer).split('\0');
-  const changes: TreeChange[] = [];
-  for (let field = 0; field + 1 < fields.length; field += 2) {
-    const [was = '', is = ''] = (fields[field] ?? '').slice(1).split(' ');
-    changes.push({ path: fields[field + 1] ?? '', was: was === NONE ? null : was, is: is === NONE ? null : is });
-  }
-  return changes;
 }
 
 /** What an undo has done, in the message of the commit that keeps the state before it. */
@@ -303,9 +285,10 @@ export async function applyUndo(
     throw error;
   }
   try {
-    const isInLoop = (at: number): boolean => at >= startedAt && isLoops(at);
-    // An old one whose entries are as old came there as a whole.
-    removeFiles(around, added, (made, changed) => isInLoop(made) || !isInLoop(changed));
+    // An old one whose entries are as old came there as a whole. One that was made later and not by the loop, by an `undoBack`.
+    removeFiles(around, added, (made, changed) =>
+      made < startedAt ? changed < startedAt : isLoops(made) || !isLoops(changed),
+    );
     await putFiles(around, start.commit, bring);
     if (commits.length > 0) await moveBranch(around, start.head, head);
   } catch (error) {
