@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute } from 'node:path';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
@@ -125,9 +126,6 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
   return undefined;
 }
 
-/** Pattern for a path up to its last segment that begins with something unknown, which may be absolute. */
-const AFTER_UNKNOWN = /^.*\/\0/s;
-
 /** Minimum length of the literal text before the first unknown part to identify a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
@@ -138,8 +136,9 @@ function hitByTemplate(
   removes: boolean | 'below',
   guard: Guard,
 ): ProtectedPath | undefined {
-  // After `cd "$X"` the working directory may be anywhere.
-  const cwd = cwdTemplate.replace(AFTER_UNKNOWN, UNKNOWN);
+  // After `cd "$X"` in the project the working directory may be anywhere; after `cd .claude/$X` it is there.
+  const left = guard.project.find((project) => cwdTemplate.startsWith(`${project}/${UNKNOWN}`));
+  const cwd = left === undefined ? cwdTemplate : cwdTemplate.slice(left.length + 1);
   const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwd}/${template}`;
   const folded = guard.rules.caseInsensitive ? full.toLowerCase() : full;
   const literalEnd = folded.indexOf(UNKNOWN);
@@ -173,11 +172,12 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
 
 /** Matches the template, or for a removal a parent of the path, and the template's parents against the path, by telling names. */
 function names(template: string, entry: ProtectedPath, removes: boolean | 'below', guard: Guard): boolean {
-  const isFolder = (path: string): boolean =>
+  const isRemoved = (path: string): boolean =>
     removes === 'below' ? guard.project.some((project) => path.startsWith(`${project}/`)) : removes;
   const folders: string[] = [];
-  for (let up = dirname(entry.path); up !== dirname(up) && isFolder(up); up = dirname(up)) folders.push(up);
-  const whole = collapse(template);
+  for (let up = dirname(entry.path); up !== dirname(up) && isRemoved(up); up = dirname(up)) folders.push(up);
+  // The parts of a glob are as unknown: `.claude/$x/*.json`.
+  const whole = collapse(template).replace(/[*?]|\[[^\]]*\]/g, UNKNOWN);
   const known = whole.indexOf(UNKNOWN);
   // `rm -r .claude/$f` tells where it is; `./$f` in the project no more than a bare `$f`.
   const isPlaced = known > 0 && !guard.project.some((project) => whole.slice(0, known) === `${project}/`);
@@ -186,14 +186,23 @@ function names(template: string, entry: ProtectedPath, removes: boolean | 'below
     const last = segments.at(-1) ?? '';
     const before = segments.at(-2) ?? UNKNOWN;
     const removesIt = part === whole && removes !== false;
-    if (last === '' || (last.includes(UNKNOWN) && !(removesIt && isPlaced))) continue;
+    const isOpen = last.includes(UNKNOWN);
+    if (last === '' || (isOpen && !(removes !== false && isPlaced))) continue;
     const isTelling = isPlaced || isDistinctive(last) || (before !== '' && !before.includes(UNKNOWN));
     if (!isTelling) continue;
-    if (matchesPath(part, entry.path, entry.prefix)) return true;
+    // `.claude/skills/$x/scripts` may be in a folder of the loop.
+    const isAbove = isOpen && part !== whole;
+    if (matchesPath(part, entry.path, entry.prefix) && (!isAbove || mayBe(part, entry.path, guard))) return true;
     // A folder above both of them says nothing.
     if (removesIt && folders.some((path) => matchesPath(part, path, false))) return true;
   }
   return false;
+}
+
+/** Returns whether a folder of unknown name is probably this one: outside the project, only one at the same depth. */
+function mayBe(template: string, path: string, guard: Guard): boolean {
+  const isNear = guard.project.some((project) => path.startsWith(`${project}/`));
+  return (isNear || template.split('/').length === path.split('/').length) && isFolder(path);
 }
 
 function matchesPath(template: string, path: string, prefix: boolean): boolean {

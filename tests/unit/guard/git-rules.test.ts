@@ -159,6 +159,7 @@ describe('a reset or a stash', () => {
     put('src/index.ts', 'changed');
     assert.equal(await decide(command, rules), 'allow');
     assert.equal(await decide(command.replace('src', 'deploy'), rules), 'deny', 'control: what is stashed');
+    assert.equal(await decide('git stash store HEAD~1 && git stash pop', rules), 'deny', 'a commit as the stash');
     put('deploy/prod.yaml', 'changed');
     git('stash');
     assert.equal(await decide(command, rules), 'deny', 'control: another stash');
@@ -202,6 +203,13 @@ describe('the pathspecs of git grep and git ls-files', () => {
     'git ls-files src deploy | xargs sed -i s/a/b/',
     "git ls-files 'de*' | xargs rm",
     "git ls-files '*.yaml' | xargs rm",
+    "git ls-files 'deploy?prod.yaml' | xargs rm",
+    "git ls-files 'deploy[/]prod.yaml' | xargs rm",
+    String.raw`git ls-files 'deploy/pro\d.yaml' | xargs rm`,
+    "git grep -l foo -- 'deploy[!a]prod.yaml' | xargs rm",
+    'git --icase-pathspecs ls-files DEPLOY/PROD.YAML | xargs rm',
+    'GIT_ICASE_PATHSPECS=1 git ls-files DEPLOY/PROD.YAML | xargs rm',
+    "git ls-files deploy/prod.yaml ':!prod.yaml' | xargs rm",
     'git -C deploy ls-files src prod.yaml | xargs -I{} rm deploy/{}',
     "git ls-files --exclude='*.ts' | xargs rm",
   ])

@@ -1,8 +1,9 @@
 import { patchTargets } from '../../client-tools.ts';
+import { escapeGlob } from '../glob.ts';
 import { gitWords } from '../program-words.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { fromCwd, type ShellState } from '../shell-state.ts';
-import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Rules for git subcommands that change files of the working tree. */
@@ -64,7 +65,8 @@ const subcommandOf = byProgram<Subcommand>({
   stash: (access, args) => {
     const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
     if (verb === 'show') shows(access, args);
-    if (/^(list|show|drop|clear|create|store|branch)$/.test(verb)) return;
+    // What `store` records, a pop behind it restores.
+    if (/^(list|show|drop|clear|create|branch)$/.test(verb)) return;
     const push = verb === 'push' || verb === 'save';
     const split = splitOptions(
       push ? args.filter((word) => word.template !== verb) : args,
@@ -104,7 +106,7 @@ const subcommandOf = byProgram<Subcommand>({
     shows(access, args);
     // It searches tracked files; without an index, all files.
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
-    const under = pathspecTree(afterDashes(args), access.state);
+    const under = pathspecTree(access.words, afterDashes(args), access.state);
     access.read({ ...wordOf('\0', 'git grep'), under: everything ? under : { ...under, tracked: true } });
   },
   add: (access, args) => {
@@ -161,30 +163,41 @@ export function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
 }
 
 /**
- * Returns the files that git takes for pathspecs below the working directory, in their widest sense: a wildcard matches slashes,
- * and magic other than an exclusion may mean any file.
+ * Returns the files that git, called with these words, takes for pathspecs below the working directory, in their widest sense:
+ * wildcards match slashes, and magic other than an exclusion may mean any file.
  */
-export function pathspecTree(words: readonly ShellWord[], state: Pick<ShellState, 'cwd'>): SearchedTree {
+export function pathspecTree(call: readonly ShellWord[], words: readonly ShellWord[], state: Place): SearchedTree {
   const all = words.map(({ template }) => template);
-  const excluded = all.map((path) => /^:(?:[!^]|\(exclude\))\/?(.+)$/s.exec(path)?.[1]);
-  const left = excluded.filter((path) => path !== undefined);
-  const kept = all.filter((_, index) => excluded[index] === undefined);
-  const isPlain = kept.length > 0 && !kept.some((path) => path.startsWith(':') || path.includes(UNKNOWN));
+  const kept = all.filter((path) => !EXCLUDED.test(path));
+  const left = all.flatMap((path) => EXCLUDED.exec(path)?.[1] ?? []);
+  const folds =
+    state.variables.has('GIT_ICASE_PATHSPECS') || call.some(({ template }) => template.startsWith('--icase'));
+  const isPlain = kept.length > 0 && !folds && !kept.some((path) => path.startsWith(':') || path.includes(UNKNOWN));
   const globs = kept.filter((path) => WILD.test(path));
   return {
-    roots: isPlain ? kept.map((path) => fromCwd(path.replace(/[^/]*[*?[].*$/s, '') || '.', state)) : [state.cwd],
+    roots: isPlain ? kept.map((path) => fromCwd(path.replace(/[^/]*[*?[\\].*$/s, '') || '.', state)) : [state.cwd],
     names: isPlain && globs.length === kept.length ? globs.map(fileName) : [],
     filesOnly: true,
-    ...(left.length > 0 && { except: everywhere(left) }),
+    ...(left.length > 0 && { except: left.flatMap((path) => exclusion(path, state)) }),
   };
 }
 
-const WILD = /[*?[]/;
+type Place = Pick<ShellState, 'cwd' | 'variables'>;
 
-/** Returns a glob for the names of the files that a pathspec with wildcards matches. */
+/** Pattern for pathspecs that exclude; the group is empty for one from the top of the repository, which may be anywhere. */
+const EXCLUDED = /^:(?:[!^]|\(exclude\))(?:\/.*|(.*))$/s;
+const WILD = /[*?[\\]/;
+
+/** Returns globs for what an excluding pathspec leaves out: without wildcards, a path from the working directory. */
+function exclusion(path: string, { cwd }: Place): string[] {
+  const glob = `${escapeGlob(cwd)}/${path.replace(/^(?:\.\/)+|\/+$/g, '')}`;
+  return WILD.test(path) ? [glob] : [glob, `${glob}/*`];
+}
+
+/** Returns a glob for the names of the files that a pathspec with wildcards, one of which may match a slash, matches. */
 function fileName(pathspec: string): string {
-  const last = pathspec.slice(pathspec.lastIndexOf('/') + 1);
-  return WILD.test(last) ? `*${last.replace(/^[^*?[]*/, '')}` : last;
+  const tail = pathspec.replace(/^.*(?:[*?[\]]|\\.?)/s, '');
+  return tail.includes('/') ? tail.slice(tail.lastIndexOf('/') + 1) : `*${tail}`;
 }
 
 /** Interprets `:/x`, `:(top)x` (the root of the working tree) and globs, which match slashes, in their widest sense. */

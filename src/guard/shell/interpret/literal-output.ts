@@ -1,8 +1,9 @@
+import { posix } from 'node:path';
 import { afterDashes, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
-import { type Call, fromCwd, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
+import { type Call, fromCwd, hasOddGlobs, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram, splitOptions } from '../words.ts';
 
@@ -69,20 +70,20 @@ const ls: Output = ({ call: { state }, args, texts }) => {
     return { ...UNKNOWN_STREAM, under: has(/[aA]/) ? here : { ...here, visible: true } };
   }
   const paths = files.map(({ template }) => fromCwd(template, state).replace(/\/+$/, ''));
-  if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: globbed(paths) };
+  if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: globbed(paths, hasOddGlobs(state)) };
   if (has(/l/)) return { ...UNKNOWN_STREAM, under: { roots: paths, names: [] } };
   return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
 };
 
 /** Returns what the shell makes of these paths: of a glob, files as deep as it has parts. */
-function globbed(paths: readonly string[]): SearchedTree {
-  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[].*)$/s.exec(path) ?? [path, path, '']);
-  const isWhole = parts.some(([, , glob]) => glob === '');
+function globbed(paths: readonly string[], isOdd: boolean): SearchedTree {
+  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[].*)$/s.exec(posix.normalize(path)) ?? [path, path, '']);
+  const isWhole = isOdd || parts.some(([, , glob]) => glob === '');
   return {
     roots: parts.map(([, root = '']) => root || '/'),
     names: isWhole ? [] : parts.map(([, , glob = '']) => glob.slice(glob.lastIndexOf('/') + 1)),
     ...(isWhole ? {} : { maxDepth: Math.max(...parts.map(([, , glob = '']) => glob.split('/').length)) }),
-    ...(parts.some(([, , glob = '']) => /(^|\/)[.[]/.test(glob)) ? {} : { visible: true as const }),
+    ...(isOdd || parts.some(([, , glob = '']) => /(^|\/)[.[]/.test(glob)) ? {} : { visible: true as const }),
   };
 }
 
@@ -100,7 +101,7 @@ const git: Output = ({ call: { words, state } }) => {
   const isGrep = verb?.template === 'grep';
   if (verb?.template !== 'ls-files' && !(isGrep && isOneOf(/^(-[a-zA-Z]*l|--name-only)/))) return UNKNOWN_STREAM;
   const paths = isGrep ? afterDashes(rest) : splitOptions(rest, LS_FILES).operands;
-  const under = pathspecTree(directory === undefined ? paths : [], state);
+  const under = pathspecTree(words, directory === undefined ? paths : [], state);
   return { ...UNKNOWN_STREAM, under: isOneOf(/^(-[a-z]*o[a-z]*|--others)$/) ? under : { ...under, tracked: true } };
 };
 

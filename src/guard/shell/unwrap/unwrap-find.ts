@@ -30,7 +30,7 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   const rest = expression === -1 ? [] : args.slice(expression);
   const texts = rest.map(({ template }) => template);
   const isHere = starts.length === 0 || (starts.length === 1 && starts[0]?.template === '.');
-  const within = isHere && !texts.some(isOr) ? texts.flatMap((_, at) => folderOf(texts, at)) : [];
+  const within = isHere && !texts.some(isOpen) ? conditionsOf(texts).flatMap((_, at) => folderOf(texts, at)) : [];
   const roots = (starts.length === 0 ? [wordOf('.')] : starts).map(
     (word) => `${absolute(word, cwd)}${within[0] ?? ''}`,
   );
@@ -50,6 +50,17 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
 function folderOf(texts: readonly string[], at: number): string[] {
   const isDemanded = texts[at] === '-path' && !/^(!|-not)$/.test(texts[at - 1] ?? '') && texts[at + 2] !== '-prune';
   return isDemanded ? (/^\.(\/[\w./@ -]+)\//.exec(texts[at + 1] ?? '')?.slice(1) ?? []) : [];
+}
+
+/** Returns what stands before a command to run, whose words may look like conditions. */
+function conditionsOf(texts: readonly string[]): readonly string[] {
+  const runs = texts.findIndex((text) => RUNS.has(text));
+  return runs === -1 ? texts : texts.slice(0, runs);
+}
+
+/** Returns whether not every condition holds for what is found, or the search may begin elsewhere. */
+function isOpen(text: string): boolean {
+  return isOr(text) || text === '(' || text === '-files0-from';
 }
 
 function isOr(text: string): boolean {
