@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { someOf } from '../support/short-form.ts';
 import { repository, run, tree } from './support/in-worktree.ts';
@@ -77,6 +78,21 @@ test('control: the same worktree with nothing of its user is removed', (t) => {
   p.sh('cd .ralph/worktrees/fix; git update-index --skip-worktree src/a.txt');
   assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
   assert.equal(existsSync(tree(p)), false);
+});
+
+test('the loop’s own files in a folder of the repository are none of its user, also without .git', (t) => {
+  const p = repository(t);
+  p.write('do.sh', 'rm prompt.txt; echo "<promise>DONE</promise>"\n');
+  p.sh('mkdir app; mv jobs agent.sh do.sh app');
+  git(p, 'add -A');
+  git(p, 'commit -qm app');
+  const inApp = (...words: string[]) => p.ralph(words, {}, join(p.dir, 'app'));
+  assert.equal(inApp('run', 'jobs/fix', '--worktree', '--agent', './agent.sh').code, 0);
+  p.sh('cd app/.ralph/worktrees/fix; rm .git; echo mine > mine.txt');
+  assert.match(inApp('worktree', 'remove', 'fix').stderr, /would lose: 1 file that is not committed \(mine\.txt\)/);
+  p.sh('rm app/.ralph/worktrees/fix/mine.txt');
+  const { code, stderr } = inApp('worktree', 'remove', 'fix');
+  assert.equal(code, 0, stderr);
 });
 
 test('another branch of the agent is named and outlives its worktree', (t) => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { isLoopsOwn } from '../../task/left-out.ts';
 import { counted } from '../../text/figures.ts';
 import { isSame } from './copy-task.ts';
@@ -57,7 +57,7 @@ export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [
   const again = new Set(madeByChecks);
   const ignored = isThere ? ignoredFiles(dir, env) : [];
   return {
-    uncommitted: isThere ? uncommitted(place, isCopy, env) : strays(dir).filter((path) => !isCopy(path)),
+    uncommitted: isThere ? uncommitted(place, isCopy, env) : strays(place).filter((path) => !isCopy(path)),
     isLocked: gitDir !== null && existsSync(join(gitDir, 'locked')),
     unmerged: revisions.length === 0 ? 0 : ownCommits(projectDir, revisions, [branch], env, delivered),
     adrift: adriftAmong(projectDir, visits.left, env),
@@ -112,12 +112,14 @@ function hiddenChanges(dir: string, env: NodeJS.ProcessEnv): string[] {
 }
 
 /** Lists the files of a folder that is no work tree any more, without the loop's own. */
-function strays(dir: string): string[] {
+function strays({ dir, projectDir }: WorktreePlace): string[] {
   if (!existsSync(dir)) return [];
+  const from = (folder: string, path: string): string => relative(folder, path).replaceAll(sep, '/');
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(dir, join(entry.parentPath, entry.name)))
-    .filter((path) => !isLoopsOwn(path));
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !isLoopsOwn(from(projectDir, path)))
+    .map((path) => from(dir, path));
 }
 
 /** Returns the git folder of a worktree, also after its files were removed by hand; null if git has none. */

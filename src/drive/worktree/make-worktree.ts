@@ -2,7 +2,6 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from '../../state/lock/lock.ts';
 import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
-
 import { WORKTREES } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { copyTask, isSame } from './copy-task.ts';

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-
 import { RalphError } from '../../text/message.ts';
 import { holdingsOf, lossTexts } from './holdings.ts';
 import { WORKTREE_TEXTS } from './messages.ts';

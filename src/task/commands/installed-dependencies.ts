@@ -18,7 +18,7 @@ import { isWithin } from '../project-file.ts';
  */
 const DEPENDENCIES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
-    node_modules: 'package.json deno.json deno.jsonc',
+    node_modules: 'package.json package.json5 package.yaml pnpm-workspace.yaml deno.json deno.jsonc',
     bower_components: 'bower.json',
     jspm_packages: 'package.json',
     vendor:

@@ -92,7 +92,7 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     else if (later.has(path)) left.push({ path, why: 'changed-since' });
     else if (isBelow || stat?.isDirectory()) blocked.push(path);
     else if (stat && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs)) {
-      if (was === null && stat.ctimeMs < startedAt && !ignored.has(path)) old.push(change);
+      if (was === null && Math.max(stat.mtimeMs, stat.ctimeMs) < startedAt && !ignored.has(path)) old.push(change);
       else left.push({ path, why: 'users' });
     } else if (was === null && ignored.has(path)) left.push({ path, why: 'was-ignored' });
     else (was === null ? added : bring).push(path);

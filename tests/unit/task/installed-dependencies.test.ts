@@ -42,8 +42,23 @@ test('linking ends when it is aborted', async (t) => {
 });
 
 test('only folders of package managers beside what names their content are dependencies, at any depth', (t) => {
-  const copy = folderWith(t, { 'packages/a/package.json': '{}', 'go.mod': '', 'app/Podfile': '', 'sub/.keep': '' });
-  for (const path of ['packages/a/node_modules', 'vendor', 'app/Pods', 'sub/.venv', 'venv', '.yarn', '.pnp.cjs'])
+  const copy = folderWith(t, {
+    'packages/a/package.json': '{}',
+    'pnpm/pnpm-workspace.yaml': '',
+    'go.mod': '',
+    'app/Podfile': '',
+    'sub/.keep': '',
+  });
+  for (const path of [
+    'packages/a/node_modules',
+    'pnpm/node_modules',
+    'vendor',
+    'app/Pods',
+    'sub/.venv',
+    'venv',
+    '.yarn',
+    '.pnp.cjs',
+  ])
     assert.ok(isDependency(copy, path), path);
   for (const path of [
     'node_modules',
