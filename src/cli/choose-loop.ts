@@ -23,7 +23,7 @@ import {
   taskKind,
 } from '../task/task-file.ts';
 import { printable, table } from '../term/format.ts';
-import { advise, type Message, nullIfRefused, offer, RalphError } from '../text/message.ts';
+import { about, advise, type Message, nullIfRefused, offer, RalphError } from '../text/message.ts';
 import { quoted, shellWord } from '../text/quote.ts';
 import type { CommandContext } from './command.ts';
 
@@ -131,7 +131,7 @@ export function endedLoop(
   const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
   const current = readState(files.state);
   if (current.kind === 'loop' && current.state.status !== 'ended') {
-    throw new RalphError('refused', advise('The loop has not ended.', 'Stop it first', 'stop'));
+    throw new RalphError('refused', about(advise('The loop has not ended.', 'Stop it first', 'stop'), current.state));
   }
   const last = lastArchived(files);
   const state = last === null ? null : endedState(files, last.state.loopId);

@@ -50,6 +50,7 @@ test('a resumed loop keeps its command line except for new options, and a new lo
   const cmd = agent(p, 'echo "this is run $(wc -l < runs.txt)"');
   const first = p.ralph(['run', '--agent', cmd, '--set', 'max_iterations=1']);
   assert.deepEqual([first.code, runs(p)], [2, 1], first.stderr);
+  assert.match(p.ralph(['verify']).stderr, /Go on: ralph-loop resume --max-iterations N\./);
   const more = p.ralph(['run', '--resume', '--max-iterations', '3']);
   assert.deepEqual([more.code, runs(p)], [2, 3], more.stderr);
   const refused = p.ralph(['run', '--resume']);
@@ -93,6 +94,7 @@ test('a session of a client that has no loops is refused, and a misspelt one get
   const check = p.ralph(['check', '--run']).stdout;
   assert.match(check, /but is "acceptedits"\. Did you mean "acceptEdits"\?\n/);
   assert.match(check, /^Note: Its checks were not run, because the task cannot be started as it is\.$/m);
+  assert.doesNotMatch(check, /the agent decides/, 'settings that were not read measure nothing');
 });
 
 test('a failing agent is retried five times, then the loop ends with its last error', (t) => {

@@ -273,4 +273,6 @@ test('an advice to begin names the task that it is about', (t) => {
     );
   }
   assert.match(p.ralph(['verify', 'a']).stderr, /Go on: ralph-loop resume a\./);
+  started(p, 'tasks/d');
+  assert.match(p.ralph(['undo', 'd']).stderr, /Stop it first: ralph-loop stop --loop d\./);
 });

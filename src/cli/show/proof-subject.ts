@@ -68,7 +68,8 @@ function ownSubject(context: CommandContext): Subject {
   const { files, state } = endedLoop(context, context.positionals[0]);
   if (state.ended.as !== 'complete') {
     const text = `The loop did not complete (${statusWords(state.ended.as)}): it proves nothing.`;
-    throw new RalphError('refused', about(advise(text, 'Go on', 'resume'), state));
+    const { command, options = {} } = state.ended.next ?? { command: 'resume' };
+    throw new RalphError('refused', about(advise(text, 'Go on', command, options), state));
   }
   const stored = findEndedContract(files, state.loopId);
   if (stored === null) throw new RalphError('refused', `${files.contract}.ended is missing or unreadable.`);

@@ -55,7 +55,7 @@ export const CHECK_COMMAND: Command = {
     if (tried === null) return LEFT;
     const needs = (started?.needs ?? []).map(({ message }) => `Note: ${show(message)}`);
     const unrun = isToRun && tried === NOT_TRIED ? [NOT_RUN] : [];
-    const notes = [...unrun, ...needs, ...(resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [])];
+    const notes = [...unrun, ...needs, ...(ok && resolved.ok && isUnmeasured(resolved.values) ? [UNMEASURED] : [])];
     const { checks, lines } = tried;
     context.answer({ ok, file, kind, problems, notes, settings, ...(checks && { checks }) }, () =>
       [problemsText(file, problems, context), ...lines, ...notes, ...settingsText(settings, kind)].join('\n'),

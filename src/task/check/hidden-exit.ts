@@ -1,3 +1,4 @@
+import { oneLine } from '../../text/quote.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 
@@ -29,7 +30,7 @@ export function hiddenExits({ validation, commands }: Frontmatter): KeyProblem[]
 function hiddenExit(run: string): string | null {
   const [always] = ALWAYS_PASSES.exec(run) ?? [];
   if (always !== undefined && !ENDS_BEFORE.test(run)) return `exits with 0 whatever fails: remove "${always.trim()}".`;
-  const filter = FILTER.exec(run)?.[1];
+  const [piped = '', filter] = FILTER.exec(run) ?? [];
   if (filter === undefined || run.includes('pipefail')) return null;
-  return `has the exit code of "${filter}", whatever fails before it: remove that, or begin with "set -o pipefail;".`;
+  return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}", or begin with "set -o pipefail;".`;
 }

@@ -13,6 +13,7 @@ test('a check that passes whatever fails in it is warned of', () => {
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
   for (const run of ['npm test | tail -5', 'npm test 2>&1 | tee log.txt', 'npm run a && npm test |& cat'])
     assert.match(check(run)[0] ?? '', /has the exit code of "(?:tail|tee|cat)", whatever fails before it/, run);
+  assert.match(check('npm test | tail -5')[0] ?? '', /: remove "\| tail -5", or begin with "set -o pipefail;"\.$/);
 });
 
 test('control: a check whose exit code counts is not', () => {
