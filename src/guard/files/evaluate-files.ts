@@ -250,7 +250,8 @@ const excludesOf = byProgram<readonly [file: string, folder?: string]>({
   rg: ["-g '!?'"],
   ag: ["--ignore '?'"],
   'grep egrep fgrep zgrep ggrep': ["--exclude='?'", "--exclude-dir='?'"],
-  git: ["-- ':!?'"],
+  // Without a wildcard, git leaves out only what is here.
+  git: ["-- ':!*?'", "-- ':!*?*'"],
   'fd fdfind': ["-E '?'"],
   find: ["-not -name '?'", "-not -path '*/?/*'"],
 });
@@ -261,7 +262,7 @@ function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   const name = basename(shown);
   const isName = !pattern.includes('/') && !pattern.startsWith('policy:');
   const byFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isFolder(shown));
-  return (byFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name);
+  return (byFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name).replace('**', '*');
 }
 
 /** Temporary folders: a file there merely shares the name of a file that is protected by name. */

@@ -27,6 +27,11 @@ function printed(answer: object): HookOutput {
   return { stdout: Object.keys(answer).length === 0 ? '' : JSON.stringify(answer), stderr: '', code: 0 };
 }
 
+const MACHINE_FOLDERS: Partial<Record<NodeJS.Platform, string>> = {
+  darwin: '/Library/Application Support/GeminiCli',
+  win32: 'C:\\ProgramData\\gemini-cli',
+};
+
 export const GEMINI_HOOKS: HookHost = {
   name: 'gemini',
   agentVariable: 'GEMINI_CLI',
@@ -41,6 +46,6 @@ export const GEMINI_HOOKS: HookHost = {
     files: ['settings.json', '.env', 'trustedFolders.json'],
     variable: 'GEMINI_CLI_HOME',
     namesHome: true,
-    machine: process.platform === 'darwin' ? '/Library/Application Support/GeminiCli' : '/etc/gemini-cli',
+    machine: MACHINE_FOLDERS[process.platform] ?? '/etc/gemini-cli',
   },
 };

@@ -87,6 +87,8 @@ describe('a search that skips what .gitignore names', () => {
       ['grep -rn foo .', 'secrets', "--exclude-dir='secrets'"],
       ['grep -rn foo .', 'policy:secret-bearing-paths', '--exclude='],
       ['git grep --no-index foo', '*.pem', "-- ':!*.pem'"],
+      ['git grep --no-index foo', 'token.txt', "-- ':!*token.txt'"],
+      ['git grep --no-index foo', 'secrets', "-- ':!*secrets*'"],
       ['fd -I -x cat', 'local.txt', ''],
     ] as const) {
       const verdict = await call(command, { privateFiles: [pattern] });

@@ -146,21 +146,22 @@ describe('files that settings are read from', () => {
     const { directory: dir, files, env: own } = aProject(context as TestContext);
     const { stored } = start({ directory: dir, files, env: own }, true);
     const by = guardRules(files, own, stored);
+    const place = managedDir();
     const without = { ...by, ownFiles: by.ownFiles.filter((path) => path !== managedDir() && !/remote-/.test(path)) };
     const decided = async (command: string, rules: GuardRules) =>
       (await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: dir }, rules)).decision;
     for (const command of [
-      'mkdir -p /etc/claude-code && echo "{}" > /etc/claude-code/managed-settings.json',
-      'cd /etc/claude-code && tee managed-settings.d/00.json < x',
-      'sudo cp x /etc/claude-code/managed-settings.json',
-      'ln -s /tmp/x /etc/claude-code',
+      `mkdir -p "${place}" && echo "{}" > "${place}/managed-settings.json"`,
+      `cd "${place}" && tee managed-settings.d/00.json < x`,
+      `sudo cp x "${place}/managed-settings.json"`,
+      `ln -s /tmp/x "${place}"`,
       'echo "{}" > ~/.claude/remote-settings.json',
     ]) {
       assert.equal(await decided(command, by), 'deny', command);
       assert.equal(await decided(command, without), 'allow', `control: ${command}`);
     }
     for (const command of [
-      'cat /etc/claude-code/managed-settings.json',
+      `cat "${place}/managed-settings.json"`,
       'npm install -g @anthropic-ai/claude-code',
       'rm -rf "$tmp/claude-code" node_modules/@anthropic-ai/claude-code',
       'tar czf /tmp/etc.tgz /etc',
