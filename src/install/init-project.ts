@@ -42,9 +42,12 @@ interface InitRequest {
   readonly platform?: NodeJS.Platform;
 }
 
-/** Throws `refused` while a loop is live: it would restore the files of the program that change during its agent's calls. */
-export function refuseWhileLive(projectDir: string, env: NodeJS.ProcessEnv): void {
-  const live = liveLoop(projectDir, env);
+/**
+ * Throws `refused` while a loop is live: it would restore the files of the program that change during its agent's calls. With
+ * `isDriven`, one that no client has joined yet does not count.
+ */
+export function refuseWhileLive(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): void {
+  const live = liveLoop(projectDir, env, isDriven);
   if (live === null) return;
   throw new RalphError('refused', about(advise(`a loop is live in ${projectDir}.`, 'End it first', 'cancel'), live));
 }
@@ -65,7 +68,8 @@ export function initProject(request: InitRequest) {
     plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
   const outdated = outdatedFiles(request, manifest, new Set(plan.map(({ path }) => path)));
   const isComplete = of('create', 'update').length + outdated.length === 0 && settings.change === 'unchanged';
-  if (!isComplete || old?.files.length) refuseWhileLive(projectDir, request.env);
+  // A loop that was started without hooks waits for its client, and for the first set-up.
+  if (!isComplete || old?.files.length) refuseWhileLive(projectDir, request.env, manifest === null);
   const next: InstallManifest = {
     manifestVersion: 1,
     version,

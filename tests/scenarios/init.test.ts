@@ -347,6 +347,16 @@ test('init refuses to change files of a live loop, which would restore half of t
   assert.notEqual(p.read(hook), older);
 });
 
+test('init sets up a project in which a loop waits for its client, as start advises', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\nDo it.\n');
+  assert.match(p.ralph(['start']).stderr, /The hooks are not installed .*Install them: ralph-loop init\./);
+  const { code, stderr } = p.ralph(['init']);
+  assert.equal(code, 0, stderr);
+  assert.equal(p.ralph(['status', '--json']).json['active'], true);
+  assert.match(p.ralph(['uninit']).stderr, /a loop is live/, 'control: what is set up stays while it is live');
+});
+
 test('init in a directory below a project sets up that directory', (t) => {
   const p = project(t);
   p.ralph(['init']);

@@ -21,10 +21,11 @@ export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): Pro
   return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
 }
 
-/** Returns the first loop of a project or its worktrees that is driven or waits for its driver; null if there is none. */
-export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv): LiveLoop | null {
+/** Returns the first loop of a project or its worktrees that is driven, or waits for its driver; null if there is none. */
+export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): LiveLoop | null {
   const [first] = describeProject(projectDir, env).filter(
-    ({ found, live }) => found.kind === 'loop' && live !== null && live.clientAlive !== false,
+    ({ found, live }) =>
+      found.kind === 'loop' && live !== null && live.clientAlive !== false && (!isDriven || live.clientPid !== null),
   );
   return first?.live ?? null;
 }
