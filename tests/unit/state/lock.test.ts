@@ -50,7 +50,7 @@ test('Takes the lock of a dead process, even for a contender that may not wait.'
   const files = aProject(t);
   writeFileSync(files.lock, JSON.stringify({ ...newOwner(), pid: deadPid() }));
   assert.equal(
-    withLock(files.lock, () => 'held'),
+    withLock(files.lock, () => 'held', 0),
     'held',
   );
   assert.deepEqual(leftovers(files), []);
@@ -62,7 +62,7 @@ test('A process with the id of the dead owner but another start time does not ke
   if (owner.startedAt === null) return t.skip('this system tells no start times');
   writeFileSync(lock, JSON.stringify({ ...owner, startedAt: `${owner.startedAt}0` }));
   assert.equal(
-    withLock(lock, () => 'held'),
+    withLock(lock, () => 'held', 0),
     'held',
   );
 });
@@ -72,7 +72,7 @@ test('A lock of process 0 or below is dead: such an id would mean our own proces
   for (const pid of [0, -1]) {
     writeFileSync(lock, JSON.stringify({ ...newOwner(), pid }));
     assert.equal(
-      withLock(lock, () => 'held'),
+      withLock(lock, () => 'held', 0),
       'held',
     );
   }
@@ -85,7 +85,7 @@ test('Respects a lock of another machine for a minute, because its owner cannot 
   const longAgo = new Date(Date.now() - 61_000);
   utimesSync(lock, longAgo, longAgo);
   assert.equal(
-    withLock(lock, () => 'held'),
+    withLock(lock, () => 'held', 0),
     'held',
   );
 });
@@ -102,7 +102,7 @@ test('An empty or torn lock file has no owner: power was cut before its content 
   for (const content of ['', '{"pid":1', 'null', '[]', '{"pid":1,"token":""}', '\0\0\0\0']) {
     writeFileSync(files.lock, content);
     assert.equal(
-      withLock(files.lock, () => 'held'),
+      withLock(files.lock, () => 'held', 0),
       'held',
       JSON.stringify(content),
     );
@@ -120,7 +120,7 @@ test('A lock that is a folder, as without hard links, is respected and taken lik
     mkdirSync(files.lock, { recursive: true });
     writeFileSync(join(files.lock, 'owner'), content);
     assert.equal(
-      withLock(files.lock, () => 'held'),
+      withLock(files.lock, () => 'held', 0),
       'held',
     );
     assert.deepEqual(leftovers(files), []);
@@ -137,7 +137,7 @@ for (const depth of [1, 2, 5]) {
       path = `${path}.reap-${owner.token.slice(-8)}`;
     }
     assert.equal(
-      withLock(files.lock, () => 'held'),
+      withLock(files.lock, () => 'held', 0),
       'held',
     );
     assert.deepEqual(leftovers(files), []);
@@ -153,7 +153,7 @@ test('Respects the marker of a living reaper, and the contender names it.', (t) 
   timesOut(() => withLock(lock, () => 'never', 0));
   unlinkSync(marker);
   assert.equal(
-    withLock(lock, () => 'held'),
+    withLock(lock, () => 'held', 0),
     'held',
   );
 });
