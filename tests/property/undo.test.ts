@@ -414,12 +414,17 @@ test('files that were moved with their folder are the loop’s, if the undo brin
   const world = new World(randomFrom(1), '', template(''));
   try {
     world.put('src/same.txt', 'a.txt\n');
+    // Git does not see it at the start, and a file of another name and the same content goes.
+    world.put('hidden.txt', 'a.txt\n');
+    writeFileSync(join(world.top, '.git/info/exclude'), 'hidden.txt\n');
     sleep(APART_MS);
     const startedAt = Date.now();
     const start = await record(world, 'start');
     sleep(APART_MS);
     const from = Date.now();
     renameSync(join(world.project, 'src'), join(world.project, 'lib'));
+    rmSync(join(world.project, 'a.txt'));
+    writeFileSync(join(world.top, '.git/info/exclude'), '');
     sleep(APART_MS);
     world.spans.push([from, Date.now()]);
     const end = await record(world, 'end');
@@ -432,16 +437,17 @@ test('files that were moved with their folder are the loop’s, if the undo brin
     };
     const leftAt = async (at: number, known: RecordedTree | null): Promise<string[]> => {
       const { added, left } = await planUndo(world.project, GIT_ENV, { ...facts, startedAt: at, end: known });
-      assert.equal(added.length + left.length, 3);
+      assert.equal(added.length + left.length, 4);
       return left.map(({ path, why }) => `${path} ${why}`);
     };
-    assert.deepEqual(await leftAt(startedAt, end), []);
-    const kept = ['lib/b.txt users', 'lib/deep/c.sh users', 'lib/same.txt users'];
+    assert.deepEqual(await leftAt(startedAt, end), ['hidden.txt users']);
+    const kept = ['hidden.txt users', 'lib/b.txt users', 'lib/deep/c.sh users', 'lib/same.txt users'];
     assert.deepEqual(await leftAt(0, end), kept, 'control: files that are younger than the start');
     assert.deepEqual(await leftAt(startedAt, null), kept, 'control: the user may have moved them after the loop');
     const plan = await planUndo(world.project, GIT_ENV, { ...facts, end });
     await applyUndo(plan, { ...facts, loopId: LOOP.loopId }, true);
     assert.equal(existsSync(join(world.project, 'lib')), false);
+    assert.ok(existsSync(join(world.project, 'hidden.txt')));
     assert.ok(existsSync(join(world.project, 'src/deep/c.sh')));
     await undoBack(world.project, GIT_ENV, LOOP);
     assert.ok(existsSync(join(world.project, 'lib/deep/c.sh')));

@@ -1,5 +1,5 @@
 import { lstatSync, lutimesSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import {
@@ -100,11 +100,12 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   const removable = new Set(added);
   const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
   const inTheWay = blocked.filter((path) => !behind.includes(path));
-  // A folder moves with files that keep their times. Those that are brought back at their former place lose nothing here.
+  // A folder moves with files that keep names and times. Those that are brought back at their former place lose nothing here.
   const back = new Set(bring);
-  const moved = new Set(since.flatMap(({ path, is, former }) => (is === null && back.has(path) ? [former] : [])));
+  const gone = since.filter(({ path, is }) => is === null && back.has(path));
+  const moved = new Set(gone.map(({ path, former }) => `${former} ${posix.basename(path)}`));
   for (const { path, present } of old) {
-    if (end !== null && moved.has(present)) added.push(path);
+    if (end !== null && moved.has(`${present} ${posix.basename(path)}`)) added.push(path);
     else left.push({ path, why: 'users' });
   }
   return { around, start, end, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
