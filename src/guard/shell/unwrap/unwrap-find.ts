@@ -152,7 +152,11 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
       ? [{ kind: 'call', call: { ...call, stdin: NO_INPUT, words: [...command, ...items] } }]
       : items.slice(0, MAX_LINES).map((item) => ({
           kind: 'call',
-          call: { ...call, stdin: NO_INPUT, words: command.map((word) => replaced(word, marker, item)) },
+          call: {
+            ...call,
+            stdin: NO_INPUT,
+            words: command.map((word) => replaced(word, marker, item, call.state.cwd)),
+          },
         }));
   return { next, keepsItself: file !== undefined };
 }
@@ -176,12 +180,18 @@ function unknownItem(call: Call): ShellWord {
   return { text: null, template: UNKNOWN, source: 'xargs', ...(under === undefined ? {} : { under }) };
 }
 
-function replaced(word: ShellWord, marker: string, item: ShellWord): ShellWord {
+/** Returns a template with the name alone of a found file that it places in the working directory, as in `./{}`. */
+function hereOmitted(template: string, cwd: string): string {
+  return template.replaceAll(`${cwd}/${UNKNOWN}`, UNKNOWN).replace(/(?<![^\s'"])(?:\.\/)+\0/g, UNKNOWN);
+}
+
+function replaced(word: ShellWord, marker: string, item: ShellWord, cwd: string): ShellWord {
   if (!word.template.includes(marker)) return word;
   const template = word.template.replaceAll(marker, item.template);
   const base = wordOf(template, word.source);
+  const plain = hereOmitted(template, cwd);
   // In a text for a shell, the placeholder must be a separate word.
-  const isPlace = template === UNKNOWN || (/\s/.test(template) && !/[^\s'"]\0|\0[^\s'";]/.test(template));
+  const isPlace = plain === UNKNOWN || (/\s/.test(plain) && !/[^\s'"]\0|\0[^\s'";]/.test(plain));
   return item.under !== undefined && isPlace ? { ...base, under: item.under } : base;
 }
 
@@ -216,7 +226,7 @@ function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
   const template = word.template.replace(PLACES, UNKNOWN);
   if (template === word.template) return word;
   // "{}.bak" is another file than the found one.
-  const isWhole = template === UNKNOWN;
+  const isWhole = /^(?:\.\/)*\0$/.test(template);
   return { ...(isWhole ? found : { text: null }), template, source: word.source, pattern: escapeGlob(template) };
 }
 
