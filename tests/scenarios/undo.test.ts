@@ -63,7 +63,9 @@ test('new files stay unless the user says otherwise, and a report of new files a
     p.ralph(['undo', '--dry-run']).stdout,
     /^New since the start:\n {2}new\.txt\nTo undo: ralph-loop undo\n$/,
   );
-  assert.equal(p.ralph(['undo', '--yes']).code, 0);
+  const { code, stdout } = p.ralph(['undo', '--yes']);
+  assert.equal(code, 0);
+  assert.match(stdout, /\nNothing was undone: new files stay\. To remove them: ralph-loop undo --yes --new-files\n$/);
   assert.equal(p.read('new.txt'), 'new\n');
 });
 

@@ -87,6 +87,14 @@ async function undo(context: CommandContext): Promise<number> {
   // A question may wait for hours.
   if (values['yes'] !== true && !isDeepStrictEqual(await planUndo(files.projectDir, env, facts), plan))
     throw new RalphError('refused', 'The project changed during the question. Nothing was changed. Run it again.');
+  if (!removesNew && plan.bring.length + plan.commits.length === 0) {
+    const remove = lineFor({ yes: true, 'new-files': true });
+    answer(
+      { undone: false, removedNewFiles: false, ...shown },
+      () => `Nothing was undone: new files stay. ${context.paint('dim', `To remove them: ${remove}`)}`,
+    );
+    return 0;
+  }
   await applyUndo(plan, { ...facts, loopId }, removesNew);
   answer(
     { undone: true, removedNewFiles: removesNew, ...shown },
@@ -98,7 +106,9 @@ async function undo(context: CommandContext): Promise<number> {
 /** Returns whether new files are removed as well; null if the user declines the undo. */
 async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
   if (!(await agrees('Undo this?'))) return null;
-  return added.length > 0 && agrees(`Remove the ${added.length} new files as well?`);
+  return (
+    added.length > 0 && agrees(`Remove the ${added.length === 1 ? 'new file' : `${added.length} new files`} as well?`)
+  );
 }
 
 async function back(context: CommandContext): Promise<number> {
