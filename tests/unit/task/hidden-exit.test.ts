@@ -11,7 +11,12 @@ const check = (run: string): string[] => warnings(`validation: [${JSON.stringify
 test('a check that passes whatever fails in it is warned of', () => {
   for (const run of ['npm test || true', 'npm test; exit 0', 'npm test || :'])
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
-  for (const run of ['npm test | tail -5', 'npm test 2>&1 | tee log.txt', 'npm run a && npm test |& cat'])
+  for (const run of [
+    'npm test | tail -5',
+    'npm test | tail -5\n',
+    'npm test 2>&1 | tee log.txt',
+    'npm run a && npm test |& cat',
+  ])
     assert.match(check(run)[0] ?? '', /has the exit code of "(?:tail|tee|cat)", whatever fails before it/, run);
   assert.match(check('npm test | tail -5')[0] ?? '', /: remove "\| tail -5", or begin with "set -o pipefail;"\.$/);
 });
@@ -25,6 +30,8 @@ test('control: a check whose exit code counts is not', () => {
     'npm test | tail -1 | grep -q passed',
     'test -e a || exit 1',
     'sh -c "a | tail" && npm test',
+    'cat names.txt | sort -c',
+    'npm test | tail -3\nnpm run lint',
     'grep -rn TODO src && exit 1 || true',
     'grep -q debugger app.js && exit 1; exit 0',
     'npm test || exit $?; true',
