@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { PLAN_TEXTS } from '../../src/drive/plan/messages.ts';
 import { MAKES, planProject, planText } from '../support/plan-beside.ts';
 import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 import { longTest, someOf } from '../support/short-form.ts';
@@ -96,6 +97,17 @@ test('control: an agent that does the same plan completes it at its first claims
   assert.equal(code, 0, stdout);
   assert.deepEqual(subjects(p), BOTH);
   assert.match(stdout, /2 iterations of 25/);
+});
+
+test('a title that is put back is one title, and two are two', () => {
+  assert.match(
+    PLAN_TEXTS.renamedTasks(['1'], 'PLAN.md'),
+    /^1 was given .* before it was done\. The title was put back\./,
+  );
+  assert.match(
+    PLAN_TEXTS.renamedTasks(['1', '2'], 'PLAN.md'),
+    /^1, 2 were .* they were done\. The titles were put back\./,
+  );
 });
 
 test('a task that its agent gives another title or id is not done, and the title is put back', (t) => {

@@ -31,7 +31,7 @@ export const PLAN_TEXTS = {
   goneTasks: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')} ${wasOf(ids)} removed from ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
   renamedTasks: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')} ${wasOf(ids)} given another title in ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done. The title was put back. To rename a task, pause the loop first.`,
+    `${ids.join(', ')} ${wasOf(ids)} given another title in ${path} before ${ids.length === 1 ? 'it was done. The title was' : 'they were done. The titles were'} put back. To rename a task, pause the loop first.`,
   changedSince: ({ gone, renamed, ticked }: Omit<HeldPlan, 'text'>, path: string): string => {
     const changes = [
       ...(gone.length === 0 ? [] : [`${gone.join(', ')} ${wasOf(gone)} removed from ${path}`]),
