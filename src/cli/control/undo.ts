@@ -87,18 +87,14 @@ async function undo(context: CommandContext): Promise<number> {
   // A question may wait for hours.
   if (values['yes'] !== true && !isDeepStrictEqual(await planUndo(files.projectDir, env, facts), plan))
     throw new RalphError('refused', 'The project changed during the question. Nothing was changed. Run it again.');
-  if (!removesNew && plan.bring.length + plan.commits.length === 0) {
-    const remove = lineFor({ yes: true, 'new-files': true });
-    answer(
-      { undone: false, removedNewFiles: false, ...shown },
-      () => `Nothing was undone: new files stay. ${context.paint('dim', `To remove them: ${remove}`)}`,
-    );
-    return 0;
-  }
-  await applyUndo(plan, { ...facts, loopId }, removesNew);
+  const isUndone = removesNew || plan.bring.length + plan.commits.length > 0;
+  if (isUndone) await applyUndo(plan, { ...facts, loopId }, removesNew);
+  const [said, advice, next] = isUndone
+    ? ['Undone.', 'To take it back', { back: true }]
+    : ['Nothing was undone: new files stay.', 'To remove them', { yes: true, 'new-files': true }];
   answer(
-    { undone: true, removedNewFiles: removesNew, ...shown },
-    () => `Undone. ${context.paint('dim', `To take it back: ${lineFor({ back: true })}`)}`,
+    { undone: isUndone, removedNewFiles: removesNew, ...shown },
+    () => `${said} ${context.paint('dim', `${advice}: ${lineFor(next)}`)}`,
   );
   return 0;
 }
