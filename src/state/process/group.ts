@@ -27,6 +27,7 @@ export function spawnGroup(program: string, words: readonly string[], options: S
       endWatch();
       return child;
     }
+    // A SIGKILL before this line, some microseconds after the start, leaves the child running.
     watch?.stdin?.write(`${pid}\n`);
     if (running.size === 0) process.on('exit', endAllAtOnce);
     running.set(pid, endWatch);

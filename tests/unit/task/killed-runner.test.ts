@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { emptyFolder } from '../../support/folder.ts';
 import { plainProgram } from '../../support/plain-program.ts';
@@ -24,12 +25,14 @@ test('a command ends with everything it started when the process that runs it is
 }, async (context) => {
   const [watched, unwatched] = [`600.${process.pid}`, `601.${process.pid}`];
   const processes = (seconds: string) => running(`sleep\0${seconds}\0`);
-  const program = await plainProgram(emptyFolder(context), "import '../unit/task/support/run-and-hang.ts';");
-  const child = spawn(process.execPath, [program, command(watched), command(unwatched)], { stdio: 'ignore' });
+  const cwd = emptyFolder(context);
+  const program = await plainProgram(cwd, "import '../unit/task/support/run-and-hang.ts';");
+  const child = spawn(process.execPath, [program, command(watched), command(unwatched)], { cwd, stdio: 'ignore' });
   context.after(() => {
     for (const pid of [watched, unwatched].flatMap(processes)) process.kill(pid, 'SIGKILL');
   });
   await until('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
+  await until('the command is watched', () => existsSync(join(cwd, 'watched.txt')));
   child.kill('SIGKILL');
   await until('the command is gone', () => processes(watched).length === 0);
   assert.equal(processes(unwatched).length, 2, 'control: one that nobody watches runs on');
