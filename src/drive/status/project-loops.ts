@@ -21,7 +21,10 @@ export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): Pro
   return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
 }
 
-/** Returns the first loop of a project or its worktrees that is driven, or waits for its driver; null if there is none. */
+/**
+ * Returns the first loop of a project or its worktrees that is driven or, without `isDriven`, waits for its driver; null if there
+ * is none.
+ */
 export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv, isDriven = false): LiveLoop | null {
   const [first] = describeProject(projectDir, env).filter(
     ({ found, live }) =>

@@ -5,7 +5,7 @@ import type { Frontmatter } from '../frontmatter/schema.ts';
 const ALWAYS_PASSES = /(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 /** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
 const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s+-\w*e|\bset\s+-o\s+errexit\b/;
-/** A filter at the end, but not in a substitution, whose exit code nobody asks for; `sort -c` is a check. */
+/** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
 const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
 
 /** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
