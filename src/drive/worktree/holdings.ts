@@ -9,7 +9,7 @@ import { askGit, changedFiles, ownCommits, repositoryOf, tipOf, userGit } from '
 import { unsavedSubmodules } from './submodules.ts';
 import { readWorktreeRecord, type WorktreePlace } from './worktree-place.ts';
 
-/** What a worktree holds that its removal, with its branch, would lose. Paths are relative to its root. */
+/** What a worktree holds that its removal, with its branch, would lose; stashes outlive it. Paths are relative to its root. */
 export interface Holdings {
   /** Files with uncommitted changes that differ from the main project, also those at which git was told not to look. */
   readonly uncommitted: readonly string[];
@@ -21,8 +21,6 @@ export interface Holdings {
   readonly adrift: readonly Adrift[];
   /** Files that git ignores and that are neither caches nor made when the worktree was set up. */
   readonly ignored: readonly string[];
-  /** Stashes that were made there, such as `stash@{0}`. */
-  readonly stashes: readonly string[];
   /** Submodules with commits that the main project's copy of them lacks. */
   readonly submodules: readonly string[];
   /** Other branches that were checked out there, with commits that only they have. They outlive the worktree. */
@@ -62,7 +60,6 @@ export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [
     unmerged: revisions.length === 0 ? 0 : ownCommits(projectDir, revisions, [branch], env, delivered),
     adrift: adriftAmong(projectDir, visits.left, env),
     ignored: ignored.filter((path) => !again.has(path) && ours[path] !== stampOf(dir, path) && !isCopy(path)),
-    stashes: stashesOf(projectDir, branch, visits, env),
     submodules: isThere ? unsavedSubmodules(mainRoot, dir, env) : [],
     beside: [...visits.branches].flatMap((other) => {
       if (other === branch || tipOf(projectDir, other, env) === null) return [];
@@ -74,7 +71,7 @@ export function holdingsOf({ projectDir, place, env, delivered, madeByChecks = [
 
 /** Returns descriptions of what would be lost; empty if nothing would be. */
 export function lossTexts(holdings: Holdings, branch: string): string[] {
-  const { uncommitted: files, isLocked, unmerged, adrift, ignored, stashes, submodules } = holdings;
+  const { uncommitted: files, isLocked, unmerged, adrift, ignored, submodules } = holdings;
   const are = (all: readonly string[]): string => (all.length === 1 ? 'is' : 'are');
   return [
     ...(files.length === 0
@@ -83,7 +80,6 @@ export function lossTexts(holdings: Holdings, branch: string): string[] {
     ...(unmerged === 0 ? [] : [`${counted(unmerged, 'commit')} that no branch but ${branch} has`]),
     ...adrift.map(({ commit, commits }) => WORKTREE_TEXTS.adrift(commit.slice(0, 12), commits)),
     ...(ignored.length === 0 ? [] : [`${counted(ignored.length, 'file')} that git ignores (${some(ignored)})`]),
-    ...(stashes.length === 0 ? [] : [`the work in ${stashes.join(', ')}`]),
     ...submodules.map((path) => `commits of the submodule ${path} that are only there`),
     ...(isLocked ? ['what its lock protects (git worktree lock)'] : []),
   ];
@@ -136,12 +132,10 @@ function gitDirOf(projectDir: string, dir: string, env: NodeJS.ProcessEnv): stri
 interface Visits {
   /** Commits that HEAD was moved away from by a checkout, and that of a detached HEAD. */
   readonly left: readonly string[];
-  /** All commits that HEAD has named. */
-  readonly commits: ReadonlySet<string>;
   readonly branches: ReadonlySet<string>;
 }
 
-const NOWHERE: Visits = { left: [], commits: new Set(), branches: new Set() };
+const NOWHERE: Visits = { left: [], branches: new Set() };
 
 /** Reads where the HEAD of a worktree has been. Commits that were amended, rebased or reset away were given up on purpose. */
 function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): Visits {
@@ -158,7 +152,6 @@ function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): V
   const left = moves.flatMap(({ from }, at) => (from === undefined ? [] : [moves[at + 1]?.commit ?? from]));
   return {
     left: [...(head.ok && isDetached ? [head.text.trim()] : []), ...left],
-    commits: new Set(moves.map(({ commit }) => commit)),
     branches: new Set(moves.flatMap(({ from = '', to = '' }) => [from, to]).filter((name) => name !== '')),
   };
 }
@@ -172,22 +165,4 @@ function adriftAmong(projectDir: string, commits: readonly string[], env: NodeJS
     if (own > 0) tips.push({ commit, commits: own });
   }
   return tips;
-}
-
-const NO_BRANCH = '(no branch)';
-
-function stashesOf(projectDir: string, branch: string, visits: Visits, env: NodeJS.ProcessEnv): string[] {
-  const words = ['stash', 'list', '--format=%gd%x00%P%x00%gs'];
-  return askGit(projectDir, words, env, 'stashes could not be listed')
-    .split('\n')
-    .flatMap((line) => {
-      const [stash = '', parents = '', subject = ''] = line.split('\0');
-      const [, on] = /^(?:WIP on|On) (\(no branch\)|[^:]+):/.exec(subject) ?? [];
-      const [parent = ''] = parents.split(' ');
-      const isOurs =
-        on === branch ||
-        (on !== undefined && visits.branches.has(on)) ||
-        (on === NO_BRANCH && visits.commits.has(parent));
-      return isOurs ? [stash] : [];
-    });
 }
