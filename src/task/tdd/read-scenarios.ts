@@ -12,6 +12,11 @@ export interface WantedScenario {
   readonly timeoutSeconds: number | null;
 }
 
+interface Found {
+  readonly scenarios: WantedScenario[];
+  readonly problems: readonly string[];
+}
+
 const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
@@ -20,13 +25,7 @@ const KEYS = ['id', 'description', 'command', 'timeout'];
  * RalphError `task-invalid` with all problems, such as a list of both kinds, a checked item or a nested one.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
-  const read = readList(text, shown);
-  const found =
-    read.kind === 'markdown'
-      ? fromMarkdown(text)
-      : read.kind === 'list'
-        ? fromList(read.list)
-        : { scenarios: [], problems: read.problems };
+  const found = isMarkdown(text, shown) ? fromMarkdown(text) : fromYaml(text);
   const problems = found.scenarios.length + found.problems.length === 0 ? ['it contains no scenario'] : found.problems;
   if (problems.length === 0) return found.scenarios;
   throw new RalphError('task-invalid', `${shown} cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
@@ -42,7 +41,7 @@ export function scenariosOf({ scenarios, completedScenarios }: TddState): Wanted
   }));
 }
 
-function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; problems: string[] } {
+function fromList(list: readonly unknown[]): Found {
   const problems: string[] = [];
   const scenarios = list.flatMap((item, at): WantedScenario[] => {
     const path = `scenarios[${at}]`;
@@ -79,7 +78,7 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
   return { scenarios, problems };
 }
 
-function fromMarkdown(text: string): { scenarios: WantedScenario[]; problems: string[] } {
+function fromMarkdown(text: string): Found {
   const items: ListItem[] = [];
   readLists(text, { item: (item) => (item.inCode ? 0 : items.push(item)) });
   const isTaskList = items.some(({ checked }) => checked !== null);
@@ -100,44 +99,24 @@ function ofItem(text: string): WantedScenario {
   return { id: null, description: described ?? text, run: run?.trim() ?? null, timeoutSeconds: null };
 }
 
-type ReadList =
-  | { readonly kind: 'list'; readonly list: readonly unknown[] }
-  | { readonly kind: 'markdown' }
-  | { readonly kind: 'broken'; readonly problems: readonly string[] };
-
 const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|description)[ \t]*:/m;
 
-/** Reads a list by the extension, else by the look of the text. Broken JSON or YAML is never read as Markdown. Never throws. */
-function readList(text: string, name: string): ReadList {
-  const [, ending = ''] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
-  const kind = ending.toLowerCase();
-  if (kind.startsWith('m')) return { kind: 'markdown' };
-  if (text.trim() === '') return { kind: 'list', list: [] };
-  const json = fromJson(text);
-  if ('value' in json) return listIn(json.value);
-  if (kind === 'json') return { kind: 'broken', problems: [json.problem] };
-  return kind !== '' || LOOKS_STRUCTURED.test(text) ? fromYaml(text) : { kind: 'markdown' };
+/** Decides by the extension, else by the look of the text. Broken JSON or YAML is never read as Markdown. */
+function isMarkdown(text: string, name: string): boolean {
+  const [, ending] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
+  return ending === undefined ? !LOOKS_STRUCTURED.test(text) : /^m/i.test(ending);
 }
 
-function fromJson(text: string): { readonly value: unknown } | { readonly problem: string } {
-  try {
-    return { value: JSON.parse(text.replace(/^\uFEFF/, '')) };
-  } catch (error) {
-    return { problem: `it is not valid JSON: ${(error as Error).message}` };
-  }
-}
-
-function fromYaml(text: string): ReadList {
+/** Reads YAML, of which JSON is a part. */
+function fromYaml(text: string): Found {
+  if (text.trim() === '') return { scenarios: [], problems: [] };
   const { value, problems } = readYaml(text);
   const errors = problems.filter(({ rule, severity }) => rule === 'yaml' && severity === 'error');
-  if (errors.length === 0) return listIn(value);
-  return { kind: 'broken', problems: errors.map(({ line, message }) => `line ${line}: ${message}`) };
-}
-
-function listIn(value: unknown): ReadList {
+  if (errors.length > 0)
+    return { scenarios: [], problems: errors.map(({ line, message }) => `line ${line}: ${message}`) };
   const inner = typeof value === 'object' && value !== null && 'scenarios' in value ? value.scenarios : value;
-  if (Array.isArray(inner)) return { kind: 'list', list: inner };
+  if (Array.isArray(inner)) return fromList(inner);
   const what =
     inner === value ? 'it must be a list of scenarios, or have one as `scenarios`' : 'scenarios must be a list';
-  return { kind: 'broken', problems: [what] };
+  return { scenarios: [], problems: [what] };
 }

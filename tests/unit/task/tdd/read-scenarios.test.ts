@@ -23,7 +23,8 @@ test('never reads an unreadable list partly or as something else', () => {
   );
   refused('- first: `exit 1`\n', 'list.yaml', /line 1/);
   refused('- description: *nobody\n', 'list.yaml', /nobody/);
-  refused('[{"description": "first", "command": "exit 1"},]', 'list.json', /it is not valid JSON/);
+  refused('[{"description": "first", "command": "exit 1"}', 'list.json', /line 1: /);
+  refused('[{"description": "first", "description": "second"}]', 'list.json', /line 1: this key is given twice/);
   refused('[{"description": "first"}] and more', 'standard input', /line 1/);
   refused('scenarios:\n  - description: "unclosed\n', 'standard input', /line \d+/);
   refused(`${'['.repeat(20_000)}`, 'list.yaml', /cannot be used/);
