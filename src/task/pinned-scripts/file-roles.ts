@@ -86,19 +86,7 @@ const READS = new Set(
   phpcs phpcbf phpmd prove xmllint jsonlint ajv tidy`.split(/\s+/),
 );
 
-/** Options and subcommands with which a program only reads its input, even what `-c` and `-f` name. */
-const READS_WITH: Readonly<Record<string, RegExp>> = {
-  make: /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/,
-  gmake: /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/,
-  just: /^(?:-n|--dry-run|--list|--fmt)$/,
-  nginx: /^-[a-z]*[tT]$/,
-  haproxy: /^-[a-z]*c$/,
-  sshd: /^-[a-z]*[tT]$/,
-  visudo: /^-[a-z]*c$|^--check$/,
-  caddy: /^(?:validate|fmt|adapt)$/,
-  'ansible-playbook': /^--syntax-check$/,
-  kubectl: /^--dry-run(?:=|$)/,
-};
+const DRY_MAKE = /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/;
 
 /** Commands whose operands are data, which the agent may change. */
 const DATA = new Set(
@@ -124,12 +112,10 @@ export function isData(words: readonly string[]): boolean {
   return DATA.has(words[0] ?? '');
 }
 
-/** Returns whether the options make the command only read its input: a dry run, a check of a configuration. */
+/** Returns whether the words call make so that it only prints what it would run. */
 export function isDryRun(words: readonly string[]): boolean {
-  return words.some((word, at) => {
-    const reads = READS_WITH[word.slice(word.lastIndexOf('/') + 1)];
-    return reads !== undefined && words.slice(at + 1).some((option) => reads.test(option));
-  });
+  const make = words.findIndex((word) => /(?:^|\/)g?make$/.test(word));
+  return make !== -1 && words.slice(make + 1).some((word) => DRY_MAKE.test(word));
 }
 
 /** Returns the roles of the words after the first. `isThere` tells whether a word names a file that exists. */

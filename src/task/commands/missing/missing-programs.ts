@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { readRegularFile, realPathOf } from '../../../state/files/regular-file.ts';
 import { onPath } from '../../../state/process/find-program.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from '../../../text/shell/parse-shell.ts';
@@ -75,7 +75,7 @@ function missing(words: readonly string[], place: ProjectPlace, entersFolder: bo
   if (entersFolder) return null;
   if (name.includes('/')) return missingFile('file', name, dir);
   if (name === 'make' || name === 'gmake') return missingTarget(rest, dir);
-  return missingArgument(words, place) ?? missingScript(words, place);
+  return missingArgument(words, dir) ?? missingScript(words, place);
 }
 
 function missingFile(kind: 'file' | 'argument', name: string, dir: string): Missing | null {
@@ -144,8 +144,8 @@ export interface ProjectPlace {
 
 /** What a command needs and does not find. */
 export interface Missing {
-  /** `argument`: a script that an interpreter is to run. `package`: a program of npx. */
-  readonly kind: 'program' | 'file' | 'module' | 'script' | 'target' | 'argument' | 'package';
+  /** `argument`: a script that an interpreter is to run. */
+  readonly kind: 'program' | 'file' | 'module' | 'script' | 'target' | 'argument';
   readonly name: string;
   readonly why: string;
   /** Advice after it, in a sentence that begins with a space. */
@@ -164,30 +164,12 @@ const INTERPRETERS: readonly (readonly [program: RegExp, options: RegExp])[] = [
   [/^php$/, /^$/],
 ];
 
-/** Returns the script that an interpreter is to run, or the program that npx may not install, if it is not there. */
-function missingArgument([name = '', ...rest]: readonly string[], place: ProjectPlace): Missing | null {
-  if (name === 'npx') return missingPackage(rest, place);
+/** Returns the script that an interpreter is to run, if it is not there. */
+function missingArgument([name = '', ...rest]: readonly string[], dir: string): Missing | null {
   const [, options] = INTERPRETERS.find(([program]) => program.test(name)) ?? [];
   const script = options && rest.find((word) => !options.test(word));
   if (script === undefined || !/^[\w@+/.-]*\.\w+$/.test(script) || script.startsWith('-')) return null;
-  return missingFile('argument', script, place.dir);
-}
-
-function missingPackage(words: readonly string[], { dir, env }: ProjectPlace): Missing | null {
-  const program = words.find((word) => !word.startsWith('-')) ?? '';
-  const isPlain = /^[\w.-]+$/.test(program) && words.every((word) => !/^(?:-p|-c|--package|--call)(?:=|$)/.test(word));
-  if (!isPlain || onPath(program, env) !== null || isInstalled(dir, program)) return null;
-  const isRefused = words.slice(0, words.indexOf(program)).some((word) => /^--no(?:-install)?$/.test(word));
-  if (!isRefused) return null;
-  const why = `no package that is installed has the program "${program}".`;
-  return { kind: 'package', name: program, why, files: ['package.json'] };
-}
-
-function isInstalled(dir: string, program: string): boolean {
-  for (let at = dir; ; at = dirname(at)) {
-    if (existsSync(join(at, 'node_modules', '.bin', program))) return true;
-    if (at === dirname(at)) return false;
-  }
+  return missingFile('argument', script, dir);
 }
 
 const NOT_THERE =

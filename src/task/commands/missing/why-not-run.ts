@@ -76,8 +76,7 @@ const LOCKS = [
 /** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
 function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
   switch (kind) {
-    case 'program':
-    case 'package': {
+    case 'program': {
       if (existsSync(join(dir, 'node_modules', '.bin', name))) return ` Write: npx ${name}`;
       if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${managerOf(dir)} install`;
       if (OF_PYTHON.has(name)) return ` Install it: python3 -m pip install ${name}`;
