@@ -44,15 +44,6 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-
-/** Draws a bar of at most `cells` cells, in proportion to `greatest`, to an eighth of a cell. Zero has no bar. */
-export function bar(value: number, greatest: number, cells: number): string {
-  if (!(value > 0) || !(greatest > 0)) return '';
-  const eighths = Math.max(1, Math.round((Math.min(value, greatest) / greatest) * cells * 8));
-  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
-}
-
 /** Outcomes of an agent's run without a message, or whose message is in the following event. */
 const SAID_LATER: ReadonlySet<string> = new Set([
   ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded', 'options'],

@@ -14,7 +14,7 @@ import { advise, RalphError } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent, placeForAgent } from '../refuse-agent.ts';
-import { iterationColumns, iterationTable, journalLine } from '../show/journal-line.ts';
+import { iterationTable, journalLine } from '../show/journal-line.ts';
 
 const POLL_MS = 500;
 
@@ -99,7 +99,7 @@ function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandC
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
     err(withPrefix(advise('no iteration has been recorded yet.', 'List the loops', 'list')));
-  else out(atTerminal ? iterationTable(entries, paint) : iterationColumns(entries));
+  else out(iterationTable(entries, paint, atTerminal ? 'few' : 'all'));
   return 0;
 }
 

@@ -2,7 +2,7 @@ import { reasonLines, type ShownReason } from '../../engine/messages.ts';
 import { fieldsOf } from '../../hosts/fields.ts';
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText, tokensOf } from '../../term/facts-text.ts';
-import { bar, type Paint, printable, table } from '../../term/format.ts';
+import { type Paint, printable, table } from '../../term/format.ts';
 import { costText, counted, dollarText, timeText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 
@@ -56,41 +56,19 @@ function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): 
   return [line, ...reasons.flatMap((reason) => reasonLines(reason, cut)).map(printable)].join('\n');
 }
 
-/** Figures of an iteration. null is unknown. */
-type Figures = ReturnType<typeof figuresOf>;
+const ALL = [
+  ...['iteration', 'kind', 'time', 'cost', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
+  ...['turns', 'toolCalls', 'findings', 'decision', 'model'],
+];
+/** Columns that fit 80 cells. */
+const FEW = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'decision'];
 
-const BAR_CELLS = 6;
-
-/** Draws iteration records as a table with small bars, at most 80 columns wide. A figure unknown for all has no column. */
-export function iterationTable(entries: readonly Entry[], paint: Paint): string {
-  const figures = entries.map(figuresOf);
-  const columns = [
-    column('time', figures, timeText),
-    column('cost', figures, costText),
-    column('tokens', figures, (value) => value.toLocaleString('en')),
-    column('findings', figures, String),
-  ].filter((cells) => cells !== null);
-  const rows = entries.map((entry, index) => [nameOf(entry), ...columns.map((cells) => cells.shown[index] ?? '')]);
-  const head = ['', ...columns.map(({ name }) => name)].map((name) => (name === '' ? name : paint('dim', name)));
-  return table([head, ...rows]);
-}
-
-/** Formats all figures for a pipe, without bars: one line for each iteration, `-` for unknown. */
-export function iterationColumns(entries: readonly Entry[]): string {
-  const tokens = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'];
-  const first = ['iteration', 'kind', 'time', 'cost'];
-  const names = [...first, ...tokens, 'turns', 'toolCalls', 'findings', 'decision', 'model'];
-  return table([names, ...entries.map((entry) => names.map((name) => plain(entry, name)))]);
-}
-
-function column(name: keyof Figures, figures: readonly Figures[], text: (value: number) => string) {
-  const values = figures.map((one) => one[name]);
-  if (values.every((value) => value === null)) return null;
-  const greatest = Math.max(...values.map((value) => value ?? 0));
-  const texts = values.map((value) => (value === null ? '-' : text(value)));
-  const width = Math.max(...texts.map(({ length }) => length));
-  const shown = texts.map((one, index) => `${one.padStart(width)} ${bar(values[index] ?? 0, greatest, BAR_CELLS)}`);
-  return { name, shown };
+/** Formats iteration records as a table; `-` is unknown. With few columns, it has none that is unknown for all. */
+export function iterationTable(entries: readonly Entry[], paint: Paint, columns: 'few' | 'all'): string {
+  const isKnown = (name: string): boolean => entries.some((entry) => cellOf(entry, name) !== '-');
+  const names = columns === 'all' ? ALL : FEW.filter(isKnown);
+  const head = names.map((name) => paint('dim', name));
+  return table([head, ...entries.map((entry) => names.map((name) => cellOf(entry, name)))]);
 }
 
 function figuresOf(entry: Entry) {
@@ -99,19 +77,15 @@ function figuresOf(entry: Entry) {
     time: number(entry['durationMs']),
     cost: number(agent['costUsd']),
     tokens: tokensOf(agent['usage']) ?? number(entry['outputTokens']),
-    findings: number(entry['findings']),
   };
 }
 
-function nameOf({ kind, iteration, idleIterations }: Entry): string {
-  return kind === 'idle' ? `idle ${number(idleIterations) ?? '?'}` : `${number(iteration) ?? '?'}`;
-}
-
-function plain(entry: Entry, name: string): string {
+function cellOf(entry: Entry, name: string): string {
   const agent = fieldsOf(entry['agent']);
-  const { time, cost } = figuresOf(entry);
+  const { time, cost, tokens } = figuresOf(entry);
   if (name === 'time') return time === null ? '-' : timeText(time);
   if (name === 'cost') return cost === null ? '-' : costText(cost);
+  if (name === 'tokens') return tokens === null ? '-' : tokens.toLocaleString('en');
   const value = entry[name] ?? agent[name] ?? fieldsOf(agent['usage'])[name];
   return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
 }

@@ -63,19 +63,18 @@ export function totals(run: Run): string {
 }
 
 /** Columns that a narrow table goes without, the first one first. */
-const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit', 'branch'];
-/** Widths to which titles are cut in a narrow table. */
-const TITLE_WIDTHS = [60, 36, 24, 14];
+const LESS_NEEDED = ['files', 'tokens', 'needs', 'time', 'iterations', 'commit', 'branch', 'title', 'proof', 'cost'];
+const TITLE_WIDTH = 24;
 
 /** Returns the columns of a table of tasks, each with its name and its sum. What is unknown has none. */
-function taskColumns(run: Run, titleWidth: number): string[][] {
+function taskColumns(run: Run): string[][] {
   const { tasks } = run;
   const column = (name: string, of: (task: RunTask) => string, sum = ''): string[][] => {
     const values = tasks.map((task) => printable(of(task)));
     return values.every((value) => value === '') ? [] : [[name, ...values, sum]];
   };
   return [
-    ...column('title', ({ id, title }) => (title === id ? '' : cut(printable(title), titleWidth))),
+    ...column('title', ({ id, title }) => (title === id ? '' : cut(printable(title), TITLE_WIDTH))),
     ['state', ...tasks.map(({ status }) => printable(statusWords(status))), `${run.done} of ${run.total} done`],
     ...column('needs', ({ needs }) => needs.join(', ')),
     ...column('proof', ({ proof }) => proof ?? ''),
@@ -92,36 +91,14 @@ function taskColumns(run: Run, titleWidth: number): string[][] {
 
 /** Returns a row for each task, with the reason below it if it is not done, and the sums. */
 export function taskTable(run: Run, width: number): string[] {
-  const { tasks } = run;
-  const named = ['task', ...tasks.map(({ id }) => printable(id)), 'total'];
-  const drawn = (isStacked: boolean, left: number, titleWidth: number): string[] => {
-    const shown = taskColumns(run, titleWidth).filter(
-      ([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()),
-    );
-    const rows = named.map((name, at) => [isStacked ? '' : name, ...shown.map((cells) => cells[at] ?? '')]);
-    const lines = table(rows).split('\n');
-    return isStacked ? lines.map((line, at) => `${named[at]}\n${line}`) : lines;
-  };
-  const fits = (lines: readonly string[]): boolean =>
-    lines
-      .join('\n')
-      .split('\n')
-      .every((line) => cells(line) <= width);
+  const named = ['task', ...run.tasks.map(({ id }) => printable(id)), 'total'];
   let lines: string[] = [];
-  // A name that leaves no room gets a line of its own.
-  for (const isStacked of [false, true]) {
-    for (let left = 0; left <= LESS_NEEDED.length; left++) {
-      for (const titleWidth of TITLE_WIDTHS) {
-        lines = drawn(isStacked, left, titleWidth);
-        if (fits(lines)) return withReasons(lines, tasks);
-      }
-    }
+  for (let left = 0; left <= LESS_NEEDED.length; left++) {
+    const columns = taskColumns(run).filter(([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()));
+    lines = table(named.map((name, at) => [name, ...columns.map((values) => values[at] ?? '')])).split('\n');
+    if (lines.every((line) => cells(line) <= width)) break;
   }
-  return withReasons(lines, tasks);
-}
-
-function withReasons(lines: readonly string[], tasks: readonly RunTask[]): string[] {
-  return lines.map((line, at) => [line.trimEnd(), ...reasonOf(tasks[at - 1], '    ')].join('\n'));
+  return lines.map((line, at) => [line.trimEnd(), ...reasonOf(run.tasks[at - 1], '    ')].join('\n'));
 }
 
 /** Lines of a check's output below the line that says what failed. */

@@ -44,9 +44,8 @@ export interface StartScreen {
 
 /** Width of the titles on the left. */
 const TITLE = 10;
-/** Number of lines that each part has in any terminal, of one task and of several: together they fit 24 rows. */
-const MOST = { Task: 2, Checks: 6, Kept: 2, Limits: 2, Agent: 3, Notes: 4 };
-const MOST_OF_SEVERAL = { Task: 4, Checks: 4, Kept: 2, Limits: 4, Agent: 3, Notes: 3 };
+/** Number of lines that each part has in any terminal: together they fit 24 rows. */
+const MOST = { Task: 3, Checks: 5, Kept: 2, Limits: 3, Agent: 3, Notes: 3 };
 /** Parts in the order in which they get the rows that are left: first what the user agrees to. */
 const BY_WEIGHT = ['Agent', 'Checks', 'Limits', 'Kept', 'Notes', 'Task'] as const;
 /** Names of tasks before a line that is about them. */
@@ -70,7 +69,7 @@ export function startScreenLines(screen: StartScreen, columns: number, paint: Pa
   const width = Math.max(20, columns - 1);
   const { tasks, together, checks, notes } = screen;
   const parts: Record<keyof typeof MOST, Part> = {
-    Task: { lines: tasks.map((task) => ({ text: `${task.task}  ${task.path}`.trim(), of: [nameOf(task)] })) },
+    Task: { lines: taskLines(tasks) },
     Checks: { lines: ofAll(tasks, (terms) => checksOf(checks, terms).map(redact)) },
     Kept: { lines: ofAll(tasks, keptOf) },
     Limits: {
@@ -85,58 +84,35 @@ export function startScreenLines(screen: StartScreen, columns: number, paint: Pa
   };
   const foot = partRows({ lines: screen.foot.map((text) => ({ text, of: [] })) }, width, 6);
   // The blank line, and the one with the cursor.
-  const most = withSpare(parts, mostRows(parts.Agent, tasks, width - TITLE), width - TITLE, rows - foot.length - 2);
-  const shown = Object.entries(parts).flatMap(([title, part]) => {
-    const isOfTasks = title === 'Task' && tasks.length > 1;
-    const [space, lines] = [width - TITLE, most[title as keyof typeof MOST]];
-    const texts = isOfTasks ? taskRows(part.lines, space, lines) : partRows(part, space, lines);
-    return texts.map((row, index) =>
-      index === 0 ? paint('bold', (isOfTasks ? 'Tasks' : title).padEnd(TITLE)) + row : ' '.repeat(TITLE) + row,
-    );
+  const most = mostRows(parts, width - TITLE, rows - foot.length - 2);
+  const shown = Object.entries(parts).flatMap(([part, lines]) => {
+    const title = part === 'Task' && tasks.length > 1 ? 'Tasks' : part;
+    const texts = partRows(lines, width - TITLE, most[part as keyof typeof MOST]);
+    return texts.map((row, index) => (index === 0 ? paint('bold', title.padEnd(TITLE)) : ' '.repeat(TITLE)) + row);
   });
   return [...shown, '', ...foot];
 }
 
+/** Returns a line for each task, or the names of many on one. */
+function taskLines(tasks: readonly ShownTask[]): Line[] {
+  const names = tasks.map(nameOf);
+  if (tasks.length > MOST.Task) return [{ text: names.join(', '), of: names }];
+  return tasks.map((task) => ({ text: `${task.task}  ${task.path}`.trim(), of: [nameOf(task)] }));
+}
+
 /** Returns how many rows each part may take if the rows that no part needs go to those that need more. */
-function withSpare(parts: Readonly<Record<keyof typeof MOST, Part>>, most: typeof MOST, width: number, rows: number) {
+function mostRows(parts: Readonly<Record<keyof typeof MOST, Part>>, width: number, rows: number): typeof MOST {
   const needs = BY_WEIGHT.map(
     (title) => [title, partRows(parts[title], width, Number.POSITIVE_INFINITY).length] as const,
   );
-  let spare = rows - needs.reduce((sum, [title, need]) => sum + Math.min(need, most[title]), 0);
-  const given = { ...most };
+  let spare = rows - needs.reduce((sum, [title, need]) => sum + Math.min(need, MOST[title]), 0);
+  const given = { ...MOST };
   for (const [title, need] of needs) {
     const more = Math.max(0, Math.min(spare, need - given[title]));
     given[title] += more;
     spare -= more;
   }
   return given;
-}
-
-/** Returns how many rows each part may take. Those that the modes of several tasks need are taken from what they do. */
-function mostRows({ always = [], lines }: Part, tasks: readonly ShownTask[], width: number): typeof MOST {
-  if (tasks.length === 1) return MOST;
-  const { Agent, Checks, Task } = MOST_OF_SEVERAL;
-  const needed = always.flatMap(({ text }) => wrapped(text, width)).length + Math.min(2, lines.length);
-  const more = Math.max(0, needed - Agent);
-  return {
-    ...MOST_OF_SEVERAL,
-    Agent: Agent + more,
-    Checks: Math.max(2, Checks - Math.ceil(more / 2)),
-    Task: Math.max(2, Task - Math.floor(more / 2)),
-  };
-}
-
-/** Returns the rows of several tasks: their names alone if there are too many for more. */
-function taskRows(lines: readonly Line[], width: number, most: number): string[] {
-  const all = lines.flatMap(({ text }) => wrapped(text, width));
-  if (all.length <= most) return all;
-  const names = lines.flatMap(({ of }) => of);
-  for (let count = names.length; count > 0; count -= 1) {
-    const left = names.length - count;
-    const rows = wrapped(names.slice(0, count).join(', ') + (left === 0 ? '' : ` and ${moreTasks(left)}`), width);
-    if (rows.length <= most) return rows;
-  }
-  return wrapped(moreTasks(names.length), width);
 }
 
 /** Returns at most so many rows, unless those that are always shown are more; the last one says what is missing. */

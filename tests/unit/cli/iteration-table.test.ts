@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { iterationTable } from '../../../src/cli/show/journal-line.ts';
+import { painter } from '../../../src/term/format.ts';
+
+const usage = { inputTokens: 100, outputTokens: 20, cacheReadTokens: 1_000, cacheWriteTokens: 80 };
+const record = (iteration: number, more: object): Record<string, unknown> => ({
+  ...{ loopId: 'l', iteration, idleIterations: 0, kind: 'working', durationMs: iteration * 30_000, findings: null },
+  ...{ toolCalls: 3, outputTokens: 20, decision: 'running', ...more },
+});
+const agent = { model: 'claude-x', turns: 4, durationMs: 29_000, costUsd: 0.125, usage };
+const entries = [
+  record(1, { agent, findings: 8 }),
+  record(2, { agent: { ...agent, costUsd: 0.5 }, findings: 2 }),
+  record(2, { kind: 'idle', idleIterations: 1, outputTokens: null }),
+];
+
+const PLAIN = painter(false, {});
+
+test('the table of iterations has the figures of each and a dash for an unknown one', () => {
+  assert.equal(
+    iterationTable(entries, PLAIN, 'few'),
+    [
+      'iteration  kind     time  cost   tokens  findings  decision',
+      '1          working  30s   $0.13  200     8         running',
+      '2          working  1m    $0.50  200     2         running',
+      '2          idle     1m    -      -       -         running',
+    ].join('\n'),
+  );
+});
+
+test('a loop in a session without a known cost has no cost column', () => {
+  assert.equal(
+    iterationTable([record(1, {})], PLAIN, 'few'),
+    ['iteration  kind     time  tokens  decision', '1          working  30s   20      running'].join('\n'),
+  );
+});
+
+test('a pipe gets figures as they are everywhere, with the same columns on every line', () => {
+  const lines = iterationTable(entries, PLAIN, 'all')
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  assert.deepEqual(lines[0]?.slice(0, 8), [
+    ...['iteration', 'kind', 'time', 'cost', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
+  ]);
+  assert.deepEqual(lines[1], [
+    '1',
+    'working',
+    '30s',
+    '$0.13',
+    '100',
+    '20',
+    '1000',
+    '80',
+    '4',
+    '3',
+    '8',
+    'running',
+    'claude-x',
+  ]);
+  assert.equal(new Set(lines.map(({ length }) => length)).size, 1);
+});
+
+test('a journal with odd values cannot move the cursor or break the table', () => {
+  const odd = record(1, {
+    durationMs: '\u001b[2J',
+    findings: -3,
+    agent: { costUsd: 'much', model: 'a\u001b[1A b\nc', usage: 7 },
+  });
+  for (const columns of ['few', 'all'] as const) {
+    const shown = iterationTable([odd], PLAIN, columns);
+    assert.doesNotMatch(shown, /\u001b/);
+    assert.equal(shown.split('\n').length, 2);
+  }
+});
