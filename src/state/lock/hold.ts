@@ -8,7 +8,7 @@ import { isHeld, isOwnedBy, leaseOf, newOwner, readOwner } from './owner.ts';
 
 /** Exclusive hold for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
-  /** What the dead holder before had noted; null without one. */
+  /** What the dead holder before had noted; null without one. The file keeps it until this hold notes something. */
   readonly former: Readonly<Record<string, unknown>> | null;
   /** Returns whether the hold is still ours: after a long sleep, a process of another machine may have taken it. */
   readonly isOurs: () => boolean;
@@ -42,14 +42,15 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
     const isOurs = (): boolean => isOwnedBy(path, owner);
     // No process outlives a crash of the machine, so nothing waits for the disk.
     const write = (facts: object): void =>
-      writeAtomically(path, JSON.stringify({ ...owner, ...facts }), 0o600, 'nothing');
+      writeAtomically(path, JSON.stringify({ ...facts, ...owner }), 0o600, 'nothing');
     const note = (facts: object): void => {
       if (isOurs()) write(facts);
     };
     let isLost = false;
     let isOver = false;
-    // Write our identity before taking the lease, so that a process killed in between is recognised as dead.
-    write({});
+    // Write our identity before taking the lease, so that a process killed in between is recognised as dead. The next holder
+    // needs what the former one noted if this process is killed before it notes anything.
+    write(former ?? {});
     const dropLease = renewLease(path, isOurs, () => {
       isLost = true;
       onLost();

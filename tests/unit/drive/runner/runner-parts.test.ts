@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runnerLines } from '../../../../src/cli/runner-lines.ts';
 import { takeLease } from '../../../../src/drive/runner/lease.ts';
 import { backOff, MOST_RETRIES, runnerTimeouts } from '../../../../src/drive/runner/runner.ts';
@@ -72,6 +74,28 @@ test('a lease has one named holder, and a dead holder has none', (t) => {
   const dead = { pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x', host: newOwner().host };
   writeFileSync(join(files.outsideDir, 'runner.holder'), JSON.stringify(dead));
   takeLease(files, () => undefined).release();
+});
+
+test('an agent is waited for even if the runner after its own was killed before it started one', async (t) => {
+  const root = emptyFolder(t);
+  const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+  const holder = join(files.outsideDir, 'runner.holder');
+  const agent = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
+  t.after(() => agent.kill('SIGKILL'));
+  const die = (): void => {
+    const held = JSON.parse(readFileSync(holder, 'utf8')) as object;
+    writeFileSync(holder, JSON.stringify({ ...held, pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x' }));
+  };
+  takeLease(files, () => undefined).noteAgent(agent.pid ?? 0);
+  die();
+  takeLease(files, () => undefined);
+  die();
+  const third = takeLease(files, () => undefined);
+  const first = await Promise.race([third.alone.then(() => 'alone'), sleep(100, 'waits')]);
+  assert.equal(first, 'waits');
+  agent.kill('SIGKILL');
+  await third.alone;
+  third.release();
 });
 
 test("the agent's output cannot rewrite the terminal", () => {
