@@ -12,7 +12,7 @@ export const contractView = z.object({
   contract: contract
     .pick({ loopId: true, taskPath: true, createdAt: true, head: true, findingsLog: true, consented: true })
     .extend({
-      ...contract.pick({ clientVersion: true, bundleDir: true }).shape,
+      ...contract.pick({ clientVersion: true, bundleDir: true, evidence: true, scripts: true, validation: true }).shape,
       task: taskTerms.pick({ args: true, requiredOutputs: true, commands: true }).nullable(),
       policy: policy.omit({ signalMatch: true, plan: true }),
     }),

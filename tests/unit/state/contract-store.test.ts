@@ -74,7 +74,10 @@ test('An unusable contract is an error with a fix, and never counts as missing.'
   mkdirSync(files.outsideDir, { recursive: true });
   const whole = { hash: '', contract };
   const texts = ['', '{', 'null', '[]', '{}', '{"hash":"x"}', '{"hash":"x","contract":{"loopId":"x"}}'];
-  for (const text of [...texts, JSON.stringify({ ...whole, hash: 1 })]) {
+  const lacking = ['evidence', 'scripts', 'validation', 'policy'].map((key) =>
+    JSON.stringify({ hash: '', contract: { ...contract, [key]: undefined } }),
+  );
+  for (const text of [...texts, ...lacking, JSON.stringify({ ...whole, hash: 1 })]) {
     writeFileSync(files.contract, text);
     assert.throws(
       () => readContract(files),
