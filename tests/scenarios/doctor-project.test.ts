@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, rmSync, utimesSync } from 'node:fs';
+import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Project } from '../support/project.ts';
 import { changeSettings, doctorFinds, STATE, stopHook } from './support/doctor-case.ts';
@@ -29,14 +29,6 @@ doctorFinds([
     check: 'hook-files',
     level: 'error',
     message: /ralph-stop-hook\.cjs does not match this bundle/,
-  },
-  {
-    when: 'the launcher cannot be run',
-    mutate: (p) => chmodSync(join(p.dir, '.claude/ralph/ralph-audit.sh'), 0o644),
-    check: 'launcher',
-    level: 'warning',
-    message: /is not executable/,
-    fixed: true,
   },
   {
     when: 'the runtime directory is a file',
@@ -132,21 +124,15 @@ doctorFinds([
     message: /newer ralph-loop/,
   },
   {
-    when: 'a lock of a process that has exited is left',
+    when: 'a lock has been held for long',
     mutate: (p) => {
-      p.write(STATE, {
-        iteration: 1,
-        startedAt: '2026-01-01T00:00:00Z',
-        lastRunAt: '2026-01-01T00:00:00Z',
-        lastFindingsCount: 1,
-      });
-      p.write(`${STATE}.lock`, { pid: deadPid(), startedAt: null, token: 'dead-token', host: 'elsewhere' });
+      p.ralph(['start']);
+      p.write(`${STATE}.lock`, 'no owner');
       utimesSync(join(p.dir, `${STATE}.lock`), new Date(0), new Date(0));
     },
     check: 'left-lock',
     level: 'warning',
-    message: /was left by a process that has exited/,
-    fixed: true,
+    message: /has been held for \d+ s by a process that may be alive/,
   },
   {
     when: 'the installed hook does not answer',

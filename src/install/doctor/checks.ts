@@ -1,8 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { liveLoop, loopNames } from '../../drive/status/project-loops.ts';
-import { withLock } from '../../state/lock/lock.ts';
 import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -14,7 +13,7 @@ import { initProject } from '../init-project.ts';
 import { readManifest, readText } from '../project-files.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
 import * as environment from './environment.ts';
-import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
+import { type Check, type Examined, error, isSetUp, type Outcome, orFine, warning } from './finding.ts';
 import * as hooks from './hooks.ts';
 import { selfTest } from './self-test.ts';
 
@@ -77,29 +76,17 @@ const staleStates: Check = (examined) =>
     return [warning(message, show(advice, live))];
   });
 
-/** Finds locks of exited processes, and locks held for longer than any change takes. */
-const leftLocks: Check = (examined) => loopsOf(examined).flatMap(leftLock);
-
-function leftLock({ lock }: LoopFiles): Outcome[] {
-  if (!existsSync(lock)) return [];
-  const owner = readOwner(lock);
-  if (owner === 'gone' || owner === 'unreadable' || ownerLives(owner, lock)) {
-    const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-    if (owner === 'gone' || age < LOCK_AGE_MS) return [];
+/** Finds locks held for longer than any change takes. The next process takes over that of an exited one. */
+const heldLocks: Check = (examined) =>
+  loopsOf(examined).flatMap(({ lock }) => {
+    const held = statSync(lock, { throwIfNoEntry: false });
+    const owner = held === undefined ? 'gone' : readOwner(lock);
+    if (held === undefined || owner === 'gone') return [];
+    const age = Date.now() - held.mtimeMs;
+    if (age < LOCK_AGE_MS || (owner !== 'unreadable' && !ownerLives(owner, lock))) return [];
     const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
     return [warning(message, 'if no process is working on this loop, delete that file.')];
-  }
-  // Taking the lock removes it, as the next process would.
-  const repair = (): void => withLock(lock, () => undefined, 2_000);
-  const message = `${lock} was left by a process that has exited; the next process takes it over.`;
-  return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
-}
-
-/** Reports that the three checks before it have found nothing. */
-const leftBehind: Check = (examined) => {
-  const clean = [stateFiles, staleStates, leftLocks].every((check) => check(examined).length === 0);
-  return clean ? [ok('no loop has left anything behind.')] : [];
-};
+  });
 
 function loopsOf({ projectDir, env }: Examined): LoopFiles[] {
   return loopNames(projectDir, env).map((name) => loopFiles(projectDir, name, env));
@@ -114,7 +101,6 @@ export interface Finding extends Omit<Outcome, 'repair'> {
 const CHECKS: Readonly<Record<string, Check>> = {
   'node-on-path': environment.nodeOnPath,
   'node-version': environment.nodeVersion,
-  'extra-ca-certs': environment.extraCertificates,
   client: environment.client,
   'settings-readable': hooks.settingsReadable,
   'hooks-enabled': hooks.hooksEnabled,
@@ -122,21 +108,18 @@ const CHECKS: Readonly<Record<string, Check>> = {
   registration: hooks.registration,
   'stop-timeout': hooks.stopTimeout,
   'hook-files': hooks.hookFiles,
-  launcher: hooks.launcher,
   'host-hooks': hooks.hostHooks,
   'other-stop-hooks': hooks.otherHooks,
   'block-cap': environment.blockCap,
   'workspace-trust': environment.workspaceTrust,
   'runtime-dir': environment.runtimeDir,
-  'hard-links': environment.hardLinks,
   'state-home': environment.stateHome,
   sandbox: environment.sandbox,
   'task-file': taskFile,
   'loop-settings': loopSettings,
   'state-file': stateFiles,
   'stale-state': staleStates,
-  'left-lock': leftLocks,
-  'left-behind': leftBehind,
+  'left-lock': heldLocks,
   'self-test': selfTest,
 };
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   clientSandboxProblem,
@@ -14,7 +14,7 @@ import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { firstLine } from '../../text/quote.ts';
 import { atLeast } from '../../text/version.ts';
 import { readObject } from '../project-files.ts';
-import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
+import { type Check, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';
 const TESTED = '2.1.332';
@@ -55,17 +55,6 @@ function oldNode(path: string, version: string): Outcome | null {
   const message = `${path} is node ${version}; ralph-loop needs ${OLDEST_NODE} or newer.`;
   return error(message, 'install a newer node, or point RALPH_NODE to one.');
 }
-
-export const extraCertificates: Check = ({ env, platform }) => {
-  if (!env['NODE_EXTRA_CA_CERTS']) return [];
-  if (platform !== 'win32') {
-    return [
-      ok('NODE_EXTRA_CA_CERTS is set; hooks start without it, which saves 80 ms each, and pass it to their commands.'),
-    ];
-  }
-  const message = 'NODE_EXTRA_CA_CERTS is set: it adds about 80 ms to every hook and every tick of the status line.';
-  return [warning(message, 'unset it where claude is started, unless something there needs it.')];
-};
 
 export const client: Check = ({ client: found }) => {
   if (found === null) {
@@ -126,8 +115,8 @@ function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
 }
 
-export const runtimeDir: Check = (examined) => {
-  return [writable(runtimeDirOf(examined), 'the state of loops', 'make it writable for you.')];
+export const runtimeDir: Check = ({ projectDir, env }) => {
+  return [writable(loopFiles(projectDir, null, env).runtimeDir, 'the state of loops', 'make it writable for you.')];
 };
 
 export const stateHome: Check = ({ env }) => {
@@ -136,13 +125,11 @@ export const stateHome: Check = ({ env }) => {
   ];
 };
 
-function runtimeDirOf({ projectDir, env }: Examined): string {
-  return loopFiles(projectDir, null, env).runtimeDir;
-}
-
 function writable(dir: string, what: string, fix: string): Outcome {
+  const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
   try {
-    probe(dir, () => undefined);
+    writeFileSync(file, '', { flag: 'wx' });
+    removeIfThere(file);
     return ok(`${dir} can be written.`);
   } catch (problem) {
     return error(`${what} cannot be written to ${dir}: ${(problem as Error).message}`, fix);
@@ -153,35 +140,6 @@ export const sandbox: Check = ({ env, platform }) => {
   const problem = clientSandboxProblem(env, platform);
   return [problem === null ? ok('the sandbox works (--sandbox).') : warning(problem.text, problem.fix)];
 };
-
-export const hardLinks: Check = (examined) => {
-  // The check `runtime-dir` reports a folder that cannot be written.
-  if (runtimeDir(examined).some(({ level }) => level === 'error')) return [];
-  return probe(runtimeDirOf(examined), (file) => [canLink(file)]);
-};
-
-function canLink(file: string): Outcome {
-  try {
-    linkSync(file, `${file}.2`);
-    unlinkSync(`${file}.2`);
-    return ok('the file system has hard links.');
-  } catch {
-    const message =
-      'the file system of the project has no hard links: the lock on the state is slower to take over after a crash.';
-    return warning(message, null);
-  }
-}
-
-/** Calls `use` with a new file in a directory, or in the nearest existing one above. Throws if it is not writable. */
-function probe<T>(dir: string, use: (file: string) => T): T {
-  const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
-  writeFileSync(file, '', { flag: 'wx' });
-  try {
-    return use(file);
-  } finally {
-    removeIfThere(file);
-  }
-}
 
 function nearestExisting(dir: string): string {
   for (let at = dir; ; at = dirname(at)) {

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sha256 } from '../../state/hash-contract.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
@@ -15,7 +15,6 @@ import { hooksIn, isOurHook, otherLoopText, otherStopHooks, type RegisteredHook 
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
 const INIT = advise('the hooks have to be reinstalled.', 'Run', 'init');
-const LAUNCHER = '.claude/ralph/ralph-audit.sh';
 /** Default timeout of the client in seconds. */
 const CLIENT_DEFAULT = 600;
 
@@ -175,17 +174,6 @@ function otherFile(path: string, isAsInstalled: boolean): Outcome {
   const message = `${path} does not match this bundle, and init did not write it like this: it was changed, or belongs to another program.`;
   return error(message, advise('move it away.', 'Then', 'init'));
 }
-
-export const launcher: Check = ({ projectDir, platform }) => {
-  const path = join(projectDir, LAUNCHER);
-  if (platform === 'win32' || !existsSync(path)) return [];
-  try {
-    accessSync(path, constants.X_OK);
-    return [ok(`${LAUNCHER} can be run.`)];
-  } catch {
-    return [warning(`${LAUNCHER} is not executable.`, `chmod +x ${LAUNCHER}`, () => chmodSync(path, 0o755))];
-  }
-};
 
 /** Finds Stop hooks of others: they also answer every Stop, and may block after our loop has ended. */
 export const otherHooks: Check = ({ projectDir, sources, env }) => {

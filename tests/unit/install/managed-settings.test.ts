@@ -1,7 +1,7 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { extraCertificates, nodeVersion } from '../../../src/install/doctor/environment.ts';
+import { nodeVersion } from '../../../src/install/doctor/environment.ts';
 import type { Examined, Outcome } from '../../../src/install/doctor/finding.ts';
 import { hooksEnabled, managedSettings, settingsReadable } from '../../../src/install/doctor/hooks.ts';
 import type { SettingsSource } from '../../../src/install/settings/settings-sources.ts';
@@ -47,13 +47,6 @@ test('other managed settings are fine', () => {
   );
   assert.equal(found.length, 3);
   assert.ok(found.every(({ level }) => level === 'ok'));
-});
-
-test('extra certificates cost time on Windows only, where the hooks cannot be started without them', () => {
-  const env = { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: '/x' };
-  const level = (platform: NodeJS.Platform): string | undefined =>
-    extraCertificates(examined({ env, platform }))[0]?.level;
-  assert.deepEqual([level('linux'), level('win32')], ['ok', 'warning']);
 });
 
 test('names a version of node that is too old', () => {
