@@ -52,6 +52,7 @@ const SHARED_VARIABLES = [
   'CLAUDE_PROJECT_DIR',
   'LOCALAPPDATA',
   'XDG_CONFIG_HOME',
+  'TMPDIR',
   ...HOOK_HOSTS.flatMap(({ settings }) => settings?.variable ?? []),
 ];
 

@@ -18,7 +18,7 @@ import {
 } from '../shell/shell-reading.ts';
 import { literalOrNull } from '../shell/shell-state.ts';
 import { byProgram } from '../shell/words.ts';
-import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
+import { type PathPattern, pathForms, pathPattern, SCRATCH } from './path-pattern.ts';
 import type { Budget, Reached } from './reached-paths.ts';
 import { isSpent, newBudget, reachedByTool, reachedPaths, spendAll } from './reached-paths.ts';
 
@@ -264,9 +264,6 @@ function leftOut({ shown, by }: Access, pattern: string): string | undefined {
   const byFolder = isName && !/[*?[{(]/.test(pattern) && (pattern !== name || isFolder(shown));
   return (byFolder ? (folder ?? file) : file)?.replace('?', isName ? pattern : name).replace('**', '*');
 }
-
-/** Temporary folders: a file there merely shares the name of a file that is protected by name. */
-const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 
 /** Returns the first denial. Private files are also protected from changes. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {

@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isFolder } from '../../state/files/regular-file.ts';
 import { isLetterOrDigit } from '../../text/characters.ts';
 import { comparablePath, withoutEndSlashes } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { matchesGlob, matchesTokens, type Token } from '../shell/glob.ts';
-import { UNKNOWN } from '../shell/shell-reading.ts';
+import { NEW_FOLDER, UNKNOWN } from '../shell/shell-reading.ts';
 
 /** A glob or policy of the user, and a test for the paths that it covers. */
 export interface PathPattern {
@@ -98,11 +101,31 @@ const ANYTHING = '\ufffd';
 /** Returns the forms of a path as given. Unknown parts stay unknown, and symlinks are then not resolved. */
 export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   if (path.includes(UNKNOWN) || (cwd.includes(UNKNOWN) && !path.startsWith('/'))) {
-    const known = absolutePath(path, cwd).replaceAll(UNKNOWN, ANYTHING);
-    return formsOf(known.startsWith(ANYTHING) ? known : path.replaceAll(UNKNOWN, ANYTHING), [known], guard);
+    const template = absolutePath(path, cwd);
+    const known = template.replaceAll(UNKNOWN, ANYTHING);
+    const isPlaced = known.startsWith(ANYTHING) || isScratch(template, guard);
+    return formsOf(isPlaced ? known : path.replaceAll(UNKNOWN, ANYTHING), [known], guard);
   }
   const absolute = absolutePath(path, cwd);
-  return formsOf(path, [absolute, guard.real(absolute)], guard);
+  return formsOf(isScratch(absolute, guard) ? absolute : path, [absolute, guard.real(absolute)], guard);
+}
+
+/** Temporary folders: a file there merely shares the name of a file that is protected by name. */
+export const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
+
+/** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is none of the project's. */
+function isScratch(path: string, { project, rules }: Guard): boolean {
+  if (!SCRATCH.test(path)) return false;
+  if (path.startsWith(`${NEW_FOLDER}/`)) return true;
+  if (path.includes(UNKNOWN)) return !project.some((folder) => SCRATCH.test(`${folder}/`));
+  return relativeTo(project, comparablePath(path, rules.caseInsensitive)) === null;
+}
+
+/** Returns whether a new folder can be made here: in a temporary folder, and where no file is in its way. */
+export function canBeMade(path: string): boolean {
+  let above = path;
+  while (!existsSync(above)) above = dirname(above);
+  return SCRATCH.test(path) && isFolder(above);
 }
 
 /** Returns the forms of a path below a directory with both names known. */

@@ -5,7 +5,14 @@ import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
+import {
+  type FileAccess,
+  isUnknownPath,
+  NEW_FOLDER,
+  type SearchedTree,
+  type ShellWord,
+  UNKNOWN,
+} from '../shell/shell-reading.ts';
 import { hitByRemoval, hitByTree, hitByTreeBelow, hitByWrite, isBelowProject } from './own-files.ts';
 import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } from './own-globs.ts';
 
@@ -224,7 +231,7 @@ function collapse(template: string): string {
     if (segment === '.' || (segment === '' && result.length > 0)) continue;
     if (segment === '..' && result.length > 0) {
       const last = result.pop();
-      if (last?.includes(UNKNOWN)) result.push(UNKNOWN);
+      if (last?.includes(UNKNOWN) && last !== basename(NEW_FOLDER)) result.push(UNKNOWN);
     } else result.push(segment);
   }
   return result.join('/');

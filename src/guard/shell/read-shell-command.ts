@@ -22,6 +22,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     copies: [],
     seen: new Set(),
     called: new Set(),
+    atEnd: new Set(),
     steps: 0,
     element: [],
   };

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
+  type FileAccess,
   type ReadOptions,
   type SearchedTree,
   type ShellCommand,
@@ -138,6 +139,8 @@ type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer El
 export interface Facts extends Growing<ShellReading> {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
+  /** Writes that a trap does at the end. */
+  readonly atEnd: Set<FileAccess>;
   steps: number;
   /** True after `exec > file`. */
   away?: true;

@@ -8,6 +8,7 @@ import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as again from './corpus/examined-again.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
+import { BESIDE_NEW_FOLDERS, IN_NEW_FOLDERS } from './corpus/temporary-folders.ts';
 import { MAIN } from './guard-project.ts';
 import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
@@ -47,6 +48,8 @@ async function decide(command: string, { rules = {}, scope = null, free = false 
   return (await evaluateToolCall(call, { ...project.rules, ...own, guardrails, scope })).decision;
 }
 
+const HERE = { rules: { protectedFiles: ['package.json', 'package-lock.json', 'test/**', '.claude/'] } };
+
 /** `control`: the same without the rule that denies. */
 const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], given: Given, control: Given]> = [
   ['a copy of the control program', [...attacks.COPIES, ...again.COPIED], {}, { free: true }],
@@ -59,6 +62,7 @@ const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], 
     { rules: { protectedFiles: ['test/**', 'package.json'] } },
     {},
   ],
+  ['the project behind a folder that is not there', BESIDE_NEW_FOLDERS, {}, { free: true }],
   ['a blocked command', [...attacks.BLOCKED, ...again.RENAMED, ...again.BEHIND], { rules: PUSH }, {}],
   ['a push to main', [...attacks.PUSHED, ...again.TURNED], { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
   ['what no pattern of an allowlist covers', [...attacks.NOT_LISTED, ...again.STEERED], { rules: LISTED }, {}],
@@ -78,6 +82,9 @@ describe('everyday commands as examined', () => {
   for (const command of [...EXAMINED_EVERYDAY, ...again.EVERYDAY_AGAIN])
     it(`are allowed: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { rules: DOCUMENTED_RULES }), 'allow'));
+  for (const command of IN_NEW_FOLDERS)
+    it(`work in a new folder: ${JSON.stringify(command)}`, async () =>
+      assert.equal(await decide(command, HERE), 'allow'));
   for (const command of again.OWN_PUSHES)
     it(`push to a plan's own branch: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { scope: PLAN }), 'allow'));

@@ -2,9 +2,9 @@ import { posix } from 'node:path';
 import { firstLine } from '../../../text/quote.ts';
 import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
-import { UNKNOWN } from '../shell-reading.ts';
+import { NEW_FOLDER, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
-import { caseKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
+import { caseKey, fromCwd, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 import { formatted } from './literal-output.ts';
 import { contentOf, ODD, recordOpened } from './open-shell.ts';
@@ -24,7 +24,13 @@ const builtinOf = byProgram<Builtin>({
   eval: (call, args, context) => runText(call, args.join(' '), context),
   trap: (call, args, context) => {
     const code = args.find((arg) => !arg.startsWith('-'));
-    return code === undefined || args.length < 2 ? undefined : runText(call, code, context);
+    if (code === undefined || args.length < 2) return undefined;
+    const { writes } = context.facts;
+    const before = writes.length;
+    const outcome = runText(call, code, context);
+    // What is removed at the end is there until then.
+    if (args.includes('EXIT')) for (const write of writes.slice(before)) context.facts.atEnd.add(write);
+    return outcome;
   },
   'source .': runFile,
   'export declare typeset local readonly': declare,
@@ -189,6 +195,24 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     return { states: cwds.map((each) => ({ ...state, cwd: each, previous: state.cwd })), output: SILENT };
   }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
-  const exists = cwd.includes(UNKNOWN) || context.options.directoryExists?.(cwd) !== false;
+  const exists = isThere(posix.normalize(cwd), !target.startsWith('/'), context);
   return { states: [there], failed: exists ? [] : [state], output: SILENT };
+}
+
+/** Returns whether the folder surely exists: now, or because this command has made it, by `mktemp -d` or `mkdir`. */
+function isThere(folder: string, isRelative: boolean, { facts, options }: ShellContext): boolean {
+  const uses = facts.writes.filter((use) => {
+    if (facts.atEnd.has(use)) return false;
+    const { word, cwdTemplate, by, recursive } = use;
+    const path = posix.normalize(fromCwd(word.template, { cwd: cwdTemplate }));
+    return `${folder}/`.startsWith(`${path}/`) || (by === 'mkdir' && recursive && path.startsWith(`${folder}/`));
+  });
+  const last = uses.at(-1);
+  if (last?.how === 'delete' || last?.how === 'move') return false;
+  if (folder === NEW_FOLDER || (isRelative && folder.includes(UNKNOWN))) return true;
+  if (!folder.includes(UNKNOWN) && options.directoryExists?.(folder) !== false) return true;
+  if (last?.by !== 'mkdir' || !uses.every(({ by, how }) => by === 'mkdir' || how === 'delete')) return false;
+  const parent = posix.dirname(folder);
+  const hasParent = last.recursive === true || parent === NEW_FOLDER || options.directoryExists?.(parent) === true;
+  return hasParent && options.canBeMade?.(folder) === true;
 }

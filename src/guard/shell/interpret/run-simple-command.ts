@@ -3,7 +3,7 @@ import { valuesOf } from '../expand/expand-parameter.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
-import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { type ShellWord, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import {
   fileKey,
@@ -154,7 +154,7 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
       (forks, name) =>
         forks.flatMap((fork) => [
           withVariable(fork, name, [{ template: '' }]),
-          withVariable(fork, name, [{ template: UNKNOWN }]),
+          withVariable(fork, name, [{ template: name === 'TMPDIR' ? TEMPORARY : UNKNOWN }]),
         ]),
       [state],
     );
