@@ -218,8 +218,10 @@ export interface Host {
   readonly printsMessages: (version: string | null) => boolean;
   /** Lines of a shell that begin a session by hand, after those that name the loop. */
   readonly byHand: readonly [variables: string, program: string];
-  /** What the user has to know at the start about a client of this version with this permission mode. */
-  readonly startTexts: (version: string | null, permissionMode: string | null) => readonly string[];
+  /** What the user has to know at the start about a client of this version; absent: nothing. */
+  readonly versionText?: (version: string | null) => string | null;
+  /** What the agent may do in this permission mode, if the loop starts the client; absent for the reference client. */
+  readonly modeText?: (permissionMode: string | null) => string;
   /** The client reads Claude Code's settings files, and so runs hooks of others that they register. */
   readonly readsClaudeSettings: boolean;
   /** The client confines its commands itself, by the permission mode. */

@@ -81,12 +81,15 @@ export const START_COMMAND: Command = {
     const own = { launched, headless, consented: !byAgent, clientVersion, mode, host };
     const user = userOf(context);
     const request = await requestStart(context, target, own, asks);
-    const approved = await approveStart(await prepareAsked(request, user), user);
-    if (approved === null) return LEFT;
+    const prepared = await prepareAsked(request, user);
+    // Before the checks, which may take long and would be in vain.
     if (!byAgent && mode === 'hook') await requireUserHooks(context, host, launched);
+    const approved = await approveStart(prepared, user);
+    if (approved === null) return LEFT;
     const hooks = launched ? await hostHooks(context, host, find, 'session') : [];
     const loop = startLoop(approved);
-    printWarnings(context, loop, client?.version ?? null);
+    const byHand = mode === 'hook' && !launched && !byAgent;
+    printWarnings(context, loop, { version: client?.version ?? null, byHand });
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
     return launched && client !== null
       ? launchClient(context, loop, client.path, hooks)

@@ -13,23 +13,32 @@ import type { CommandContext } from '../command.ts';
 
 type WarnedOf = PreparedContract['terms'];
 
-/** Prints warnings. `client` is the version of the client that the user will start, if it is not the loop's. */
+/** The client that will work on a loop: its version, if the loop does not record one, and whether the user starts it. */
+interface LaterClient {
+  readonly version: string | null;
+  readonly byHand: boolean;
+}
+
+/** Prints warnings. */
 export function printWarnings(
   context: CommandContext,
   { warnings, stored }: StartedLoop,
-  client: string | null = null,
+  later: LaterClient | null = null,
 ): void {
-  for (const text of warningTexts(context, warnings, stored.contract, client)) context.err(withPrefix(text));
+  for (const text of warningTexts(context, warnings, stored.contract, later)) context.err(withPrefix(text));
 }
 
 export function warningTexts(
   { env }: Pick<CommandContext, 'env'>,
   warnings: StartedLoop['warnings'],
   contract: WarnedOf,
-  client: string | null = null,
+  later: LaterClient | null = null,
 ): readonly string[] {
   const { host, clientVersion } = contract;
-  const texts = [...hostOf(host).startTexts(clientVersion ?? client, contract.client?.permissionMode ?? null)];
+  const { versionText, modeText } = hostOf(host);
+  const told = versionText?.(clientVersion ?? later?.version ?? null) ?? null;
+  const texts = told === null ? [] : [told];
+  if (later?.byHand !== true && modeText !== undefined) texts.push(modeText(contract.client?.permissionMode ?? null));
   texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
   if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
   if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));

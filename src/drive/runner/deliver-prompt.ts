@@ -15,15 +15,14 @@ import { leaveIt } from './handle-signals.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
 import { backOff, MOST_RETRIES, now, type Runner, takeIteration, tellChecklist } from './runner.ts';
+import { tellArrived } from './watch-operator.ts';
 
 /** Runs an agent on the prompt, retries failed runs, and reports the end of the turn. */
 export async function deliverPrompt(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
   const { steering } = prompt.step;
   let ready: Dispatched = { turn: begun, effects: [] };
   while (!ready.effects.some(isStep) && !begun.signal().aborted) {
-    if (steering.length > 0 && runner.failures === 0) {
-      runner.options.tell({ type: 'steering.sent', texts: steering.map(({ text }) => text) });
-    }
+    if (steering.length > 0 && runner.failures === 0) tellArrived(runner, steering);
     const held = await heldBack(runner, ready.turn);
     if (held !== null) return held;
     const { turn, run } = await runAgent(runner, ready.turn, prompt);

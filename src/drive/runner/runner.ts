@@ -1,7 +1,7 @@
 import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
 import { type Allowance, addRunUsage, exactCost, type RunUsage, type Spent } from '../../engine/policy/budget.ts';
-import type { Tell } from '../../engine/runner-event.ts';
+import type { RunnerEventOf, Tell } from '../../engine/runner-event.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
@@ -74,7 +74,12 @@ export interface Runner {
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
   /** State of the loop as last shown. */
-  shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string; lost: string };
+  shown: {
+    pending: RunnerEventOf<'steering.pending'>['texts'];
+    next: 'stop' | 'pause' | 'go-on';
+    checklist: string;
+    lost: string;
+  };
   /** Rules that would allow calls which the agent was denied, by call; and those that the user has allowed. */
   readonly offers: Map<string, string>;
   readonly allowed: Set<string>;
@@ -105,7 +110,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     sent: new Map(),
     offers: new Map(),
     allowed: new Set(),
-    shown: { pending: '', next: 'go-on', checklist: '', lost: '' },
+    shown: { pending: [], next: 'go-on', checklist: '', lost: '' },
     interrupted: false,
   };
 }

@@ -91,18 +91,39 @@ function tellLoss({ files, begun, shown, options }: Runner): void {
 
 /** Reports changes to the user's terminal: pending messages, a requested stop or pause, and the checklist. */
 function showState(runner: Runner, state: LoopState): void {
-  const { shown, options, agent, files } = runner;
-  const { status, steering, stopRequested, taskPath } = state;
-  const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
-  const pending = texts.map(({ id }) => id).join(' ');
-  if (pending !== shown.pending) options.tell({ type: 'steering.pending', texts });
-  shown.pending = pending;
+  const { shown, options, agent, files, sent } = runner;
+  const { status, steering, inFlight, stopRequested, taskPath } = state;
+  const isIn = (all: readonly { readonly id: string }[], id: string): boolean => all.some((each) => each.id === id);
+  // A hook delivers messages to a client that takes none while it works.
+  const arrived = shown.pending.filter(({ id }) => !isIn(steering, id) && !isIn(inFlight?.steering ?? [], id));
+  if (arrived.length > 0) tellArrived(runner, arrived);
+  const pending = steering.filter(({ id }) => sent.get(id) !== 'acknowledged');
+  showPending(
+    runner,
+    pending.map(({ id, text, delivery }) => ({ id, text, delivery })),
+  );
   const pauses = agent !== null && status === 'paused';
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
   if (next !== shown.next) options.tell({ type: 'agent.after-iteration', next });
   shown.next = next;
   // The agent ticks items in the middle of an iteration.
   tellChecklist(runner, checklistNow(files.projectDir, taskPath));
+}
+
+/** Tells the user which messages still wait for the agent. */
+function showPending({ shown, options }: Runner, texts: Runner['shown']['pending']): void {
+  const idsOf = (all: typeof texts): string => all.map(({ id }) => id).join(' ');
+  if (idsOf(texts) !== idsOf(shown.pending)) options.tell({ type: 'steering.pending', texts });
+  shown.pending = texts;
+}
+
+/** Tells the user that messages have reached the agent. */
+export function tellArrived(runner: Runner, arrived: readonly { readonly id: string; readonly text: string }[]): void {
+  showPending(
+    runner,
+    runner.shown.pending.filter(({ id }) => !arrived.some((each) => each.id === id)),
+  );
+  runner.options.tell({ type: 'steering.sent', texts: arrived.map(({ text }) => text) });
 }
 
 /** Sends the agent its steering in order, each message once. A message stays in the state until it is acknowledged. */
@@ -131,13 +152,14 @@ export function acknowledge(runner: Runner, id: string): void {
   });
 }
 
-function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }: LoopState): void {
+function takeAcknowledged(runner: Runner, { steering }: LoopState): void {
+  const { files, begun, sent } = runner;
   const at = now();
   const arrived = steering.filter(({ id }) => sent.get(id) === 'acknowledged');
   if (arrived.length === 0) return;
   const ids = arrived.map(({ id }) => id);
   applyEffects(files, at, dispatch(begun, { type: 'steering-delivered', at, ids }).effects);
-  options.tell({ type: 'steering.sent', texts: arrived.map(({ text }) => text) });
+  tellArrived(runner, arrived);
 }
 
 /**

@@ -29,9 +29,9 @@ export const CLAUDE_CODE: Host = {
   endsTurns: true,
   printsMessages: (version) => version === null || atLeast(version, PRINTS_MESSAGES),
   byHand: ['RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0', 'claude'],
-  startTexts: (version) => {
+  versionText: (version) => {
     const text = failOpenText(version);
-    return text === null ? [] : [`${text} Update it: claude update.`];
+    return text === null ? null : `${text} Update it: claude update.`;
   },
   readsClaudeSettings: true,
   confines: false,

@@ -26,8 +26,9 @@ export const CODEX: Host = {
   sessionError: rolloutError,
   endsTurns: false,
   printsMessages: () => false,
-  byHand: ['RALPH_ACTIVE=1', 'codex'],
-  startTexts: (_, permissionMode) => [sandboxText(permissionMode)],
+  // Its background server, which would otherwise run the hooks, does not have the variables of this shell.
+  byHand: ['RALPH_ACTIVE=1', 'codex --no-daemon'],
+  modeText: sandboxText,
   readsClaudeSettings: false,
   confines: true,
   userHooks: USER_HOOKS,
@@ -43,7 +44,7 @@ export const CODEX: Host = {
   topics: {
     'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
     'loop inside one session':
-      '`start --task TASK --launch --agent codex`, also headless; by hand after `init --codex`, once you trust its hooks',
+      '`start --task TASK --launch --agent codex`, also headless; by hand with `codex --no-daemon` after `init --codex`, once you trust its hooks',
     guard:
       'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run or session alone',
     'input to running commands':

@@ -84,10 +84,12 @@ export const USER_HOOKS: UserHooks = {
       return { text: 'they are switched off in Codex', repair: 'start codex in the project and type /hooks.' };
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
     const text = `Codex does not trust ${lost.length} of them and skips those without a word`;
-    return lost.length === 0 ? null : { text, repair: 'start codex in the project, type /hooks and press t.' };
+    return lost.length === 0 ? null : { text, repair: TRUST };
   },
 };
 
+/** Codex asks at its start; whoever has skipped that finds the same under /hooks. */
+const TRUST = 'start codex in the project and choose "Trust all and continue", or type /hooks and press t.';
 const ON =
   'set plugins and hooks to true under [features], and enabled under [plugins."ralph-loop@…"], in config.toml of Codex.';
 

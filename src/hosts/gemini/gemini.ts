@@ -29,9 +29,8 @@ export const GEMINI: Host = {
   endsTurns: true,
   printsMessages: () => true,
   byHand: ['RALPH_ACTIVE=1', 'gemini'],
-  startTexts: (_, permissionMode) => [
+  modeText: (permissionMode) =>
     `Gemini CLI runs with its approval mode ${approvalFor(permissionMode)} (permission mode ${permissionMode ?? 'default'}).`,
-  ],
   readsClaudeSettings: false,
   confines: true,
   userHooks: USER_HOOKS,

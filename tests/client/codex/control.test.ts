@@ -27,6 +27,8 @@ test('Codex: a message arrives with the next tool call, and a cancel ends the ag
     const run = await running.done;
     const [ended] = ofType(run.events, 'run.ended');
     assert.deepEqual([ended?.status, ended?.costUsd], ['cancelled', null], run.stdout + run.stderr);
+    const told = ofType(run.events, 'steering.sent').map(({ texts }) => texts);
+    assert.deepEqual(told, [['Mind the gap.']], 'the user sees that it has arrived');
     assert.match(run.stderr, /Codex runs with its sandbox danger-full-access/);
     assert.equal(isRunning('sleep 31337'), false, 'SIGINT has Codex end its command');
   });

@@ -9,7 +9,8 @@ const OWN =
   '{\n  "hooks": {\n    "Stop": [{ "hooks": [{ "type": "command", "command": "true", "timeout": 5 }] }]\n  }\n}\n';
 
 test("Codex: init writes its hooks beside the user's, doctor names a lost trust, uninit takes them out", async () => {
-  await inCodexProject({}, [], async ({ workspace, codexHome, environment, main }) => {
+  const frontmatter = 'validation: ["test -f made.txt"]';
+  await inCodexProject({ frontmatter }, [], async ({ workspace, codexHome, environment, main }) => {
     const file = join(codexHome, 'hooks.json');
     writeFileSync(file, OWN);
     const call = (words: readonly string[]) => main(words, { CODEX_HOME: codexHome, RALPH_CODEX: CODEX });
@@ -34,7 +35,8 @@ test("Codex: init writes its hooks beside the user's, doctor names a lost trust,
     assert.match(state() ?? '', /^error: .*does not trust 5 of them/);
     const untrusted = call(['start', '--agent', 'codex']);
     assert.notEqual(untrusted.code, 0);
-    assert.match(untrusted.stderr, /does not trust 5 of them.* type \/hooks and press t/s);
+    assert.match(untrusted.stderr, /does not trust 5 of them.* "Trust all and continue", or type \/hooks and press t/s);
+    assert.doesNotMatch(untrusted.stderr, /Checks before the start/, 'nothing runs in vain');
 
     await trustAll(environment() as NodeJS.ProcessEnv, workspace.project);
     assert.match(state() ?? '', /^ok: /);
@@ -43,7 +45,9 @@ test("Codex: init writes its hooks beside the user's, doctor names a lost trust,
 
     const started = call(['start', '--agent', 'codex']);
     assert.equal(started.code, 0, started.stderr);
-    assert.match(started.stdout, /export RALPH_ACTIVE=1\n.*\n {2}codex$/m);
+    assert.match(started.stdout, /export RALPH_ACTIVE=1\n.*\n {2}codex --no-daemon$/m);
+    assert.doesNotMatch(started.stderr, /sandbox/, 'the session has the mode that the user gives it');
+    assert.match(started.stderr, /Checks before the start/, 'control');
 
     // Control: one changed definition loses its trust.
     writeFileSync(file, written.replace('ralph-stop-hook.cjs', './ralph-stop-hook.cjs'));
