@@ -36,7 +36,7 @@ const CHECKS = [
 const MAIN = ['cli/command-line'];
 const SHOW = [
   ...['cli/show/list', 'cli/show/status', 'cli/show/explain', 'cli/history/logs', 'cli/history/archive'],
-  ...['cli/history/signs', 'cli/show/statusline', 'cli/control/operator-commands'],
+  ...['cli/history/signs', 'cli/control/operator-commands'],
 ];
 
 /** Holds also what no list names: commands that have little of their own. */

@@ -14,7 +14,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   accept: async () => (await import('./control/accept.ts')).ACCEPT_COMMAND,
   undo: async () => (await import('./control/undo.ts')).UNDO_COMMAND,
   verify: async () => (await import('./show/verify.ts')).VERIFY_COMMAND,
-  statusline: async () => (await import('./show/statusline.ts')).STATUSLINE_COMMAND,
   draft: async () => (await import('./task/draft.ts')).DRAFT_COMMAND,
   scaffold: async () => (await import('./task/scaffold.ts')).SCAFFOLD_COMMAND,
   init: async () => (await import('./setup/init.ts')).INIT_COMMAND,

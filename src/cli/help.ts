@@ -34,7 +34,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     signs: 'List the lessons in guardrails.md.',
     archive: 'List ended runs and loops, show one, or archive a run.',
     worktree: 'List or remove the worktrees of loops.',
-    statusline: "Print a loop's line for the client's status bar.",
   },
   'Write a task': {
     draft: 'Draft a task folder from plain words.',

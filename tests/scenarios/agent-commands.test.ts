@@ -45,8 +45,8 @@ const SERVED = {
   completion: ['bash'],
 } as const;
 
-/** Helpers of the client's display and of worktrees, which no ruling names. */
-const OTHERS = ['statusline', 'worktree'];
+/** Helps with worktrees, which no ruling names. */
+const OTHERS = ['worktree'];
 
 test("every command either serves or refuses an agent's shell", () => {
   const known = [...Object.keys(REFUSED), ...Object.keys(SERVED), ...OTHERS, 'start'];

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { initRepository } from '../support/git.ts';
-import { type Project, project } from '../support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
 const RUNTIME = '.claude/context/runtime';
@@ -51,7 +51,8 @@ test('without a name, status, logs and archive are about the loop that ended las
 test('the status line of a session shows how its own loop ended', (t) => {
   const p = project(t);
   const { loopId } = started(p);
-  const line = (id: unknown): string => p.ralph(['statusline'], { RALPH_LOOP_ID: String(id) }).stdout;
+  const program = `node ${join(DIST, 'scripts', 'statusline.cjs')}`;
+  const line = (id: unknown): string => p.sh(program, '', { RALPH_LOOP_ID: String(id) }).stdout;
   assert.match(line(loopId), /^ralph: default │ running │ iter 1\/25 │/);
   p.ralph(['stop']);
   assert.match(line(loopId), /^ralph: default │ stopped │ iter 0\/25 │/);

@@ -34,7 +34,7 @@ const HOSTS = 'router';
 
 /** Commands for agents; all others are reserved to the user. */
 const AGENT_COMMANDS = [
-  ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'statusline', 'draft', 'scaffold'],
+  ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'draft', 'scaffold'],
   ...['help', '--help', '-h', '--version'],
 ];
 
