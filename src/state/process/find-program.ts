@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 /** Finds a program on the PATH. Ignores relative entries, through which the project could choose the program. */
@@ -22,4 +22,25 @@ export function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Number of bytes in which the system looks for the interpreter of a script. */
+const LONGEST_FIRST_LINE = 256;
+
+/** Returns whether the system finds what it needs to start a program: an executable file and, for a script, its interpreter. */
+export function canStart(path: string): boolean {
+  if (!isExecutable(path)) return false;
+  const bytes = Buffer.alloc(LONGEST_FIRST_LINE);
+  try {
+    const file = openSync(path, constants.O_RDONLY);
+    try {
+      readSync(file, bytes);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return false;
+  }
+  const [, interpreter] = /^#![ \t]*([^\s\0]*)/.exec(bytes.toString('latin1')) ?? [];
+  return interpreter === undefined || (isAbsolute(interpreter) && isExecutable(interpreter));
 }

@@ -1,6 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { isAbsolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { canStart } from './find-program.ts';
 import { ifProcHides, procIsOurs, statFields } from './identity.ts';
 
 const GRACE_MS = 2_000;
@@ -14,21 +17,29 @@ function endAllAtOnce(): void {
   for (const leader of running.keys()) signalGroup(leader, 'SIGKILL');
 }
 
-/** Starts a process that leads its own group, which ends with ours, even by SIGKILL (not on Windows), until `forgetGroup`. */
-export function spawnGroup(program: string, words: readonly string[], options: SpawnOptions): ChildProcess {
+interface GroupOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
+  readonly stdio: readonly ('ignore' | 'pipe')[];
+}
+
+/**
+ * Starts a process that leads its own group, which ends with ours until `forgetGroup`. If ours gets a SIGKILL, even at its
+ * start, it ends as well (not on Windows).
+ */
+export function spawnGroup(program: string, words: readonly string[], options: GroupOptions): ChildProcess {
   const isWindows = process.platform === 'win32';
   // Before the child: nothing would end it if this process were killed between the two.
   const watch = isWindows ? null : startWatch();
   const endWatch = (): void => void watch?.kill('SIGKILL');
   try {
-    const child = spawn(program, words, { ...options, detached: !isWindows, windowsHide: true });
+    const gated = watch?.pid === undefined ? null : startBehindGate(program, words, options);
+    const child = gated ?? start(program, words, options, options.stdio);
     const { pid } = child;
     if (pid === undefined) {
       endWatch();
       return child;
     }
-    // A SIGKILL before this line, some microseconds after the start, leaves the child running.
     watch?.stdin?.write(`${pid}\n`);
+    if (gated !== null) openGate(gated);
     if (running.size === 0) process.on('exit', endAllAtOnce);
     running.set(pid, endWatch);
     return child;
@@ -36,6 +47,46 @@ export function spawnGroup(program: string, words: readonly string[], options: S
     endWatch();
     throw error;
   }
+}
+
+function start(
+  program: string,
+  words: readonly string[],
+  { cwd, env }: GroupOptions,
+  stdio: GroupOptions['stdio'],
+): ChildProcess {
+  const detached = process.platform !== 'win32';
+  return spawn(program, words, { cwd, env, stdio: [...stdio], detached, windowsHide: true });
+}
+
+/** Becomes the program once its watch knows it; exits at the end of the pipe: the process at the other end was killed. */
+const GATE = 'read -r ralph_gate <&3 || exit 0; exec "$0" "$@" 3<&-';
+/** A shell may drop variables with other names, such as functions that bash exports. */
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+
+/**
+ * Starts a program that waits for `openGate`, with the same process id. Returns null for a start that fails, or in which a
+ * shell would change something: without a gate, it gives the system's own error.
+ */
+function startBehindGate(program: string, words: readonly string[], options: GroupOptions): ChildProcess | null {
+  const isPlain = Object.keys(options.env ?? process.env).every((name) => PLAIN_NAME.test(name));
+  // Without its options, bash would read functions and the file in BASH_ENV, and .bashrc, as node's pipes are sockets.
+  const [shell, ...first] = isPlain ? ['/bin/sh'] : ['/bin/bash', '--norc', '-p'];
+  if (!isAbsolute(program) || !canStart(program)) return null;
+  try {
+    const child = start(shell, [...first, '-c', GATE, program, ...words], options, [...options.stdio, 'pipe']);
+    child.stdio[3]?.on('error', () => undefined);
+    if (child.pid !== undefined) return child;
+    child.on('error', () => undefined);
+  } catch {
+    // The start without a gate throws the same error.
+  }
+  return null;
+}
+
+function openGate(child: ChildProcess): void {
+  const pipe = child.stdio[3] as Socket;
+  pipe.end('\n', () => pipe.destroy());
 }
 
 /** Ends the watch of a group. Call this once the group has ended, because the system may reuse its number. */
