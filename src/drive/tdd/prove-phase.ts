@@ -7,6 +7,7 @@ import { type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
+import { alsoNamed } from '../../task/tdd/required-files.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
 import {
   addedTests,
@@ -15,12 +16,13 @@ import {
   headsOf,
   isGrown,
   isKept,
-  outputIn,
+  ownOf,
   type TestFiles,
   testFiles,
   testsInCode,
   testsOf,
   unreadableIn,
+  withoutOutput,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
 import { commandGuard } from '../control/command-guard.ts';
@@ -78,16 +80,17 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const notes = [...repairs];
   const unfit = phase === 'red' ? unfitTests(record, may.scenario, own, projectDir, notes) : null;
   if (unfit !== null) return refusal(record, id, say(unfit), notes);
-  const otherTests = (): Message | null => otherTest(projectDir, record, may.scenario.id, phase);
-  const before = otherTests();
+  const otherTests = (ran: boolean): Message | null => otherTest(projectDir, record, may.scenario.id, phase, ran);
+  const before = otherTests(false);
   if (before !== null) return refusal(record, id, say(before), notes);
   const ran = await runScenario(record, may.scenario, phase, options);
-  const output = phase === 'red' ? outputIn(projectDir, testsBefore ?? {}) : [];
-  const redTests =
-    testsBefore && Object.fromEntries(Object.entries(testsBefore).filter(([path]) => !output.includes(path)));
-  if (output.length > 0) notes.push(TDD_TEXTS.notCompared(output));
+  const written = phase === 'red' ? withoutOutput(projectDir, testsBefore ?? {}) : null;
+  const redTests = written?.tests ?? testsBefore;
+  if (written !== null && written.output.length > 0) notes.push(TDD_TEXTS.notCompared(written.output));
+  const named = phase === 'refactored' ? [] : alsoNamed(Object.keys(testsBefore ?? {}), projectDir);
+  if (named.length > 0) notes.push(TDD_TEXTS.alsoNamed(named));
   // A process of the agent may have shown the command another test.
-  const during = ran.problem === null ? otherTests() : null;
+  const during = ran.problem === null ? otherTests(true) : null;
   const problem = during === null ? ran.problem : say(during);
   const run = { ...ran, problem };
   return withTdd(files, now(), (found) => {
@@ -136,10 +139,16 @@ function unfitTests(
 }
 
 /** Says which test of the scenario is not the one that was red; null before green, and if all are. */
-function otherTest(projectDir: string, record: TddRecord, id: string, phase: TddPhase): Message | null {
+function otherTest(
+  projectDir: string,
+  record: TddRecord,
+  id: string,
+  phase: TddPhase,
+  hasRun: boolean,
+): Message | null {
   if (phase === 'red') return null;
   const then = phase === 'green' ? record.redTests : record.provedTests?.[id];
-  const added = phase === 'green' && then !== undefined ? addedTests(projectDir, then, record.tests) : [];
+  const added = phase === 'green' && then !== undefined ? addedTests(projectDir, then, record.tests, hasRun) : [];
   const what = [...changedTests(projectDir, then ?? {}), ...added].join(', ');
   if (what === '') return null;
   return phase === 'green' ? TDD_TEXTS.testsChanged(what) : TDD_TEXTS.testsWeakened(id, what);
@@ -175,7 +184,7 @@ function withTests(
   }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly own: TestFiles; readonly projectDir: string },
 ): TddRecord {
   // Data that the scenario did not bring may change with the next one.
-  const itsTests = Object.fromEntries(Object.entries(redTests).filter(([path]) => own[path] !== undefined));
+  const itsTests = ownOf(redTests, own);
   const wasComplete = isComplete(former, id);
   const tests = phase === 'green' ? testFiles(projectDir) : former.tests;
   const isNowProved = phase === 'green' || (phase === 'red' && wasComplete);

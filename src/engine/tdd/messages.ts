@@ -50,6 +50,8 @@ export const TDD_TEXTS = {
     `tests that are in one file with the code, as in ${path}, may change between red and green without a word: keep them in files of their own.`,
   notCompared: (paths: readonly string[]): string =>
     `changed while the command ran, so not compared later: ${paths.join(', ')}.`,
+  alsoNamed: (paths: readonly string[]): string =>
+    `the test also names ${paths.join(', ')}. What is in there may change between red and green.`,
   testsOfOthers: (paths: readonly string[], ids: readonly string[]): string =>
     `changed with this test: ${paths.join(', ')}, which ${ids.length === 1 ? 'proves' : 'prove'} ${ids.join(', ')} as well.`,
   testsRewritten: (paths: readonly string[], ids: readonly string[]): Message =>

@@ -6,14 +6,16 @@ import { isProjectFile } from '../project-file.ts';
 
 /** Folders of tests, and of what only tests use. */
 const IN_FOLDER =
-  /(?:^|\/)(?:(?:__)?(?:tests?|specs?|testing|e2e|features)(?:__)?|__(?:fixtures|mocks|snapshots)__|testdata|tap-snapshots)\//i;
+  /(?:^|\/)(?:(?:__)?(?:tests?|specs?|testing|e2e)(?:__)?|__(?:fixtures|mocks|snapshots)__|testdata|tap-snapshots)\//i;
 const BY_NAME =
-  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+)$/;
+  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|[^/]+\.feature)$/;
+/** Pattern for the steps of Cucumber and behave. Below the sources, a folder of features holds code of the program. */
+const OF_FEATURES = /(?:^|\/)features\/(?:environment\.py$|(?:.*\/)?(?:step_?definitions|steps|support)\/)/;
 const CODE =
   /\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kts?|scala|cs|fs|swift|exs?|dart|lua|sh|bats|t|p[lm]|c|cc|cpp|hh?|hpp|clj|hs|zig|groovy|r|jl|feature)$/i;
 /** What a run leaves beside its tests. */
 const BY_RUNS =
-  /\.(?:log|tmp|pid|lock|pyc|lcov)$|~$|(?:^|\/)(?:coverage|reports?|results?|test-results|output|te?mp|logs|screenshots|videos)\//i;
+  /\.(?:log|tmp|pid|lock|pyc|lcov)$|~$|(?:^|\/)(?:coverage|reports?|results?|test-results|output|te?mp|logs|screenshots|videos|(?:bin|obj)\/(?:debug|release))\//i;
 /** Names of files that a test uses in place of the real ones, and of those that may also be helpers of the code. */
 const DOUBLES =
   /(?:^|[/._-])(?:fixtures?|mocks?|stubs?|fakes?|doubles|factories|test-?(?:utils?|kit|helpers?|setup))(?:[/._-]|$)/i;
@@ -24,7 +26,7 @@ const BUILT = new Set('vendor target dist build coverage venv'.split(' '));
 const SNAPSHOT = /\.(?:snap|ambr)$|(?:^|\/)(?:__)?(?:tap-)?snapshots(?:__)?\//i;
 
 export function isTest(path: string): boolean {
-  return BY_NAME.test(path) || IN_FOLDER.test(path);
+  return BY_NAME.test(path) || IN_FOLDER.test(path) || (OF_FEATURES.test(path) && !isInSources(path));
 }
 
 export function isCode(path: string): boolean {
@@ -98,6 +100,12 @@ export function withRequired(own: readonly string[], projectDir: string): Set<st
     for (const path of requiredBy(by, projectDir)) if (isTest(path) || isForTests(path, by)) all.add(path);
   }
   return all;
+}
+
+/** Returns files without code that these tests name and that may as well be what they are about, such as a configuration. */
+export function alsoNamed(tests: readonly string[], projectDir: string): string[] {
+  const named = new Set(tests.flatMap((path) => requiredBy(path, projectDir)));
+  return [...named].filter((path) => !isCode(path) && !tests.includes(path));
 }
 
 /** Returns what a test is about by its name: `date` for date.test.js, test_date.py and date.js. */

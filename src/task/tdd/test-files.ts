@@ -22,6 +22,8 @@ import {
 export type TestFiles = Readonly<Record<string, string>>;
 
 const UNREADABLE = 'unreadable';
+/** In place of the hash of a file that the command itself wrote: it may change. */
+const BY_COMMAND = 'written by the command';
 
 /** Returns the test files that are there and cannot be read. */
 export function unreadableIn(tests: TestFiles): string[] {
@@ -57,10 +59,20 @@ export function dataFor(tests: TestFiles, projectDir: string): TestFiles {
   return marks(projectDir, found.map(([path]) => path).filter(isRead));
 }
 
-/** Returns which of these files changed while the scenario's command ran, such as a report. Leaves out test code. */
-export function outputIn(projectDir: string, tests: TestFiles): string[] {
-  const now = marks(projectDir, Object.keys(tests));
-  return Object.keys(tests).filter((path) => !isCode(path) && now[path] !== tests[path]);
+/** Returns these hashes without those of data that changed or came while the scenario's command ran, such as a report. */
+export function withoutOutput(
+  projectDir: string,
+  tests: TestFiles,
+): { readonly tests: TestFiles; readonly output: readonly string[] } {
+  const now = { ...dataFor(tests, projectDir), ...marks(projectDir, Object.keys(tests)) };
+  const paths = [...new Set([...Object.keys(tests), ...Object.keys(now)])];
+  const output = paths.filter((path) => !isCode(path) && now[path] !== tests[path]);
+  return { tests: { ...tests, ...Object.fromEntries(output.map((path) => [path, BY_COMMAND])) }, output };
+}
+
+/** Returns the hashes of files that the scenario brought, or that its tests require. */
+export function ownOf(tests: TestFiles, own: TestFiles): TestFiles {
+  return Object.fromEntries(Object.entries(tests).filter(([path, hash]) => path in own && hash !== BY_COMMAND));
 }
 
 /** Returns what happened to test files since they were hashed, one text each. A snapshot may gain lines. */
@@ -68,18 +80,39 @@ export function changedTests(projectDir: string, then: TestFiles): string[] {
   const now = marks(projectDir, Object.keys(then));
   return Object.keys(then).flatMap((path) => {
     const hash = now[path];
+    if (then[path] === BY_COMMAND) return [];
     if (isKept(then[path], hash) && hash !== UNREADABLE) return [];
     return [`${path} ${hash === undefined ? 'was removed' : hash === UNREADABLE ? 'cannot be read' : 'was changed'}`];
   });
 }
 
-/** Returns the code that was added since the hashes were taken and is loaded with the tests, one text each. */
-export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
+/**
+ * Returns what was added since the hashes were taken and takes part in the tests, one text each: code that they load, and data
+ * that they name, which is theirs once they have run.
+ */
+export function addedTests(
+  projectDir: string,
+  then: TestFiles,
+  before: TestFiles | undefined,
+  hasRun: boolean,
+): string[] {
   const required = withRequired(Object.keys(then), projectDir);
   const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
-  const loaded = Object.keys(testFiles(projectDir)).filter((path) => LOADED.test(path) && isNew(path));
-  const added = new Set([...required, ...loaded].filter((path) => isCode(path) && then[path] === undefined));
-  return [...added].map((path) => `${path} was added`);
+  const now = Object.keys(testFiles(projectDir));
+  const loaded = now.filter((path) => LOADED.test(path) && isNew(path));
+  const text = [...required].map((path) => (isCode(path) ? bytesOf(join(projectDir, path)) : '')).join('\n');
+  const data = now.filter((path) => isTestData(path) && isNamedIn(text, path));
+  const added = [...new Set([...required, ...loaded, ...data])].filter((path) => then[path] === undefined);
+  return added.filter((path) => isCode(path) || !(hasRun || isSnapshot(path))).map((path) => `${path} was added`);
+}
+
+/** Returns whether a test names a file of data, or the folder below the tests in which it is. */
+function isNamedIn(text: string, path: string): boolean {
+  const [name = '', folder, ...above] = path.split('/').toReversed();
+  return [name, ...(folder !== undefined && above.length > 0 ? [folder] : [])].some((word) => {
+    const [before, after] = ['(?<![\\w-])', '(?![\\w-])'];
+    return new RegExp(before + word.replace(/[^\w]/g, '\\$&') + after).test(text);
+  });
 }
 
 /** Pattern for code that a test runner loads without an import. */

@@ -164,6 +164,45 @@ for (const [what, { run, before = {}, test: own, trick }] of someOf(Object.entri
     assert.deepEqual([(await prove(project, 'green')).problem, (await prove(project, 'green')).ok], [null, true]);
   });
 
+for (const path of ['tests/cases/add.json', 'fixtures/add.json'])
+  test(`a fixture that comes between red and green has to be seen in a red run (${path})`, async (t) => {
+    const place = path.startsWith('tests') ? "join(__dirname, 'cases', 'add.json')" : "'fixtures/add.json'";
+    const project = listed(t, RUN, { 'tests/add.test.js': FED.replace("join(__dirname, 'cases', 'add.json')", place) });
+    assert.equal((await prove(project, 'red')).problem, null);
+    for (const cases of ['[0, 0, 0]\n', CASES]) {
+      write(project, { [path]: cases });
+      assert.match((await prove(project, 'green')).problem ?? '', /add\.json was added/);
+    }
+    assert.equal((await prove(project, 'red', true)).problem, null);
+    write(project, { 'src/add.js': RIGHT });
+    assert.equal((await prove(project, 'green')).problem, null);
+  });
+
+test('control: data that the test itself writes may come between red and green', async (t) => {
+  const first = "require('node:fs').writeFileSync('tests/began.json', '1');";
+  const last = "require('node:fs').writeFileSync('tests/ended.json', '1');";
+  const test = ADDS.replace('() => ', `() => { ${first} `).replace(')(1, 2), 3)', `)(1, 2), 3); ${last} }`);
+  const project = listed(t, RUN, { 'tests/add.test.js': test });
+  const red = await prove(project, 'red');
+  assert.equal(red.problem, null);
+  assert.match(red.notes.join(), /so not compared later: tests\/began\.json\./);
+  write(project, { 'src/add.js': RIGHT, 'tests/began.json': '2' });
+  assert.equal((await prove(project, 'green')).problem, null);
+  assert.equal((await prove(project, 'refactored')).problem, null);
+});
+
+test('a file without code that a test names, and that is no fixture by its name, is named', async (t) => {
+  const project = listed(t, RUN, {
+    'tests/add.test.js': FED.replace("join(__dirname, 'cases', 'add.json')", "'samples/add.json'"),
+    'samples/add.json': CASES,
+  });
+  assert.match((await prove(project, 'red')).notes.join(), /also names samples\/add\.json\./);
+  write(project, { 'samples/add.json': '[0, 0, 0]\n' });
+  const green = await prove(project, 'green');
+  assert.equal(green.problem, null);
+  assert.match(green.notes.join(), /also names samples\/add\.json\./);
+});
+
 test('a test that is made stricter is seen to fail again, and then is green', async (t) => {
   const project = listed(t, RUN, { 'tests/add.test.js': ADDS });
   assert.equal((await prove(project, 'red')).problem, null);
@@ -228,6 +267,16 @@ test('a configuration of pytest that comes between red and green is named', asyn
   assert.match((await prove(project, 'green')).problem ?? '', /tests\/conftest\.py was added/);
   rmSync(join(project.directory, 'tests/conftest.py'));
   assert.equal((await prove(project, 'green')).problem, null, 'control');
+});
+
+test('code in a folder of features, and what a build leaves beside tests, is no test', async (t) => {
+  const code = 'src/features/add/add.js';
+  const built = 'tests/Unit/bin/Debug/net8.0/add.json';
+  const project = listed(t, RUN, { [code]: WRONG, [built]: '1' });
+  write(project, { 'tests/add.test.js': ADDS.replace('src/add', 'src/features/add/add') });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { [code]: "module.exports = require('./sum');", [built]: '2', 'src/features/add/sum.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
 });
 
 test('data that several scenarios share may grow with the next one', async (t) => {
