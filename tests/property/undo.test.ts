@@ -245,6 +245,10 @@ class World {
     );
   }
 
+  times(): Pick<UndoFacts, 'isLoops' | 'lastWork'> {
+    return { isLoops: (at) => this.isLoops(at), lastWork: this.spans.at(-1)?.[1] ?? null };
+  }
+
   /** Branches, stashes and the checked-out branch or commit. */
   refs(): Map<string, string> {
     const found = new Map([['HEAD', readFileSync(join(this.top, '.git/HEAD'), 'utf8')]]);
@@ -267,6 +271,7 @@ interface Outcome {
   readonly refsBefore: Map<string, string>;
   readonly after: Map<string, string>;
   readonly world: World;
+  readonly facts: UndoFacts;
 }
 
 type Undo = (world: World, facts: UndoFacts) => Promise<boolean>;
@@ -289,7 +294,7 @@ const former: Undo = async (world, { start }) => {
   return false;
 };
 
-const LOOP = { loopId: 'loop-1', sandbox: undefined };
+const LOOP = { loopId: 'loop-1', sandbox: undefined, freeBytes: () => Infinity };
 
 async function record({ project }: World, name: string): Promise<RecordedTree> {
   const around = await repositoryAround(project, GIT_ENV);
@@ -337,15 +342,9 @@ async function play(seed: number, undo: Undo): Promise<Outcome> {
   const hidden = new Set([...atFirst, ...world.hidden()]);
   const now = look(world.top);
   const outcome = { start: atStart, startHead: start.head, before: now, hidden, refsBefore: world.refs() };
-  const refused = await undo(world, {
-    sandbox: undefined,
-    start,
-    end,
-    isLoops: (at) => world.isLoops(at),
-    startedAt,
-    freeBytes: () => Infinity,
-  });
-  return { ...outcome, refused, after: look(world.top), world };
+  const facts = { sandbox: undefined, start, end, ...world.times(), startedAt, freeBytes: () => Infinity };
+  const refused = await undo(world, facts);
+  return { ...outcome, refused, after: look(world.top), world, facts };
 }
 
 /** Returns what is wrong after an undo; null if nothing is. */
@@ -383,15 +382,21 @@ for (let first = 0; first < RUNS; first += TOGETHER) {
     let done = 0;
     for (let seed = SEED + first; seed < SEED + Math.min(first + TOGETHER, RUNS); seed += 1) {
       const outcome = await play(seed, ours);
-      const { world, refused, before, refsBefore } = outcome;
+      const { world, refused, before, refsBefore, after, facts } = outcome;
       try {
         assert.equal(problemOf(outcome), null, `seed ${seed}, refused ${refused}`);
         if (refused) continue;
         done += 1;
         const hadUndo = existsSync(join(world.top, '.git/refs/ralph-loop/loop-1/undone-1'));
-        if (hadUndo) await undoBack(world.project, GIT_ENV, LOOP);
+        if (hadUndo) {
+          // So late that nothing passes for a change of the agent.
+          sleep(APART_MS);
+          await undoBack(world.project, GIT_ENV, LOOP);
+        }
         assert.deepEqual([...look(world.top)].sort(), [...before].sort(), `back, seed ${seed}`);
         assert.deepEqual(world.refs(), refsBefore, `back, seed ${seed}`);
+        assert.equal(await ours(world, facts), false, `again, seed ${seed}`);
+        assert.deepEqual([...look(world.top)].sort(), [...after].sort(), `again, seed ${seed}`);
       } finally {
         rmSync(world.top, { recursive: true, force: true });
       }
@@ -428,13 +433,7 @@ test('files that were moved with their folder are the loop’s, if the undo brin
     sleep(APART_MS);
     world.spans.push([from, Date.now()]);
     const end = await record(world, 'end');
-    const facts = {
-      sandbox: undefined,
-      start,
-      isLoops: (at: number) => world.isLoops(at),
-      startedAt,
-      freeBytes: () => Infinity,
-    };
+    const facts = { sandbox: undefined, start, ...world.times(), startedAt, freeBytes: () => Infinity };
     const leftAt = async (at: number, known: RecordedTree | null): Promise<string[]> => {
       const { added, left } = await planUndo(world.project, GIT_ENV, { ...facts, startedAt: at, end: known });
       assert.equal(added.length + left.length, 4);
@@ -451,6 +450,7 @@ test('files that were moved with their folder are the loop’s, if the undo brin
     assert.ok(existsSync(join(world.project, 'src/deep/c.sh')));
     await undoBack(world.project, GIT_ENV, LOOP);
     assert.ok(existsSync(join(world.project, 'lib/deep/c.sh')));
+    assert.deepEqual(await leftAt(startedAt, end), ['hidden.txt users'], 'again');
   } finally {
     rmSync(world.top, { recursive: true, force: true });
   }
@@ -465,7 +465,8 @@ test('an old file that is only at its new place stays', async () => {
     renameSync(join(world.project, 'src'), join(world.project, 'lib'));
     const end = await record(world, 'end');
     world.put('src', 'a file of the user in the way\n');
-    const facts = { sandbox: undefined, start, end, isLoops: () => false, startedAt, freeBytes: () => Infinity };
+    const never = { isLoops: () => false, lastWork: null };
+    const facts = { sandbox: undefined, start, end, ...never, startedAt, freeBytes: () => Infinity };
     const plan = await planUndo(world.project, GIT_ENV, facts);
     assert.deepEqual(plan.added, []);
     assert.deepEqual(plan.left.map(({ path }) => path).sort(), [
@@ -480,13 +481,13 @@ test('an old file that is only at its new place stays', async () => {
   }
 });
 
-test('an undo for which the disk has too little space changes nothing', async () => {
+test('an undo, or its way back, for which the disk has too little space changes nothing', async () => {
   const world = new World(randomFrom(1), '', template(''));
   try {
     world.put('a.txt', 'x'.repeat(100_000));
     const start = await record(world, 'start');
     world.put('a.txt', 'small\n');
-    const facts = { sandbox: undefined, start, end: null, isLoops: () => true, startedAt: 0 };
+    const facts = { sandbox: undefined, start, end: null, isLoops: () => true, lastWork: null, startedAt: 0 };
     const undo = async (bytes: number): Promise<void> => {
       const plan = await planUndo(world.project, GIT_ENV, { ...facts, freeBytes: () => bytes });
       await applyUndo(plan, { ...facts, freeBytes: () => bytes, loopId: LOOP.loopId }, true);
@@ -495,7 +496,16 @@ test('an undo for which the disk has too little space changes nothing', async ()
     await assert.rejects(undo(50_000), /need 4\d KB more than the disk has free\. Nothing was changed\./);
     assert.deepEqual([...look(world.top)], before);
     await undo(200_000);
-    assert.notDeepEqual([...look(world.top)], before, 'control: with enough space');
+    const undone = [...look(world.top)];
+    assert.notDeepEqual(undone, before, 'control: with enough space');
+    world.put('new.txt', 'y'.repeat(100_000));
+    await undo(0);
+    assert.deepEqual([...look(world.top)], undone);
+    const back = (bytes: number) => undoBack(world.project, GIT_ENV, { ...LOOP, freeBytes: () => bytes });
+    await assert.rejects(back(50_000), /need 5\d KB more than the disk has free\. Nothing was changed\./);
+    assert.deepEqual([...look(world.top)], undone);
+    await back(200_000);
+    assert.ok(look(world.top).has('new.txt'), 'control: with enough space');
   } finally {
     rmSync(world.top, { recursive: true, force: true });
   }

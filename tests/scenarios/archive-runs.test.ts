@@ -32,7 +32,11 @@ test('archive and prune take a run over a plan with its loops as one thing, and 
   assert.match(p.ralph(['archive', '--prune', '0s', '--yes']).stdout, /^Removed 1 run\b/);
   assert.match(kept(), /^PLAN-Task-1-/m, 'of a run whose record does not name its loops, the folders stay');
   p.write(`${runs}/${record}`, known);
+  const refs = (): string[] => p.git("for-each-ref --format='%(refname)' refs/ralph-loop").split('\n').filter(Boolean);
+  const recorded = refs();
   const pruned = p.ralph(['archive', '--prune', '0s', '--yes']);
+  assert.equal(pruned.stderr, '');
+  assert.ok(refs().length > 0 && refs().length < recorded.length, 'of the loop that was removed alone');
   assert.equal(
     pruned.stdout.trim(),
     'Removed 1 run with 1 loop. The worktree PLAN-Task-2 and the work on its branch stay.',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { initRepository } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -259,33 +259,76 @@ test('archive --prune removes archived states of that age, and asks first', (t) 
 });
 
 test('archive --prune removes the files that were recorded for undo, of the removed loops alone', (t) => {
-  const p = project(t);
-  const git = initRepository(p.dir);
-  git('commit', '--allow-empty', '-qm', 'Begin');
-  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
-  p.write('draft.txt', 'mine\n');
+  const { p, git, old, loopId } = prunable(t);
   const kept = (): string[] =>
     git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop').split('\n').filter(Boolean);
-  for (let loop = 0; loop < 2; loop += 1) p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo more >> draft.txt']);
   const before = kept();
   assert.equal(before.length, 4, 'the start and the end of two loops');
-  const { directory, archived } = p.ralph(['archive', '--json', '--loop', 'job']).json as unknown as {
-    directory: string;
-    archived: { file: string }[];
-  };
-  const old = join(directory, archived[0]?.file ?? '');
-  const { loopId } = JSON.parse(readFileSync(old, 'utf8')) as { loopId: string };
-  const time = Date.now() / 1000 - 40 * 86_400;
-  utimesSync(old, time, time);
+  age(old);
   p.ralph(['archive', '--prune', '30d', '--loop', 'job']);
   assert.deepEqual(kept(), before, 'the control: nothing goes before the answer');
-  assert.equal(p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']).code, 0);
+  const { code, stderr } = p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']);
+  assert.deepEqual([code, stderr], [0, '']);
   assert.deepEqual(
     kept(),
     before.filter((ref) => !ref.includes(loopId)),
   );
   assert.equal(kept().length, 2);
 });
+
+test('archive --prune keeps what was recorded for a loop that an archived state only claims to be', (t) => {
+  const { p, git, old, loopId } = prunable(t);
+  p.write('other/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  p.ralph(['run', 'other', '--agent', 'cat >/dev/null; echo more >> draft.txt']);
+  const refs = (): string => git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop');
+  const { archived } = p.ralph(['archive', '--json', '--loop', 'other']).json as unknown as {
+    archived: { loop: { loopId: string } }[];
+  };
+  const victim = archived[0]?.loop.loopId ?? '';
+  writeFileSync(old, readFileSync(old, 'utf8').replaceAll(loopId, victim));
+  age(old);
+  const { code, stderr } = p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']);
+  assert.equal(code, 0);
+  assert.match(refs(), new RegExp(`/${victim}/start\n`));
+  assert.match(stderr, new RegExp(`an undo of ${victim} stays: .* To see it: git for-each-ref refs/ralph-loop\n$`));
+  assert.equal(p.ralph(['undo', 'other', '--yes']).code, 0);
+});
+
+test('archive --prune without git says that the records stay, and the line that it names removes them', (t) => {
+  const { p, git, old, loopId } = prunable(t);
+  age(old);
+  const words = ['archive', '--prune', '30d', '--yes', '--loop', 'job'];
+  const { code, stdout, stderr } = p.ralph(words, { PATH: join(p.dir, 'nowhere') });
+  assert.deepEqual([code, stdout], [0, 'Removed 1 archived state.\n']);
+  const refs = (): string => git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop');
+  assert.match(refs(), new RegExp(loopId), 'control: they stay');
+  const [, line = ''] = /: git was not found on the PATH\. To remove it: (.+)\n$/.exec(stderr) ?? [];
+  assert.equal(p.sh(line).code, 0, stderr);
+  assert.doesNotMatch(refs(), new RegExp(loopId));
+  assert.match(refs(), /\/start\n/, 'control: those of another loop');
+});
+
+/** A repository in which the loop `job` ran twice, and the archived state of the first one. */
+function prunable(t: TestContext) {
+  const p = project(t);
+  const git = initRepository(p.dir);
+  git('commit', '--allow-empty', '-qm', 'Begin');
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  p.write('draft.txt', 'mine\n');
+  for (let loop = 0; loop < 2; loop += 1) p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo more >> draft.txt']);
+  const { directory, archived } = p.ralph(['archive', '--json', '--loop', 'job']).json as unknown as {
+    directory: string;
+    archived: { file: string; loop: { loopId: string } }[];
+  };
+  const [{ file, loop }] = archived as [(typeof archived)[number]];
+  return { p, git, old: join(directory, file), loopId: loop.loopId };
+}
+
+/** Makes a file 40 days old. */
+function age(path: string): void {
+  const time = Date.now() / 1000 - 40 * 86_400;
+  utimesSync(path, time, time);
+}
 
 test('signs lists the lessons of guardrails.md', (t) => {
   const p = project(t);

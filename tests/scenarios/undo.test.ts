@@ -246,7 +246,24 @@ test('outside git the start and an undo say that there is none', (t) => {
   const { stderr, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
   assert.match(stderr, /There will be no undo: the project is not in a git repository\. Create one: git init/);
   assert.doesNotMatch(stdout, /Undo:/);
-  assert.match(p.ralph(['undo', '--yes']).stderr, /This loop has no record of its start/);
+  assert.match(p.ralph(['undo', '--yes']).stderr, /This loop cannot be undone: its start was not recorded/);
+});
+
+test('a project whose path has a line break has an undo and a proof', (t) => {
+  const p = project(t);
+  const [top, at] = [join(p.dir, 'two\nlines'), 'two\nlines/ odd\napp '];
+  p.write(`${at}/PROMPT.md`, '---\nvalidation: ["test -e done.txt"]\n---\nWork.\n');
+  p.write(`${at}/kept.txt`, 'one\n');
+  const git = commitFolder(top);
+  const ralph = (...words: string[]) => p.ralph(words, {}, join(p.dir, at));
+  const work = `cat > /dev/null; echo agent >> kept.txt; echo x > done.txt; git add -A .; git commit -qm w; echo ${SIGNAL}`;
+  const { stdout, stderr } = ralph('run', 'PROMPT.md', '--plain', '--agent', work);
+  assert.match(stdout, /verified by 1 check/, stderr);
+  for (const words of [[], ['--tree', 'HEAD']]) assert.match(ralph('verify', ...words).stdout, /^Verified: /m);
+  assert.equal(ralph('undo', '--yes', '--new-files').code, 0);
+  assert.equal(git('status', '--porcelain', '-z', '--', ':!*/.claude', ':!*/.ralph'), '');
+  assert.equal(ralph('undo', '--back').code, 0);
+  assert.equal(p.read(`${at}/kept.txt`), 'one\nagent\n');
 });
 
 for (const [what, prepare, reason] of someOf(

@@ -48,14 +48,14 @@ async function undo(context: CommandContext): Promise<number> {
   if (start === null) {
     throw new RalphError(
       'refused',
-      'This loop has no record of its start: the project was in no git repository then, or in one without a commit.',
+      'This loop cannot be undone: its start was not recorded, for want of a git repository or a commit, or because git refused.',
     );
   }
   const facts = {
     sandbox: contract.sandbox,
     start: start.tree,
     end: endOfLoop(files, state),
-    isLoops: workTimes(files, loopId, contract.agent === undefined),
+    ...workTimes(files, loopId, contract.agent === undefined),
     startedAt: Date.parse(state.startedAt),
     freeBytes,
   };
@@ -111,7 +111,7 @@ async function back(context: CommandContext): Promise<number> {
   const { files, state } = endedLoop(context, context.positionals[0]);
   const { loopId } = state;
   const contract = contractOf(files, loopId);
-  const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox });
+  const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox, freeBytes });
   const shown = leftTexts('', left);
   context.answer({ back: true, left: shown }, () =>
     ['The undo was taken back.', ...shown.map((text) => `Left alone: ${text}`)].join('\n'),

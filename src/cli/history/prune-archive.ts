@@ -3,15 +3,19 @@ import { join } from 'node:path';
 import { archivedBatches } from '../../drive/parallel/batch.ts';
 import { holdsLoop, runOfBatch, type Where } from '../../drive/parallel/project-runs.ts';
 import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
-import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
+import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
-import { loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { onPath } from '../../state/process/find-program.ts';
 import { listArchive } from '../../state/with-state.ts';
-import { removeRecorded, repositoryAround } from '../../task/git/record-tree.ts';
+import { refOf } from '../../task/git/record-tree.ts';
+import { hasRecorded, recordedRefs, removeRecorded } from '../../task/git/start-point.ts';
+import { repositoryRoot } from '../../task/project-file.ts';
 import { printable } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
+import { listed } from '../../text/quote.ts';
 import { parseDuration } from '../../text/time.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
@@ -41,12 +45,10 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   }
   const stay = [readState(files.state), ...archived.filter((one) => !isOld(one)).map(({ content }) => content)];
   const staying = new Set(idsIn(stay));
-  const ended = [...runs.flatMap(({ loopIds }) => loopIds), ...idsIn(states.map(({ content }) => content))];
+  const ended = idsIn(states.map(({ content }) => content)).map((loopId) => ({ loopId, files }));
+  const gone = [...runs.flatMap(({ loops }) => loops), ...ended].filter(({ loopId }) => !staying.has(loopId));
   // First: without its state a loop cannot be undone, and what was recorded of the project's files would stay for good.
-  await removeRecords(
-    where,
-    ended.filter((id) => !staying.has(id)),
-  );
+  for (const text of await removeRecords(where, gone)) err(`ralph-loop: ${text}`);
   for (const run of runs) pruneRun(where, run);
   for (const { path } of states) removeIfThere(path);
   const removed = [...runs, ...states].map(({ file }) => file);
@@ -64,11 +66,33 @@ function idsIn(states: readonly ReadState[]): string[] {
   return states.flatMap((content) => (content.kind === 'loop' ? [content.state.loopId] : []));
 }
 
-async function removeRecords({ projectDir, env }: Where, loopIds: readonly string[]): Promise<void> {
-  const around = loopIds.length === 0 ? null : await repositoryAround(projectDir, env);
-  if (around === null) return;
+const MOST_NAMED = 3;
+
+interface EndedLoop {
+  readonly loopId: string;
+  /** Files under which it ran. */
+  readonly files: LoopFiles;
+}
+
+/** Removes what git recorded for the undo of these loops. Returns sentences about what stays. */
+async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLoop[]): Promise<string[]> {
+  if (repositoryRoot(projectDir) === null) return [];
   // Another word could be a pattern, and name the records of other loops.
-  for (const id of new Set(loopIds)) if (/^[\w-]+$/.test(id)) await removeRecorded(around, id);
+  const named = loops.filter(({ loopId }) => /^[\w-]+$/.test(loopId));
+  const idsOf = (some: readonly EndedLoop[]): string[] => [...new Set(some.map(({ loopId }) => loopId))];
+  const own = idsOf(named.filter(({ loopId, files }) => hasRecorded(files, loopId)));
+  const place = { projectDir, env, sandbox: undefined };
+  if (onPath('git', env) === null) {
+    if (own.length === 0) return [];
+    const refs = own.map((id) => refOf(id, '')).join(' ');
+    const line = `git for-each-ref --format='delete %(refname)' ${refs} | git update-ref --stdin`;
+    return [`What git recorded for an undo stays: git was not found on the PATH. To remove it: ${line}`];
+  }
+  const others = idsOf(named).filter((id) => !own.includes(id));
+  await removeRecorded(place, own);
+  if ((await recordedRefs(place, others)).length === 0) return [];
+  const text = `What git recorded for an undo of ${listed(others, MOST_NAMED)} stays: nothing outside the project says whose it is.`;
+  return [`${text} To see it: git for-each-ref refs/ralph-loop`];
 }
 
 function foundText(states: number, runs: readonly OldRun[]): string {
@@ -91,7 +115,7 @@ interface OldRun {
   /** Folders with state and journals of its loops. */
   readonly folders: readonly string[];
   /** The loops of these folders. */
-  readonly loopIds: readonly string[];
+  readonly loops: readonly EndedLoop[];
   /** Its worktrees that are there, with their branches and loops. */
   readonly worktrees: readonly string[];
 }
@@ -105,14 +129,13 @@ function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
     const kept = run.tasks.flatMap(({ loop }) => {
       // A folder of the same name may be that of a newer loop.
       if (loop?.name == null || loop.loopId === null || there.has(loop.name)) return [];
-      const { loopId } = loop;
-      const found = keptFiles(projectDir, loop.name, env).filter((files) => holdsLoop(files, loopId, env));
-      return found.map((files) => ({ loopId, folder: files.projectDir }));
+      const { loopId, name } = loop;
+      const found = keptFiles(projectDir, name, env).filter((files) => holdsLoop(files, loopId, env));
+      return found.map(({ projectDir: folder }) => ({ loopId, folder, files: worktreeLoop(projectDir, name, env) }));
     });
     const folders = kept.map(({ folder }) => folder);
-    const loopIds = kept.map(({ loopId }) => loopId);
     const worktrees = batch.tasks.map(({ name }) => name).filter((name) => there.has(name));
-    return [{ file, run, folders, loopIds, worktrees }];
+    return [{ file, run, folders, loops: kept, worktrees }];
   });
 }
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
+import { askPlaces, placesIn } from '../../task/git/ask-places.ts';
 import { isDevice, unopenedText } from '../../task/git/read-repository.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
@@ -20,8 +21,8 @@ export interface Repository {
 
 /** Returns the repository. Throws `refused` if there is none, or it has no commit. */
 export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Repository {
-  const found = userGit(projectDir, ['rev-parse', '--show-toplevel', '--git-common-dir', '--show-prefix'], env);
-  const [root = '', common = '', prefix = ''] = found.text.split('\n');
+  const found = userGit(projectDir, askPlaces(['--show-toplevel'], ['--git-common-dir'], ['--show-prefix']), env);
+  const [root = '', common = '', prefix = ''] = placesIn(found.text);
   if (!found.ok || root === '') {
     throw new RalphError('refused', unopenedText(projectDir) ?? WORKTREE_TEXTS.noRepository(projectDir));
   }

@@ -17,6 +17,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { namesIn, readRecord } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { askPlaces, placesIn } from '../git/ask-places.ts';
 import { copyGitView } from '../git/git-view.ts';
 import { checkOut, filesUnderPins, ignoredFiles, ignoredUnderPins } from '../git/list-files.ts';
 import { type GitOptions, runGit, withoutPlace } from '../git/run-git.ts';
@@ -109,9 +110,9 @@ interface Copied {
 /** Copies the project or the commit; null if git does not answer. */
 async function copyProject(request: CopyRequest, to: string): Promise<Copied | null> {
   const { contract, projectDir, commit, options } = request;
-  const places = await runGit(projectDir, ['rev-parse', '--show-toplevel', '--verify', 'HEAD^{commit}'], options);
+  const places = await runGit(projectDir, askPlaces(['--show-toplevel'], ['HEAD^{commit}']), options);
   if (places.kind !== 'answer') return null;
-  const [shown = '', head = ''] = places.text.trim().split('\n');
+  const [shown = '', head = ''] = placesIn(places.text);
   const top = realpathSync(shown);
   mkdirSync(join(to, relative(top, realpathSync(projectDir))), { recursive: true });
   // First: this proves the index that the copy gets.
@@ -148,9 +149,9 @@ async function copyDependencies(
   const main = mainProjectOf(projectDir);
   if (main === null) return;
   const outer = { ...options, view: null };
-  const places = await runGit(main, ['rev-parse', '--show-toplevel', 'HEAD'], outer);
+  const places = await runGit(main, askPlaces(['--show-toplevel'], ['HEAD']), outer);
   if (places.kind !== 'answer') return;
-  const [root = '', head = ''] = places.text.trim().split('\n');
+  const [root = '', head = ''] = placesIn(places.text);
   await link(realpathSync(root), (await ignoredUnderPins(main, head, outer)) ?? []);
 }
 

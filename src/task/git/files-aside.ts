@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
+import { alternate } from './git-pins.ts';
 import {
   type Around,
   git,
@@ -77,7 +78,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
     const format = tree.length === 40 ? 'sha1' : 'sha256';
     await ask('init', '--quiet', '--template=', `--object-format=${format}`);
     // The variable of git for this takes no path with a colon.
-    writeFileSync(join(plain, 'objects/info/alternates'), `${objects}\n`, 'latin1');
+    writeFileSync(join(plain, 'objects/info/alternates'), alternate(objects), 'latin1');
     await ask('read-tree', tree);
     const strange = await strangeAttributes(around, await ask('ls-files', '--stage', '-z'), format);
     const words = ['diff', '--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=all'];

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { configFolder } from '../../state/home-folder.ts';
+import { askPlaces, placesIn } from './ask-places.ts';
 import { type GitOptions, type GitPins, runGit } from './run-git.ts';
 
 const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
@@ -13,14 +14,14 @@ const KEPT =
 
 /** Reads the pins of a repository; null if git does not answer. */
 export async function readGitPins(projectDir: string, options: GitOptions): Promise<GitPins | null> {
-  const paths = ['objects', 'index', 'hooks', ...TEXT_FILES].flatMap((name) => ['--git-path', name]);
+  const paths = ['objects', 'index', 'hooks', ...TEXT_FILES].map((name) => ['--git-path', name]);
   const [places, head, config] = await Promise.all([
-    runGit(projectDir, ['rev-parse', '--show-toplevel', ...paths], { ...options, keepsHooksPath: true }),
+    runGit(projectDir, askPlaces(['--show-toplevel'], ...paths), { ...options, keepsHooksPath: true }),
     runGit(projectDir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options),
     runGit(projectDir, ['config', '--list', '--null', '--includes'], options),
   ]);
   if (places.kind !== 'answer' || head.kind !== 'answer' || config.kind !== 'answer') return null;
-  const [top = '', ...found] = places.text.trimEnd().split('\n');
+  const [top = '', ...found] = placesIn(places.text);
   const [objects = '', index = '', hooks = '', ...files] = found.map((path) => resolve(projectDir, path));
   const settings = config.text.split('\0').map((entry) => entry.split(/\n(.*)/s) as [string, string?]);
   const texts = TEXT_FILES.map((name, at) => [name, readRegularFile(files[at] ?? '', MOST_BYTES)] as const);
@@ -76,6 +77,9 @@ function hooksDigest(folder: string): string {
 export function quotedValue(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`;
 }
+
+/** Returns the line that names a folder of objects in `objects/info/alternates`. */
+export const alternate = (objects: string): string => `${objects.includes('\n') ? quotedValue(objects) : objects}\n`;
 
 /** Names the settings that differ between two times. */
 export function changedPins(before: GitPins, now: GitPins): string[] {

@@ -13,7 +13,7 @@ import {
 } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { quotedValue } from './git-pins.ts';
+import { alternate, quotedValue } from './git-pins.ts';
 import type { GitAnswer, GitOptions, GitPins, GitView, ViewIndex } from './run-git.ts';
 import { copyIndex, runGit } from './run-git.ts';
 
@@ -127,7 +127,7 @@ function fixedFiles(folder: string, { texts, config, objects }: GitPins): Map<st
   return new Map([
     ...Object.entries(texts),
     ['config', `${config}[core]\n${own.join('')}`],
-    ['objects/info/alternates', `${objects}\n`],
+    ['objects/info/alternates', alternate(objects)],
   ]);
 }
 

@@ -4,6 +4,7 @@ import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { isWithin, repositoryRoot } from '../project-file.ts';
 import { WORKTREES } from '../task-file.ts';
+import { askPlaces, placesIn } from './ask-places.ts';
 import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
 
@@ -25,7 +26,7 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
   const known = viewedCommit(options);
   const [places, status, underKnown] = await Promise.all([
-    ask(['rev-parse', '--show-toplevel', '--show-prefix']),
+    ask(askPlaces(['--show-toplevel'], ['--show-prefix'])),
     ask([...STATUS, '--branch', '--no-ahead-behind']),
     // The view nearly always shows the commit of HEAD already, so nothing waits for its name.
     known === null ? null : statusUnderPins(projectDir, known, options),
@@ -37,7 +38,7 @@ export async function readRepository(projectDir: string, options: GitOptions): P
       unopenedText(projectDir) ?? 'the project is not in a git repository. Create one: git init, then commit the files.'
     );
   }
-  const [top = '', prefix = ''] = places.text.split('\n');
+  const [top = '', prefix = ''] = placesIn(places.text);
   if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
     return 'this repository has its working tree elsewhere (git config core.worktree).';
   }
@@ -135,7 +136,7 @@ export async function filesSince(projectDir: string, base: string, options: GitO
   const files = await ask(['diff-tree', '--name-only', '--no-renames', '-r', '-z', base, 'HEAD', '--']);
   const prefix = await ask(['rev-parse', '--show-prefix']);
   if (files.kind !== 'answer' || prefix.kind !== 'answer') return null;
-  const begin = prefix.text.trim();
+  const [begin = ''] = placesIn(prefix.text);
   return partsOf(files.text).map((path) => fromProject(path, begin));
 }
 

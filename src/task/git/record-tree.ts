@@ -5,6 +5,7 @@ import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
+import { askPlaces, placesIn } from './ask-places.ts';
 import { copyIndex, NO_FILE, partsOf, withoutPlace } from './run-git.ts';
 import { workFolder } from './work-folder.ts';
 
@@ -31,7 +32,7 @@ export interface Around extends Place {
 }
 
 /** Where git runs. `sandbox` confines it: the agent may have named a program in the repository's settings. */
-interface Place {
+export interface Place {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly sandbox: Sandbox | undefined;
@@ -43,12 +44,6 @@ interface Place {
 
 /** Reference of a loop: `start`, `end`, and `undone-N` for the state before each undo. */
 export const refOf = (loopId: string, name: string): string => `refs/ralph-loop/${loopId}/${name}`;
-
-/** Removes the commits that were recorded for a loop, which git then deletes in its own time. */
-export async function removeRecorded(around: Around, loopId: string): Promise<void> {
-  const refs = must(await git(around, ['for-each-ref', '--format=delete %(refname)', refOf(loopId, '')]));
-  if (refs !== '') must(await git(around, ['update-ref', '--stdin'], { input: `${refs}\n` }));
-}
 
 export const IDENTITY = {
   GIT_AUTHOR_NAME: 'ralph-loop',
@@ -127,21 +122,12 @@ export async function repositoryAround(
   top = projectDir,
 ): Promise<Around | null> {
   const place: Place = { projectDir, env, sandbox };
-  const places = [
-    '--show-toplevel',
-    '--show-prefix',
-    '--absolute-git-dir',
-    '--git-path',
-    'index',
-    'HEAD^{commit}',
-    'HEAD^{tree}',
-    '--symbolic-full-name',
-    'HEAD',
-  ];
-  const found = await git({ ...place, top }, ['rev-parse', ...places]);
+  const folders = [['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir'], ['--git-path', 'index']];
+  const names = [['HEAD^{commit}'], ['HEAD^{tree}'], ['--symbolic-full-name', 'HEAD']];
+  const found = await git({ ...place, top }, askPlaces(...folders, ...names));
   if (!found.ok) return null;
-  const lines = Buffer.from(found.text, 'latin1').toString().split('\n');
-  const [around = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = lines;
+  const places = placesIn(Buffer.from(found.text, 'latin1').toString());
+  const [around = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = places;
   const branch = name.startsWith('refs/') ? name : null;
   return { ...place, top: around, prefix, gitDir, indexFile: resolve(projectDir, index), head, headTree, branch };
 }

@@ -1,16 +1,27 @@
 import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
 import { forgetEvidence, isWhole, readEvidence, storeEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import type { EvidenceOf } from '../../state/evidence/manifest.ts';
-import { removeIfThere } from '../../state/files/regular-file.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
+import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { WITHOUT_OWN } from '../left-out.ts';
 import { mainProjectOf } from '../task-file.ts';
 import { readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import { hidesFiles, type RecordedTree, recordHead, recordTree, refOf, repositoryAround } from './record-tree.ts';
+import {
+  git,
+  hidesFiles,
+  must,
+  type Place,
+  type RecordedTree,
+  recordHead,
+  recordTree,
+  refOf,
+  repositoryAround,
+} from './record-tree.ts';
 import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */
@@ -81,8 +92,18 @@ export function showCommand(projectDir: string, start: RecordedTree, end: Record
 export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPoint | null): void {
   const { pins = null, ...point } = start ?? {};
   storeGitView(files, loopId, pins, null);
-  if (start === null) forgetStartPoint(files, loopId);
-  else storeEvidence(files, loopId, 'startPoint', JSON.stringify(point));
+  if (start === null) {
+    forgetStartPoint(files, loopId);
+    return;
+  }
+  storeEvidence(files, loopId, 'startPoint', JSON.stringify(point));
+  appendFileSync(files.recorded, `${loopId}\n`, { mode: 0o600 });
+}
+
+/** Returns whether what git recorded under this id is a loop's of these files. An archived state does not say so: it is in the agent's reach. */
+export function hasRecorded(files: LoopFiles, loopId: string): boolean {
+  const known = readRegularFile(files.recorded) ?? '';
+  return known.split('\n').includes(loopId) || contractOfLoop(files, loopId) !== null;
 }
 
 function forgetStartPoint(files: LoopFiles, loopId: string): void {
@@ -106,4 +127,20 @@ export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint
   if (![commit, head, index ?? head].every((name) => COMMIT.test(String(name))))
     throw evidenceLost(files.startPoint, 'torn');
   return found as StartPoint;
+}
+
+/** Removes the commits that were recorded for loops, which git then deletes in its own time. Throws `refused` if git refuses. */
+export async function removeRecorded(place: Place, loopIds: readonly string[]): Promise<void> {
+  const refs = await recordedRefs(place, loopIds);
+  const input = refs.map((ref) => `delete ${ref}\n`).join('');
+  if (input !== '') must(await git(place, ['update-ref', '--stdin'], { input }));
+}
+
+/** Lists the references of loops. Throws `refused` if git refuses. */
+export async function recordedRefs(place: Place, loopIds: readonly string[]): Promise<string[]> {
+  if (loopIds.length === 0) return [];
+  const folders = loopIds.map((id) => refOf(id, ''));
+  return must(await git(place, ['for-each-ref', '--format=%(refname)', ...folders]))
+    .split('\n')
+    .filter(Boolean);
 }

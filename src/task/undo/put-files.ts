@@ -29,9 +29,20 @@ export function modesOf(top: string, paths: readonly string[]): Record<string, n
   return ofFiles(top, paths, ({ mode }) => mode);
 }
 
-/** Returns when those of the files that are there changed last, in epoch milliseconds. */
-export function timesOf(top: string, paths: readonly string[]): Record<string, number> {
-  return ofFiles(top, paths, ({ mtimeMs }) => mtimeMs);
+/**
+ * Returns when the loop changed those of the files that are there, in epoch milliseconds. A file keeps its time of modification
+ * when it moves, and its times when a folder above it does: the last one is `otherwise`, if the loop has such a time.
+ */
+export function timesOf(
+  top: string,
+  paths: readonly string[],
+  isLoops: (at: number) => boolean,
+  otherwise: number | null,
+): Record<string, number> {
+  return ofFiles(top, paths, ({ mtimeMs, ctimeMs }) => {
+    if (isLoops(mtimeMs)) return mtimeMs;
+    return isLoops(ctimeMs) ? ctimeMs : (otherwise ?? mtimeMs);
+  });
 }
 
 function ofFiles(top: string, paths: readonly string[], read: (stat: Stats) => number): Record<string, number> {

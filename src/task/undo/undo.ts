@@ -24,6 +24,7 @@ import {
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { growthOf, keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
+import type { WorkTimes } from './work-times.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
 type Path = string;
@@ -58,7 +59,8 @@ export interface UndoFacts {
   /** Commit of the files at the end of the loop; null if it is unknown. */
   readonly end: RecordedTree | null;
   /** Returns whether a change at this time (epoch milliseconds) can have been made by the loop. */
-  readonly isLoops: (at: number) => boolean;
+  readonly isLoops: WorkTimes['isLoops'];
+  readonly lastWork: WorkTimes['lastWork'];
   /** When the loop started, in epoch milliseconds. */
   readonly startedAt: number;
   /** Returns how many bytes the disk of a folder has free. */
@@ -241,7 +243,7 @@ interface UndoRecord {
   readonly paths: readonly Path[];
   /** Modes of the new files that it has removed. */
   readonly modes?: Readonly<Record<Path, number>>;
-  /** Times of the files that it has replaced or removed, in epoch milliseconds: they tell the loop's changes from the user's. */
+  /** Times at which the loop changed the files that it has replaced or removed, in epoch milliseconds: they tell its changes from the user's. */
   readonly times?: Readonly<Record<Path, number>>;
 }
 
@@ -259,22 +261,24 @@ function asciiJson(record: UndoRecord): string {
  */
 export async function applyUndo(
   plan: UndoPlan,
-  { loopId, isLoops, startedAt, freeBytes }: Omit<UndoFacts, 'start' | 'end' | 'sandbox'> & { readonly loopId: string },
+  {
+    loopId,
+    isLoops,
+    lastWork,
+    startedAt,
+    freeBytes,
+  }: Omit<UndoFacts, 'start' | 'end' | 'sandbox'> & { readonly loopId: string },
   removesNew: boolean,
 ): Promise<void> {
   const { around, start, end, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
   const bring = removesNew ? [...plan.bring, ...plan.behind] : plan.bring;
-  const missing = (await growthOf(around, start.commit, bring, added)) - freeBytes(around.top);
-  if (missing > 0) {
-    const text = `The files of the start need ${Math.ceil(missing / 1024)} KB more than the disk has free.`;
-    throw new RalphError('refused', `${text} Nothing was changed.`);
-  }
+  await refuseFullDisk(around, start.commit, { bring, removed: added, freeBytes });
   const number = 1 + Math.max(0, ...(await undone(around, loopId)).map((one) => one.number));
   const paths = [...bring, ...added];
   const index = await commitIndex(around);
-  const kept = { modes: modesOf(around.top, added), times: timesOf(around.top, paths) };
+  const kept = { modes: modesOf(around.top, added), times: timesOf(around.top, paths, isLoops, lastWork) };
   const message = asciiJson({ at: Date.now(), head, index, branch, start, paths, ...kept });
   const ref = refOf(loopId, `undone-${number}`);
   await recordPaths(around, paths, { index, ref, message });
@@ -298,14 +302,27 @@ export async function applyUndo(
   }
 }
 
+/** Throws `refused` if the disk has too little space for these files of a commit. */
+async function refuseFullDisk(
+  around: Around,
+  commit: string,
+  change: { readonly bring: readonly Path[]; readonly removed: readonly Path[] } & Pick<UndoFacts, 'freeBytes'>,
+): Promise<void> {
+  const growth = await growthOf(around, commit, change.bring, change.removed);
+  const missing = growth - change.freeBytes(around.top);
+  if (missing <= 0) return;
+  const text = `The files need ${Math.ceil(missing / 1024)} KB more than the disk has free.`;
+  throw new RalphError('refused', `${text} Nothing was changed.`);
+}
+
 /**
  * Takes back the last undo, also one that was cut short. Returns files that were left alone, because they changed since. Throws
- * `refused` if there is none.
+ * `refused` if there is none, or the disk is full.
  */
 export async function undoBack(
   projectDir: string,
   env: Env,
-  { loopId, sandbox }: Pick<UndoFacts, 'sandbox'> & { readonly loopId: string },
+  { loopId, sandbox, freeBytes }: Pick<UndoFacts, 'sandbox' | 'freeBytes'> & { readonly loopId: string },
 ): Promise<LeftAlone[]> {
   const around = await repositoryAround(projectDir, env, sandbox);
   const undos = around === null ? [] : await undone(around, loopId);
@@ -323,14 +340,12 @@ export async function undoBack(
   const before = new Map((await changesFrom(around, start.commit, ref)).map((change) => [change.path, change]));
   // Another undo at the same time may have been ahead with some of them.
   const untouched = paths.filter((path) => !since.has(path) && before.has(path));
+  const removed = untouched.filter((path) => before.get(path)?.is === null);
+  const returning = untouched.filter((path) => before.get(path)?.is !== null);
+  await refuseFullDisk(around, ref, { bring: returning, removed, freeBytes });
   const present = start.index && (await commitIndex(around));
   if (present) await putIndex(around, { to: index, was: present, known: [start.index] });
-  removeFiles(
-    around,
-    untouched.filter((path) => before.get(path)?.is === null),
-    (made) => made >= at,
-  );
-  const returning = untouched.filter((path) => before.get(path)?.is !== null);
+  removeFiles(around, removed, (made) => made >= at);
   await putFiles(around, ref, returning);
   for (const path of returning) {
     const [file, time] = [onDisk(around.top, path), times[path]];

@@ -12,11 +12,18 @@ interface Span {
 /** Types that end the work of an iteration, and with it every call in the background. */
 const ENDS = /^(?:iteration\.|loop\.)/;
 
+export interface WorkTimes {
+  /** Returns whether the loop can have changed a file at a time (epoch milliseconds). */
+  readonly isLoops: (at: number) => boolean;
+  /** Such a time, for a file that has none; null if there was none. */
+  readonly lastWork: number | null;
+}
+
 /**
- * Returns whether the loop can have changed a file at a time (epoch milliseconds): during its agent's calls, the commands of
- * its task, and its checks with what follows from them. An agent that reports no calls can have done so in any iteration.
+ * Returns when a loop worked: during its agent's calls, the commands of its task, and its checks with what follows from them. An
+ * agent that reports no calls can have changed a file in any iteration.
  */
-export function workTimes(files: LoopFiles, loopId: string, reportsCalls: boolean): (at: number) => boolean {
+export function workTimes(files: LoopFiles, loopId: string, reportsCalls: boolean): WorkTimes {
   const spans: Span[] = [];
   const open = new Map<string, number>();
   const close = (key: string, to: number): void => {
@@ -39,5 +46,6 @@ export function workTimes(files: LoopFiles, loopId: string, reportsCalls: boolea
     else if (type === 'agent.ended') close('agent', at);
   });
   for (const key of [...open.keys()]) close(key, Date.now());
-  return (at) => spans.some(({ from, to }) => at >= from - MARGIN_MS && at <= to + MARGIN_MS);
+  const isLoops = (at: number): boolean => spans.some(({ from, to }) => at >= from - MARGIN_MS && at <= to + MARGIN_MS);
+  return { isLoops, lastWork: spans.at(-1)?.to ?? null };
 }
