@@ -47,6 +47,21 @@ test('a changed tree, task, contract and record, and a check that no longer pass
   assert.deepEqual(differences(p), {}, 'control');
 });
 
+test('verify of a commit says what it does not see, and names an ignored folder without its files', (t) => {
+  const { p, git } = complete(t);
+  const seen =
+    /Verified: the proof holds\.\n.*dependencies that are installed here.*: changes in them are not seen\.\n$/;
+  assert.match(p.ralph(['verify', '--tree', 'HEAD']).stdout, seen);
+  assert.doesNotMatch(p.ralph(['verify']).stdout, /not seen/, 'control');
+  p.write('made.txt', 'no\n');
+  git('commit', '-qam', 'Not made');
+  p.write('made.txt', 'done\n');
+  for (const path of ['.gitignore', 'lib/a']) p.write(`.tool/${path}`, '*\n');
+  assert.match(differences(p, '--tree', 'HEAD')['checks'] ?? '', /and the ignored \.tool, agent\.sh, runs\.txt\. /);
+  const files = p.ralph(['verify']).stdout;
+  assert.match(files, /not compared, as git ignores them: .*\.tool\/, agent\.sh, runs\.txt\n/);
+});
+
 test('another machine compares a proof with the task and the files of its clone', (t) => {
   const { p, git } = complete(t);
   git('add', '-f', PROOF);

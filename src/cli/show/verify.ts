@@ -36,13 +36,13 @@ export const VERIFY_COMMAND: Command = {
     const isBook = loopsBooks(subject.contract);
     // Checks run the project's code, which can put back what it finds changed.
     const before = around && commit === null ? await projectTree(around, null, isBook) : null;
-    const ran = await watchChecks(context, (given) => {
-      const { contract } = subject;
-      const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
-      return commit === null
+    const { contract } = subject;
+    const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
+    const ran = await watchChecks(context, (given) =>
+      commit === null
         ? runChecksNow(subject.files, contract, given)
-        : runChecksNow(subject.files, onCopy, { ...given, commit });
-    });
+        : runChecksNow(subject.files, onCopy, { ...given, commit }),
+    );
     if (ran === null) return LEFT;
     const findings = [
       ...recordFindings(subject),
@@ -52,10 +52,14 @@ export const VERIFY_COMMAND: Command = {
     ];
     const verified = findings.every(({ ok }) => ok);
     const checks = ran.results.map(({ name, outcome }) => ({ name, outcome }));
-    context.answer({ verified, findings, checks, record }, () => shown(context, subject, findings, verified));
+    const note = commit !== null && onCopy.verifyIn.setup === null ? `\n${SHARED}` : '';
+    context.answer({ verified, findings, checks, record }, () => shown(context, subject, findings, verified) + note);
     return verified ? 0 : 1;
   },
 };
+
+const SHARED =
+  'The checks used the dependencies that are installed here, such as node_modules: changes in them are not seen.';
 
 interface Finding {
   readonly what: 'record' | 'contract' | 'task' | 'files' | 'checks' | 'proof';
@@ -152,7 +156,7 @@ async function treeFindings(
     const putBack = before === null ? [] : await filesBetween(around, before, now, '--diff-filter=a');
     if (putBack === null || putBack.length > 0)
       return [{ what: 'files', ok: false, text: `changed until the checks ran: ${listOf(putBack ?? [])}` }];
-    const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(outermost(ignored))}`;
+    const but = ignored.length === 0 ? '' : `; not compared, as git ignores them: ${listOf(ignored)}`;
     return [{ what: 'files', ok: true, text: `as they were at the verdict${but}`, ignored }];
   }
   const paths = await filesBetween(around, record.tree, now);
@@ -161,12 +165,6 @@ async function treeFindings(
     runGit(projectDir, words, { env }),
   );
   return [{ what: 'files', ok: false, text: `${listed}${where}` }];
-}
-
-/** Returns paths without those in a folder that is among them. */
-function outermost(paths: readonly string[]): string[] {
-  const folders = paths.filter((path) => path.endsWith('/'));
-  return paths.filter((path) => !folders.some((folder) => folder !== path && path.startsWith(folder)));
 }
 
 /** Returns why the commit that is checked may have other files: it does not follow from the last one of the loop. */
@@ -207,7 +205,7 @@ function checkFindings(record: ProofRecord, { results, problems }: ChecksNow, co
     return [{ what: 'checks', ok: false, text }];
   }
   if (ran.length === 0) return [{ what: 'checks', ok: false, text: 'none ran' }];
-  const place = commit === null ? '' : ', on a clean copy with the dependencies that are installed here';
+  const place = commit === null ? '' : ', on a clean copy';
   return [{ what: 'checks', ok: true, text: `passed: ${shown.join(', ')}${place}` }];
 }
 

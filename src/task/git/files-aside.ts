@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
 import { alternate } from './git-pins.ts';
+import { outermost } from './list-files.ts';
 import {
   type Around,
   git,
@@ -238,7 +239,7 @@ const every = (): boolean => false;
 /** Returns the files and folders, relative to the project, that git ignores outside the repositories within it. */
 async function ignoredHere(around: Around, leavesOut: (path: string) => boolean): Promise<string[]> {
   const words = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const paths = partsOf(must(await git(around, words))).map(onScreen);
+  const paths = outermost(partsOf(must(await git(around, words))).map(onScreen));
   return paths.filter((path) => !leavesOut(path) && path !== `${WORKTREES}/`);
 }
 

@@ -20,7 +20,14 @@ export async function ignoredUnderPins(
 ): Promise<string[] | null> {
   const ask = await askUnderPins(projectDir, head, options);
   const answer = await ask(['ls-files', '-z', ...IGNORED, '--directory', '--full-name', ':/']);
-  return listed(answer)?.map((path) => path.replace(/\/$/, '')) ?? null;
+  const found = listed(answer);
+  return found && outermost(found).map((path) => path.replace(/\/$/, ''));
+}
+
+/** Returns paths without those in a folder that is among them: git lists both where a .gitignore in the folder ignores all of it. */
+export function outermost(paths: readonly string[]): string[] {
+  const folders = paths.filter((path) => path.endsWith('/'));
+  return paths.filter((path) => !folders.some((folder) => folder !== path && path.startsWith(folder)));
 }
 
 /** Lists the ignored files that match a glob, relative to the root; null if git does not answer. */
