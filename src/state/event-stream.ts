@@ -1,4 +1,5 @@
 import { EVENT_VERSION } from '../engine/schema/constants.ts';
+import type { IterationRecord } from '../engine/schema/records.ts';
 import { jsonOrNull } from '../text/json.ts';
 import { redact } from '../text/redact/redact.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
@@ -52,6 +53,12 @@ export function lastWhere(files: LoopFiles, loopId: string, types: readonly stri
     return found !== null;
   });
   return found;
+}
+
+/** Returns the record of the last iteration of a loop; null before its first. */
+export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
+  const found = lastWhere(files, loopId, ['loop.started', 'iteration.ended']);
+  return Number.isInteger(found?.['iteration']) ? (found as unknown as IterationRecord) : null;
 }
 
 /** Returns when the latest event of the loop was written; null if it has none. */

@@ -169,7 +169,7 @@ async function check(task: string, one: Case, engine: typeof expected): Promise<
     const signal = want.waits ? AbortSignal.abort() : new AbortController().signal;
     const turn = newTurn({ files: project.files, env, now: () => at }, loaded, { signal: () => signal });
     const step = want.step?.type === 'allow' || want.step?.type === 'ignore' ? want.step : undefined;
-    assert.deepEqual({ answer }, await hookDriver([...want.notes], project.files).release(turn, step));
+    assert.deepEqual({ answer }, await hookDriver([...want.notes]).release(turn, step));
   } finally {
     rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -85,7 +85,8 @@ function noLoop(files: LoopFiles, kind: string): RalphError {
 
 interface FlagsOf {
   readonly isOurs: (state: LoopState) => boolean;
-  readonly beforeCancel?: (state: LoopState) => void;
+  /** No iteration is being decided, so that one without a record is lost, and shown as such. */
+  readonly isBetweenTurns?: boolean;
 }
 
 /** Applies the stop and cancel flags in the task folder of a live loop. Returns whether it was cancelled. */
@@ -94,7 +95,7 @@ export function applyFlagFiles(
   env: NodeJS.ProcessEnv,
   at: string,
   contract: Contract,
-  { isOurs, beforeCancel }: FlagsOf,
+  { isOurs, isBetweenTurns = false }: FlagsOf,
 ): boolean {
   if (!hasTaskFolder(contract)) return false;
   const current = readState(files.state);
@@ -102,7 +103,7 @@ export function applyFlagFiles(
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
   const { stop = false, cancel = false } = orLogged(files, at, 'flags', () => takeFlags(run)) ?? {};
   if (cancel) {
-    beforeCancel?.(current.state);
+    if (isBetweenTurns) projectionOf(files, at, contract).lost(countedBy(current.state));
     operate(files, env, at, () => ({ kind: 'cancel', flag: true }));
   } else if (stop) operate(files, env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
   return cancel;

@@ -38,14 +38,13 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv, host?: H
 /** Owner of a loop as seen from a hook's session. `unbound`: none yet. `foreign`: another session or driver. */
 type Ownership = 'ours' | 'unbound' | 'foreign';
 
-export function ownership(state: LoopState, context: DriverContext): Ownership {
-  const { env, input } = context;
+export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: string): Ownership {
   if (state.mode !== 'hook' || drivenElsewhere(env)) return 'foreign';
   const wanted = env['RALPH_LOOP_ID'];
   if (wanted !== undefined && wanted !== '' && wanted !== state.loopId) return 'foreign';
-  if (state.sessionId === input.sessionId) return 'ours';
+  if (state.sessionId === sessionId) return 'ours';
   if (state.sessionId === null) return 'unbound';
-  return sameClient(state, clientIdentity(context)) ? 'ours' : 'foreign';
+  return sameClient(state, clientIdentity(env, sessionId)) ? 'ours' : 'foreign';
 }
 
 /** Returns whether a runner or a router drives the client of this hook, and decides in its place whether the loop goes on. */
@@ -64,17 +63,16 @@ export function rulesApply(loopId: string, env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Returns whether this hook runs in a subagent of the session that hosts this loop's router, which decides. */
-export function routersOwn(state: LoopState, context: DriverContext): boolean {
-  const { env, input } = context;
+export function routersOwn(state: LoopState, env: NodeJS.ProcessEnv, sessionId: string): boolean {
   if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;
-  return state.sessionId === input.sessionId || sameClient(state, clientIdentity(context));
+  return state.sessionId === sessionId || sameClient(state, clientIdentity(env, sessionId));
 }
 
-export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
+export function clientIdentity(env: NodeJS.ProcessEnv, sessionId: string): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);
   const known = Number.isInteger(pid) && pid > 0;
   return {
-    sessionId: input.sessionId,
+    sessionId,
     clientPid: known ? pid : null,
     clientStartedAt: known ? identityOf(pid).startedAt : null,
   };
@@ -119,12 +117,12 @@ export function launcherGone(env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Returns whether the loop of this session was cancelled while its turn went on. */
-export function isCancelled({ env, files, input }: DriverContext): boolean {
+export function isCancelled(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): boolean {
   // Looks for the file first: the exception for a missing one takes longest.
   if (!existsSync(files.cancellation)) return false;
   const marked = readRecord<LoopState>(files.cancellation);
   if (marked === null) return false;
-  return marked.sessionId === input.sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
+  return marked.sessionId === sessionId || (marked.sessionId === null && marked.loopId === env['RALPH_LOOP_ID']);
 }
 
 /** Removes the marker at the end of the turn, a message of the user, or a start: what follows is not of the cancelled loop. */

@@ -157,8 +157,11 @@ export function restoreProtected(context: ProtectionContext, request: Protection
       { kind: 'left', changes: users, text: PROTECTION_TEXTS.leftAlone },
       { kind: 'outside', changes: outside, text: (list: string) => PROTECTION_TEXTS.outside(list, found) },
     ].filter((each) => each.changes.length > 0);
-    for (const { kind, changes: kept, text } of left)
-      recordLeft(context, state, kind, text(changeList(kept, files.projectDir)));
+    for (const { kind, changes: kept, text } of left) {
+      const at = now();
+      const message = text(changeList(kept, files.projectDir));
+      recordNotice(files, state, { at, kind: 'change', text: message, key: `${kind} ${at}` });
+    }
     return reportOf(files, now(), done, { users, outside, found });
   });
 }
@@ -198,17 +201,6 @@ function outcomesOf({ projectDir }: LoopFiles, { intent: { archive, cause }, res
     { what: 'restored', changes: restored, text: PROTECTION_TEXTS.restored(list(restored), cause.found, place) },
     { what: 'failed', changes: failed, text: PROTECTION_TEXTS.failed(list(failed), cause.found) },
   ].filter(({ changes }) => changes.length > 0);
-}
-
-/** Records changes that were kept. */
-function recordLeft(
-  { files, now }: ProtectionContext,
-  { loopId, iteration }: ProtectionRequest['state'],
-  kind: string,
-  text: string,
-): void {
-  const at = now();
-  recordNotice(files, { loopId, iteration }, { at, kind: 'change', text, key: `${kind} ${at}` });
 }
 
 function reportOf(

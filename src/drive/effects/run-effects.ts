@@ -49,13 +49,13 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
       const { state, policy } = turn.loaded;
       const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
       const until = untilTimeUp(state, policy.budget, turn.context.now(), step.until);
-      driver.tell({ type: 'wait.started', why, until });
+      driver.tell(turn, { type: 'wait.started', why, until });
       return driver.wait({ ...turn, task: turn.task && { ...turn.task, waited: true } }, until);
     }
     case 'look':
       return look(turn);
     case 'verify':
-      driver.tell(verificationStarted(turn.loaded.state));
+      driver.tell(turn, verificationStarted(turn.loaded.state));
       return verify(turn);
     case 'allow':
     case 'ignore':

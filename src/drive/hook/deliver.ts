@@ -1,22 +1,29 @@
-import type { Policy, StoredContract } from '../../engine/schema/contract.ts';
-import type { LiveState } from '../../engine/schema/state.ts';
+import type { Contract, Policy } from '../../engine/schema/contract.ts';
+import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { endOverBudget } from '../control/end-over-budget.ts';
+import { applyFlagFiles } from '../control/operate.ts';
 import { type DriverContext, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 import { recordEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
 import { announcement, HOOK_TEXTS } from '../turn/messages.ts';
-import { hasCancelFlag } from './guarded-loop.ts';
 import { changeOwnLoop } from './own-loop.ts';
-import { applyFlags } from './stop/abort-stop.ts';
 import { turnEnds } from './tool-answer.ts';
 
-/** Ends a session's loop that a cancel flag names or that has used its budget; null if it continues. A runner watches by itself. */
-export function endIfDue(context: DriverContext, loop: LiveState, stored: StoredContract): HookAnswer | null {
-  const { files, input, now } = context;
-  const { contract } = stored;
-  if (hasCancelFlag(files, contract) && applyFlags(context, stored, () => undefined)) return turnEnds();
+/**
+ * Ends a session's loop that a cancel flag names (`hasFlag`) or that has used its budget; null if it continues. A runner
+ * watches by itself.
+ */
+export function endIfDue(
+  context: DriverContext,
+  loop: LiveState,
+  contract: Contract,
+  hasFlag: boolean,
+): HookAnswer | null {
+  const { files, env, input, now } = context;
+  const isOurs = (state: LoopState): boolean => ownership(state, env, input.sessionId) !== 'foreign';
+  if (hasFlag && applyFlagFiles(files, env, now(), contract, { isOurs })) return turnEnds();
   if (loop.turn === 'user') return null;
   const spent = endOverBudget(files, loop, contract, { at: now(), transcriptPath: input.transcriptPath });
   return spent === null ? null : turnEnds(spent, HOOK_TEXTS.budgetUsed(spent));
@@ -27,10 +34,10 @@ export function endIfDue(context: DriverContext, loop: LiveState, stored: Stored
  * Its `systemMessage` is null if the user wrote all of it.
  */
 export function deliverSteering(context: DriverContext) {
-  const { env, host, files, now } = context;
+  const { env, host, files, input, now } = context;
   const runners = (state: LiveState): boolean => host?.hooksSteer === true && runnersOwn(state.loopId, env);
   const ours = (state: LiveState): boolean =>
-    ownership(state, context) === 'ours' || routersOwn(state, context) || runners(state);
+    ownership(state, env, input.sessionId) === 'ours' || routersOwn(state, env, input.sessionId) || runners(state);
   const deliver = (state: LiveState, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);

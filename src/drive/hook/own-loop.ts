@@ -11,7 +11,7 @@ import { type DriverContext, ownership } from '../control/ownership.ts';
 export function ownLoop(context: DriverContext): LiveState | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
-  return ownership(current.state, context) === 'ours' ? current.state : null;
+  return ownership(current.state, context.env, context.input.sessionId) === 'ours' ? current.state : null;
 }
 
 /** Dispatches events to the live loop of this session. Returns the effects; null if it no longer belongs to this session. */
@@ -31,7 +31,7 @@ export function dispatchOwn(context: DriverContext, events: readonly EngineEvent
 export function changeOwnLoop<T>(
   context: DriverContext,
   change: (state: LiveState, policy: Policy) => { state: LoopState; result: T; written?: () => void },
-  isOurs: (state: LiveState) => boolean = (state) => ownership(state, context) === 'ours',
+  isOurs: (state: LiveState) => boolean = (state) => ownership(state, context.env, context.input.sessionId) === 'ours',
 ): T | null {
   return withState<T | null>(context.files, (current) => {
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {

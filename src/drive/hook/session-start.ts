@@ -74,15 +74,15 @@ function bind(context: DriverContext): boolean {
 
 function mayBind(state: LoopState, context: DriverContext): boolean {
   if (state.status === 'ended') return false;
-  const owned = ownership(state, context);
+  const owned = ownership(state, context.env, context.input.sessionId);
   if (owned !== 'foreign') return true;
   // A launcher that resumes the loop of a dead client passes the loop's id.
   return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
 }
 
 function bound(state: LoopState, context: DriverContext): LoopState {
-  const { transcriptPath } = context.input;
-  const client = clientIdentity(context);
+  const { sessionId, transcriptPath } = context.input;
+  const client = clientIdentity(context.env, sessionId);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
   // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
   // block.

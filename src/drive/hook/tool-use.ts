@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import { READERS } from '../../engine/schema/constants.ts';
 import type { StoredContract } from '../../engine/schema/contract.ts';
@@ -9,12 +9,14 @@ import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, loopFiles, loopNamesIn } from '../../state/loop-files.ts';
+import { runFiles } from '../../state/task-folder/run-files.ts';
+import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
 import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
-import { contractOf, type Guarded, guardedLoop, mayEnd } from './guarded-loop.ts';
+import { contractOf, type Guarded, guardedLoop } from './guarded-loop.ts';
 import { runHook } from './run-hook.ts';
 import { allowed, denied, together, turnEnds } from './tool-answer.ts';
 
@@ -56,19 +58,19 @@ interface Asked {
 
 /** Decides a tool call, records it, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
-  if (isCancelled(context)) return turnEnds();
+  const { sessionId, cwd } = context.input;
+  if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
   const call = toolCall(context.input);
   let loop: Guarded | 'none' = 'unreadable';
   try {
-    loop = await guardedLoop(context);
+    loop = await guardedLoop(context.files, context.env, sessionId);
     if (loop === 'none') return null;
     const stored = contractOf(context.files, loop);
-    return await answer(context, { call, cwd: context.input.cwd, loop, stored });
+    return await answer(context, { call, cwd, loop, stored });
   } catch (error) {
     const { text } = lossIn(error);
-    if (!mayWrite(call.name)) return null;
-    if (loop !== 'none') await recordDenial(context.files, context.now(), { call, loop }, LOST, text);
-    return denied(LOST, HOOK_TEXTS.onlyReading(text));
+    if (!mayWrite(call.name) || loop === 'none') return null;
+    return refused(context.files, context.now(), { call, loop }, LOST, HOOK_TEXTS.onlyReading(text));
   }
 }
 
@@ -78,8 +80,7 @@ async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer 
   if (due !== null) return due;
   const verdict = (await lateness(asked, context.now())) ?? (await decide(context, asked));
   if (verdict.decision === 'deny') {
-    await recordDenial(context.files, context.now(), asked, verdict.rule, verdict.message);
-    return denied(verdict.rule, verdict.message);
+    return refused(context.files, context.now(), asked, verdict.rule, verdict.message);
   }
   const seen = await (await import('./observe.ts')).observeBefore(context, asked, verdict.recorded);
   const steer = context.host?.tellsAfterCalls ? null : await steering(context, asked.loop);
@@ -88,8 +89,13 @@ async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer 
 
 /** Ends a session's loop that was cancelled or has used its budget; null if it continues. Loads the engine if it may end. */
 async function endIfDue(context: DriverContext, { loop, stored }: Asked): Promise<HookAnswer | null> {
-  if (typeof loop === 'string' || stored === null || !mayEnd(context.files, loop, stored)) return null;
-  return (await import('./deliver.ts')).endIfDue(context, loop, stored);
+  if (typeof loop === 'string' || loop.mode !== 'hook' || stored === null) return null;
+  const { contract } = stored;
+  const { maxCostUsd, maxTokens, maxTimeMs } = contract.policy.budget;
+  const folder = hasTaskFolder(contract) ? taskFolder(context.files.projectDir, contract.taskPath) : null;
+  const hasFlag = folder !== null && existsSync(runFiles(folder).cancelFlag);
+  if (!hasFlag && (maxCostUsd ?? maxTokens ?? maxTimeMs) === null) return null;
+  return (await import('./deliver.ts')).endIfDue(context, loop, contract, hasFlag);
 }
 
 /** Denies a call whose iteration, or whose router's loop, has used its time; null while there is time left. */
@@ -123,7 +129,7 @@ async function decide({ files, env, host }: DriverContext, { call, cwd, loop, st
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
   let loop: Guarded | 'none' = 'none';
   try {
-    loop = await guardedLoop(context);
+    loop = await guardedLoop(context.files, context.env, context.input.sessionId);
   } catch (error) {
     // The call before it was told which evidence is lost.
     lossIn(error);
@@ -133,14 +139,16 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
   return typeof loop === 'string' ? null : allowed(context.input.event, seen, await steering(context, loop));
 }
 
-async function recordDenial(
+/** Records a denial, from which the breaker counts, and returns it as the answer. */
+async function refused(
   files: LoopFiles,
   at: string,
   asked: Pick<Asked, 'call' | 'loop'>,
   rule: string,
   reason: string,
-): Promise<void> {
+): Promise<HookAnswer> {
   (await import('./observe.ts')).record(files, at, asked, 'denied', { rule, reason });
+  return denied(rule, reason);
 }
 
 /** Takes steering out of the state. Loads the engine, which the other ways through this hook do not need. */

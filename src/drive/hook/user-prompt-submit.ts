@@ -18,7 +18,7 @@ const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 export async function userPromptSubmit(context: DriverContext): Promise<HookAnswer | null> {
   // The task of a subagent of Codex comes under the id of its parent's session.
   if (typeof context.input.raw['agent_id'] === 'string') return null;
-  if (isCancelled(context)) clearCancellation(context.files);
+  if (isCancelled(context.files, context.env, context.input.sessionId)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;
   const { promptId, prompt, transcriptPath } = context.input;

@@ -8,8 +8,9 @@ import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import { applyEffects } from '../records/apply-effects.ts';
+import { iterationStarted } from '../records/live-events.ts';
 import { type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
-import { fileTask, tellBegin } from '../turn/file-task.ts';
+import { fileTask } from '../turn/file-task.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../turn/turn.ts';
@@ -64,7 +65,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   for (const effect of effects) if (effect.type === 'notify') listener.notify(after(), effect.message);
   const assembled = planPrompt(place, step);
   if (assembled === null) return fileTask.openPrompt(after(), step, listener);
-  tellBegin(after(), listener);
+  listener.tell(after(), iterationStarted(after().loaded.state));
   return { turn: after(), made: { step, assembled, path: null, isTaskFile: false } };
 }
 

@@ -1,7 +1,8 @@
 import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { appendEvent, type Entry, lastWhere, readBackwards, STREAM_BYTES, streamed } from '../../state/event-stream.ts';
+import type { Entry } from '../../state/event-stream.ts';
+import { appendEvent, lastRecord, readBackwards, STREAM_BYTES, streamed } from '../../state/event-stream.ts';
 import { readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
@@ -29,12 +30,6 @@ function eventOf(effect: Effect): object | null {
   return effect.type === 'record-iteration'
     ? { type: 'iteration.ended', at: effect.record.endedAt, ...effect.record }
     : null;
-}
-
-/** Returns the record of the last iteration of a loop; null before its first. */
-export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
-  const found = lastWhere(files, loopId, ['loop.started', 'iteration.ended']);
-  return Number.isInteger(found?.['iteration']) ? (found as unknown as IterationRecord) : null;
 }
 
 interface Pending {

@@ -2,6 +2,7 @@ import type { Effect } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../../hosts/claude/host-session.ts';
+import { lastRecord } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../state/evidence/live-contract.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
@@ -107,7 +108,7 @@ function lookAtLoop(
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }
-  const forged = isRewritten(state, stored, files);
+  const forged = isRewritten(state, stored, lastRecord(files, state.loopId));
   if (!forged) {
     const noted = announceWentBack({ ...current, state: held }, options.now(), stored.contract.policy);
     effects.push(...noted.effects);

@@ -37,6 +37,7 @@ export function answerAfter(router: Router, { turn, effects }: Dispatched): Prom
 
 function routerDriver(router: Router): Driver<RouterAnswer> {
   const { notes, options } = router;
+  const record = recordLive(router.files, router.turn.loaded.state, options.tell);
   let releases = 0;
   return {
     deliver: async (turn, prompt) => ({ answer: assign({ ...router, turn }, prompt) }),
@@ -48,7 +49,7 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
       return releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
     },
     notify: (_, message) => void notes.push(message),
-    tell: recordLive(router.files, router.turn.loaded.state, options.tell),
+    tell: (_, event) => record(event),
     leave: () => {
       throw new RouterLeft();
     },

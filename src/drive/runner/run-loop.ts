@@ -82,7 +82,7 @@ function runnerDriver(runner: Runner): Driver<RunnerEnd> {
       if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
       options.tell({ type: 'agent.notice', message });
     },
-    tell: options.tell,
+    tell: (_, event) => options.tell(event),
     leave: (turn) => runnerEnd(runner, turn.loaded.state),
   };
 }

@@ -6,6 +6,7 @@ import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/agent/agent-run.ts';
+import { lastRecord } from '../../state/event-stream.ts';
 import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
 import type { Lease as StateLease } from '../../state/with-state.ts';
 import { amendArchived, endedState, quarantine, withState } from '../../state/with-state.ts';
@@ -141,7 +142,9 @@ export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded
   const isSound = (current: ReadState): boolean => {
     if (current.kind !== 'loop') return false;
     // A newer epoch belongs to a process that took over the loop; the lease detects that.
-    return current.state.epoch > state.epoch || !isRewritten(current.state, found, files);
+    return (
+      current.state.epoch > state.epoch || !isRewritten(current.state, found, lastRecord(files, current.state.loopId))
+    );
   };
   return withState<string | null>(files, (current) => {
     if (isSound(current)) return { next: 'keep', result: null };

@@ -6,6 +6,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
+import { lastRecord } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
@@ -20,7 +21,6 @@ import { nullIfRefused } from '../../text/message.ts';
 import { isDriverAlive } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
-import { lastRecord } from '../records/journal.ts';
 
 /** Status of one loop: the one model behind every view of it. */
 export interface LoopReport {

@@ -32,7 +32,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   if (task === null) {
     return dispatch(turn, { type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(state.taskPath) });
   }
-  tellBegin(turn, listener);
+  listener.tell(turn, iterationStarted(state));
   const findings = realFindings(files, stored, state.lastFindingsCount);
   if (stored?.contract.task) {
     return {
@@ -53,10 +53,6 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
     idle: policy.idle !== null,
   });
   return { turn, made: { step, assembled, path: null, isTaskFile: true } };
-}
-
-export function tellBegin({ loaded: { state } }: Turn, { tell }: Listener): void {
-  tell(iterationStarted(state));
 }
 
 async function folderPrompt(
@@ -88,9 +84,9 @@ async function folderPrompt(
       fresh: freshContext,
       before: isRecent ? ended.measured.after : null,
       watch: {
-        onCommand: (name) => tell({ type: 'command.started', name }),
+        onCommand: (name) => tell(turn, { type: 'command.started', name }),
         onEvidence: ({ name, outcome, durationMs, why }) =>
-          tell({ type: 'command.ran', name, outcome, durationMs, ...(why !== undefined && { why }) }),
+          tell(turn, { type: 'command.ran', name, outcome, durationMs, ...(why !== undefined && { why }) }),
       },
     }),
   );

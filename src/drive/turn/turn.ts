@@ -1,6 +1,6 @@
 import type { Effect, EngineEvent } from '../../engine/events.ts';
 import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Tell } from '../../engine/runner-event.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { Baseline, ProvedWork } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -189,7 +189,7 @@ export interface Driver<Answer> {
     step: Extract<Effect, { type: 'allow' | 'ignore' }> | undefined,
   ) => Promise<Next<Answer>>;
   readonly notify: (turn: Turn, message: string) => void;
-  readonly tell: Tell;
+  readonly tell: (turn: Turn, event: RunnerEvent) => void;
   /** Answers after the driver was told to exit. Absent in a hook, whose loop the engine pauses. */
   readonly leave?: (turn: Turn) => Answer;
 }

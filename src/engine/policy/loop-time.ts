@@ -8,7 +8,8 @@ import { type BudgetReading, readBudget } from './budget.ts';
  * while the loop is paused or awaits consent, between its end and its resume, and while its machine sleeps.
  */
 export function timeSpent(state: LoopState, at: string): number {
-  return Math.max(0, elapsed(state.startedAt, uncountedSince(state, at) ?? at) - (state.stoppedMs ?? 0));
+  const until = uncountedSince(state, at) ?? at;
+  return Math.max(0, elapsed(state.startedAt, until) - (state.stoppedMs ?? 0));
 }
 
 /** Returns the reading of max_time if the loop has reached it; else null. */
@@ -65,7 +66,8 @@ type Stopped = Pick<CommonState, 'stoppedMs' | 'stoppedUntil'>;
  * processes notice the same sleep, and a kill may leave the time added to the counters alone.
  */
 export function stoppedFor<S extends Stopped>(state: S, since: string, at: string): S {
-  const more = elapsed(notCounted(state, since, at), at);
+  const from = notCounted(state, since, at);
+  const more = elapsed(from, at);
   return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
 }
 

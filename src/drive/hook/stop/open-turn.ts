@@ -1,5 +1,7 @@
 import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
+import type { FourKeyState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { lastRecord } from '../../../state/event-stream.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
 import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
@@ -7,6 +9,7 @@ import { show } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
+import type { Message } from '../../../text/message.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
 import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
@@ -33,23 +36,24 @@ type LoadedLoop =
   | { readonly kind: 'none'; readonly message: string | null }
   | { readonly kind: 'loop'; readonly loaded: Loaded };
 
+const NOT_OURS: LoadedLoop = { kind: 'none', message: null };
+
 /** Loads the loop of a Stop, under the lock. Throws RalphError `contract-changed` if its contract is unreadable. */
 export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
-  if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
+  if (drivenElsewhere(context.env)) return NOT_OURS;
   switch (current.kind) {
     case 'absent':
-      return { kind: 'none', message: null };
+      return NOT_OURS;
     case 'newer':
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
-      const moved = quarantine(context.files, context.now(), 'corrupt');
-      return {
-        kind: 'none',
-        message: show(HOOK_TEXTS.corrupt(moved, current.problem), { name: context.files.name, mode: 'hook' }),
-      };
+      const text = HOOK_TEXTS.corrupt(quarantine(context.files, context.now(), 'corrupt'), current.problem);
+      return { kind: 'none', message: show(text, { name: context.files.name, mode: 'hook' }) };
     }
-    case 'four-keys':
-      return loadFourKeys(current, context);
+    case 'four-keys': {
+      const stored = readContract(context.files);
+      return stored === null ? adopted(current.file, context) : restored(stored, context, 0);
+    }
     case 'loop':
       return loadOwn(current, context);
     default:
@@ -57,44 +61,45 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
   }
 }
 
-function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: DriverContext): LoadedLoop {
-  const stored = readContract(context.files);
-  if (stored !== null) return restored(stored, context, 0);
-  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for another loop
+/** Takes over a loop that another program has begun, unless this session was started for another one. */
+function adopted(file: FourKeyState, context: DriverContext): LoadedLoop {
+  if (context.env['RALPH_LOOP_ID']) return NOT_OURS;
+  const client = clientIdentity(context.env, context.input.sessionId);
   const { policy, notes } = policyFromEnvironment(context.env, context.files.projectDir);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
   const { name } = context.files;
-  const adopted = adoptFourKeys(current.file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
-  const state = bindSession(adopted, clientIdentity(context));
-  return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, lost: null } };
+  const state = adoptFourKeys(file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
+  return {
+    kind: 'loop',
+    loaded: { state: bindSession(state, client), policy, stored: null, restored: null, lost: null },
+  };
 }
 
-function loadOwn(current: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
-  const { state, wentBack = null } = current;
-  const owned = ownership(state, context);
-  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
-    return { kind: 'none', message: null };
+function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
+  const owned = ownership(state, context.env, context.input.sessionId);
+  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID'])) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
-  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
-  const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
-  let stored: StoredContract | null;
+  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
+  const client = owned === 'unbound' ? clientIdentity(context.env, context.input.sessionId) : null;
+  let stored: StoredContract | null = null;
+  let lost: Message | null = null;
   try {
     stored = liveContract(context.files, state);
   } catch (error) {
-    const { policy } = policyFromEnvironment(context.env, context.files.projectDir);
-    return { kind: 'loop', loaded: { state: bound, policy, stored: null, restored: wentBack, lost: lossIn(error) } };
+    lost = lossIn(error);
   }
-  if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
+  const last = stored && lastRecord(context.files, state.loopId);
+  if (stored !== null && isRewritten(state, stored, last)) return restored(stored, context, state.epoch);
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env, context.files.projectDir).policy;
-  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, lost: null } };
+  const bound = client === null ? state : bindSession(state, client);
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack ?? null, lost } };
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
-  if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
-  const client = clientIdentity(context);
+  if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
+  const client = clientIdentity(context.env, context.input.sessionId);
   const moved = quarantine(context.files, context.now(), 'tampered');
   const state = restoreState(context.files, stored, client, context.now(), epoch);
-  const warning = HOOK_TEXTS.restored(moved, state.iteration);
-  return { kind: 'loop', loaded: loadedUnder(stored, state, warning) };
+  return { kind: 'loop', loaded: loadedUnder(stored, state, HOOK_TEXTS.restored(moved, state.iteration)) };
 }

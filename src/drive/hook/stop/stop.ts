@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tell } from '../../../engine/runner-event.ts';
+import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import {
   begunBy,
@@ -7,33 +8,23 @@ import {
   lastAssistantText,
   transcriptSize,
 } from '../../../hosts/claude/transcript/transcript.ts';
+import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { lastWhere } from '../../../state/event-stream.ts';
-import {
-  findContract,
-  type LoopFiles,
-  type ReadState,
-  readState,
-  type StoredContract,
-} from '../../../state/loop-files.ts';
+import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
+import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../../state/loop-files.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
-import {
-  clearCancellation,
-  type DriverContext,
-  isCancelled,
-  launchedHeadless,
-  launcherGone,
-} from '../../control/ownership.ts';
+import { applyFlagFiles } from '../../control/operate.ts';
+import type { DriverContext } from '../../control/ownership.ts';
+import { clearCancellation, isCancelled, launchedHeadless, launcherGone, ownership } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { deliveryOf } from '../../effects/make-prompt.ts';
 import { runEffects } from '../../effects/run-effects.ts';
-import { lastRecord, recordEvent } from '../../records/journal.ts';
+import { recordEvent } from '../../records/journal.ts';
 import { recordLive } from '../../records/live-events.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
 import { announcement, HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
 import { type Dispatched, type Driver, dispatch, type Prompt, pauseForLoss, type Turn } from '../../turn/turn.ts';
 import { waitStep } from '../../turn/wait.ts';
-import { applyStopFlags } from './abort-stop.ts';
 import { waitForBackground } from './await-background.ts';
 import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
 
@@ -49,23 +40,18 @@ const MISSING = 'state.missing';
 const ANSWER_MARGIN_MS = 20_000;
 
 /** Decides one Stop. Throws disk errors; the caller then allows the stop. */
-export async function stop(context: DriverContext, options: StopOptions): Promise<HookAnswer | null> {
-  const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
-  if (isCancelled(context)) {
-    clearCancellation(context.files);
-    return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
-  }
-  const notes: string[] = [];
-  const driver = hookDriver(notes, context.files);
+export async function stop(context: DriverContext, { timeoutMs, signal }: StopOptions): Promise<HookAnswer | null> {
+  const deadline = Date.now() + Math.max(1_000, timeoutMs - ANSWER_MARGIN_MS);
+  if (isCancelled(context.files, context.env, context.input.sessionId)) return afterCancel(context.files);
   let endWatch = (): void => undefined;
   const open = (): OpenedTurn => {
-    const opened = openTurn(context, options.signal, deadline);
+    const opened = openTurn(context, signal, deadline);
     endWatch();
     if ('turn' in opened) endWatch = watchSleep((since) => void noteSleep(opened.turn, since));
     return opened;
   };
   try {
-    return await decide(context, driver, open);
+    return await decide(context, hookDriver([]), open);
   } finally {
     endWatch();
   }
@@ -81,14 +67,26 @@ async function decide(
   // Ownership is decided under the lock; until then an unreadable contract is ignored.
   const found = findContract(context.files);
   const stored = typeof found === 'string' ? null : found;
-  const cancelled = applyStopFlags(context, stored);
-  if (cancelled !== null) return cancelled;
+  if (stored !== null && endsByFlag(context, stored.contract)) return afterCancel(context.files);
   const opened = open();
   if ('answer' in opened) return opened.answer ?? vanished(context, stored, opened.found);
   const { turn, effects } = launcherGone(context.env)
     ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
     : await endOfTurn(opened.turn, context);
   return runEffects(turn, driver, effects);
+}
+
+/** Applies the flag files of a task folder. Returns whether they end this session's loop. */
+function endsByFlag(context: DriverContext, contract: Contract): boolean {
+  const { files, env, input, now } = context;
+  const isOurs = (state: LoopState): boolean => ownership(state, env, input.sessionId) !== 'foreign';
+  // Stops of a session are sequential, so a missing record will never arrive.
+  return applyFlagFiles(files, env, now(), contract, { isOurs, isBetweenTurns: true });
+}
+
+function afterCancel(files: LoopFiles): HookAnswer {
+  clearCancellation(files);
+  return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
 }
 
 /** Reports once that the state file of this session's loop is missing. */
@@ -107,7 +105,7 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
   return endTurn(turn, {
     text: lastMessage ?? lastAssistantText(transcriptPath),
-    origin: await originOf(context, turn.loaded.state.promptId, turn.signal),
+    origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
     promptId,
     sessionId,
     load: (current) => {
@@ -123,7 +121,7 @@ const POLL_MS = 25;
 
 /** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
 async function originOf(
-  { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
+  { promptId, transcriptPath }: Pick<HookInput, 'promptId' | 'transcriptPath'>,
   known: string | null,
   signal: Turn['signal'],
 ): Promise<'user' | 'loop'> {
@@ -139,17 +137,16 @@ async function originOf(
 }
 
 /** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null means no output. */
-export function hookDriver(notes: string[], files: LoopFiles): Driver<HookAnswer | null> {
+export function hookDriver(notes: string[]): Driver<HookAnswer | null> {
   let record: Tell | null = null;
   return {
     deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
     wait: waitStep,
     release: async (turn, step) => ({ answer: step?.type === 'allow' ? await allow(turn, step.message, notes) : null }),
     notify: (_, message) => void notes.push(message),
-    tell: (event) => {
-      const current = record === null ? readState(files.state) : null;
-      if (current?.kind === 'loop') record = recordLive(files, current.state, () => undefined);
-      record?.(event);
+    tell: ({ context, loaded }, event) => {
+      record ??= recordLive(context.files, loaded.state, () => undefined);
+      record(event);
     },
   };
 }

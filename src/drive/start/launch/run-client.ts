@@ -132,7 +132,7 @@ async function firstPrompt(begun: Turn, say: (text: string) => void): Promise<st
   if (state?.status !== 'running') return null;
   const listener: Listener = {
     notify: (_, message) => say(message),
-    tell: (event) => {
+    tell: (_, event) => {
       if (event.type === 'command.ran')
         say(LAUNCH_TEXTS.ranCommand(event.name, event.outcome, event.durationMs, event.why));
     },

@@ -21,7 +21,7 @@ for (const [ends, task] of [
     const told = new AbortController();
     const opened = openTurn(aHook(project, 'Stop'), () => told.signal, Date.now() + 60_000);
     assert.ok('turn' in opened);
-    const answered = runEffects(opened.turn, hookDriver([], project.files), [{ type: 'verify' }]);
+    const answered = runEffects(opened.turn, hookDriver([]), [{ type: 'verify' }]);
     if (ends === 'by an answer') told.abort();
     else setTimeout(() => told.abort(), 300);
     assert.equal(await answered, null);

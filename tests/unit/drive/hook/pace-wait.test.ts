@@ -60,7 +60,7 @@ async function waited(
   // One that sits out an hour is told to go, and gives no answer.
   const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
   const turn = newTurn(context, loaded, { signal: () => signal, deadline: now + HOUR, freshContext: false });
-  const answer = await runEffects(turn, hookDriver([], context.files), effects);
+  const answer = await runEffects(turn, hookDriver([]), effects);
   assert.equal(answer?.decision, 'block');
 }
 
