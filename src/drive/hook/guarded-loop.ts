@@ -14,9 +14,18 @@ export async function guardedLoop(
   env: NodeJS.ProcessEnv,
   sessionId: string,
 ): Promise<Guarded | 'none'> {
-  const current = readState(files.state);
   const launched = env['RALPH_LOOP_ID'];
-  if (current.kind === 'absent') return launched ? withoutState(files, launched) : 'none';
+  const current = readState(files.state);
+  if (current.kind === 'absent') {
+    // Without a state, rules apply only to a client that was started for a loop: unless that has ended, its contract names it.
+    if (!launched) return 'none';
+    const found = findContract(files);
+    if (isContractOf(launched, found)) return 'unreadable';
+    if (findEndedContract(files, launched) !== null) return 'none';
+    const { archivedLoops } = await import('../../state/with-state.ts');
+    if ([...archivedLoops(files)].some(({ state }) => state.loopId === launched)) return 'none';
+    throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
+  }
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
@@ -27,19 +36,6 @@ export async function guardedLoop(
     return isRunners || routersOwn(state, env, sessionId) ? state : 'others';
   }
   return ownership(state, env, sessionId) === 'foreign' ? 'none' : state;
-}
-
-/**
- * Judges a session whose loop has no state: its client was started for a loop that has not ended, so that its contract still
- * applies. Throws `evidence-lost` if that is gone as well.
- */
-async function withoutState(files: LoopFiles, loopId: string): Promise<'unreadable' | 'none'> {
-  const found = findContract(files);
-  if (isContractOf(loopId, found)) return 'unreadable';
-  if (findEndedContract(files, loopId) !== null) return 'none';
-  const { archivedLoops } = await import('../../state/with-state.ts');
-  if ([...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
-  throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
 }
 
 function isContractOf(loopId: string, found: ReturnType<typeof findContract>): boolean {

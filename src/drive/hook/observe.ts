@@ -41,11 +41,11 @@ export function record(
 /** Examines the protected files before a call that may write, and records it with what the rules left undecided. */
 export async function observeBefore(
   context: ProtectionContext,
-  { call, loop, stored }: CallOfLoop & { readonly stored: StoredContract | null },
+  { call, writes, loop, stored }: CallOfLoop & { readonly writes: boolean; readonly stored: StoredContract | null },
   recorded: readonly string[],
 ): Promise<ProtectionReport | null> {
   // A change from before this call, outside any other call, is the user's: examine before recording the call.
-  const seen = mayWrite(call.name) ? await lookAtProtected(context, loop, stored, null) : null;
+  const seen = writes ? await lookAtProtected(context, loop, stored, null) : null;
   const undecided = recorded.length > 0 ? { undecided: recorded } : {};
   record(context.files, context.now(), { call, loop }, 'asked', undecided);
   return seen;

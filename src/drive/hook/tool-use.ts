@@ -51,6 +51,8 @@ const LOST = 'evidence-lost';
 /** A tool call, and what its answer rests on, read once. */
 interface Asked {
   readonly call: HookToolCall;
+  /** The tool may change files. */
+  readonly writes: boolean;
   readonly cwd: string;
   readonly loop: Guarded;
   readonly stored: StoredContract | null;
@@ -61,15 +63,16 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   const { sessionId, cwd } = context.input;
   if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
   const call = toolCall(context.input);
+  const writes = mayWrite(call.name);
   let loop: Guarded | 'none' = 'unreadable';
   try {
     loop = await guardedLoop(context.files, context.env, sessionId);
     if (loop === 'none') return null;
     const stored = contractOf(context.files, loop);
-    return await answer(context, { call, cwd, loop, stored });
+    return await answer(context, { call, writes, cwd, loop, stored });
   } catch (error) {
     const { text } = lossIn(error);
-    if (!mayWrite(call.name) || loop === 'none') return null;
+    if (!writes || loop === 'none') return null;
     return refused(context.files, context.now(), { call, loop }, LOST, HOOK_TEXTS.onlyReading(text));
   }
 }
