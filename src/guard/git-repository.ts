@@ -20,6 +20,11 @@ function repositoryAround(directory: string): Repository | null {
   }
 }
 
+/** Returns the root of the working tree around a directory; without a repository, the directory. */
+export function topOf(directory: string): string {
+  return repositoryAround(directory)?.top ?? directory;
+}
+
 /** Reads a regular file: reading a named pipe would block. */
 function textOf(path: string): string | null {
   return ifOutOfReach(() => (statSync(path).isFile() ? readFileSync(path, 'utf8') : null), null);

@@ -78,3 +78,24 @@ test('control: without the rule the same programs change the files', async () =>
     assert.equal(project.workspace.has('tests/new.test.js'), true);
   });
 });
+
+/** Commands whose targets only a run could tell: the guard lets them run. */
+const UNREAD: readonly string[] = [
+  'git init -q -b main && git add tests && git -c user.name=a -c user.email=a@b commit -qm one',
+  'ln -s .. src/up && echo spoiled > src/up/tests/a.test.js',
+  'ln -s .. src/above; rm -rf src/above/tests',
+  `ln -s . here && echo '{"disableAllHooks":true}' > here/.claude/settings.local.json`,
+  'git ls-tree -r --name-only HEAD | xargs rm',
+];
+
+test('what a command does through links and lists that the guard cannot read is undone', async () => {
+  const main = steps([...UNREAD.map((command) => bash(command)), text('That was all.')]);
+  const options = { standIn: !IS_LONG, frontmatter: FRONTMATTER, files: { ...FILES, 'src/a.js': 'a\n' } };
+  await inLoopProject(options, main, async (project) => {
+    await project.run({ command: ['run', '--permission-mode', 'bypassPermissions'] });
+    assert.equal(project.events('notice.restore').length, UNREAD.length - 1, 'control: each command changed something');
+    assert.equal(project.workspace.read('tests/a.test.js'), 'a\n');
+    assert.equal(project.workspace.read('tests/deep/b.test.js'), 'b\n');
+    assert.equal(project.workspace.has('.claude/settings.local.json'), false);
+  });
+});

@@ -148,6 +148,12 @@ function hitByTemplate(
   const cwd = left === undefined ? cwdTemplate : cwdTemplate.slice(left.length + 1);
   const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwd}/${template}`;
   const folded = guard.rules.caseInsensitive ? full.toLowerCase() : full;
+  // `cd .claude && rm -rf $X`: any name there.
+  if (template === UNKNOWN && left === undefined && isBelowProject(cwdTemplate, '/', guard)) {
+    const near = ownFilesIn(cwdTemplate, '/', guard)[0] ?? hitByWrite(cwdTemplate, '/', guard);
+    const hit = near ?? (removes ? hitByTreeBelow(cwdTemplate, '/', guard) : undefined);
+    if (hit !== undefined) return hit;
+  }
   const literalEnd = folded.indexOf(UNKNOWN);
   const directory = folded.slice(0, folded.lastIndexOf('/', literalEnd));
   if (directory !== '') {

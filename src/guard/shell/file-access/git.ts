@@ -1,4 +1,5 @@
 import { patchTargets } from '../../client-tools.ts';
+import { topOf } from '../../git-repository.ts';
 import { escapeGlob } from '../glob.ts';
 import { gitWords } from '../program-words.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
@@ -35,18 +36,18 @@ const subcommandOf = byProgram<Subcommand>({
     if (hasOption(split, '-b', '-B', '--orphan')) return;
     // git treats an operand that is not a revision as a path.
     const paths = args.some(({ template }) => template === '--') ? afterDashes(args) : split.operands;
-    for (const path of paths) access.write(pathspec(path), 'git-path', { recursive: true });
+    for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
     tracked(access, 'git checkout');
   },
   restore: (access, args) => {
     const split = splitOptions(args, '-s --source --pathspec-from-file --conflict');
     if (hasOption(split, '-S', '--staged') && !hasOption(split, '-W', '--worktree')) return;
-    for (const path of split.operands) access.write(pathspec(path), 'git-path', { recursive: true });
+    for (const path of split.operands) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
   },
   rm: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
     if (hasOption(split, '--cached', '-n', '--dry-run')) return;
-    for (const path of split.operands) access.write(pathspec(path), 'delete', { recursive: true });
+    for (const path of split.operands) access.write(pathspec(path, access.state), 'delete', { recursive: true });
   },
   mv: (access, args) => {
     const { operands } = splitOptions(args, '');
@@ -59,7 +60,10 @@ const subcommandOf = byProgram<Subcommand>({
     const split = splitOptions(args, '-e --exclude');
     if (hasOption(split, '-n', '--dry-run')) return;
     const excludes = optionValues(split, '-e', '--exclude').flatMap(({ text }) => text || []);
-    const paths = split.operands.length > 0 ? split.operands.map(pathspec) : [wordOf('.', 'git clean')];
+    const paths =
+      split.operands.length > 0
+        ? split.operands.map((word) => pathspec(word, access.state))
+        : [wordOf('.', 'git clean')];
     for (const path of paths) access.write(path, 'git-clean', { recursive: true, excludes });
   },
   stash: (access, args) => {
@@ -73,7 +77,7 @@ const subcommandOf = byProgram<Subcommand>({
       '-m --message --pathspec-from-file',
     );
     const paths = verb === 'push' && !hasOption(split, '--pathspec-from-file') ? split.operands : [];
-    for (const path of paths) access.write(pathspec(path), 'git-path', { recursive: true });
+    for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
     if (paths.length > 0) return;
     if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
       access.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
@@ -98,6 +102,14 @@ const subcommandOf = byProgram<Subcommand>({
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');
   },
+  // A pop behind it restores what this names.
+  'update-ref symbolic-ref fetch push': (access, args) => {
+    if (
+      args.some(({ template }) => /^\+?(?:[^:]*:)?refs\/stash$/.test(template)) &&
+      !hasOption(splitOptions(args, '-m'), '-d')
+    )
+      tracked(access, 'git stash');
+  },
   'show diff blame annotate cat-file hash-object': shows,
   log: (access, args) => {
     if (args.some(({ template }) => SHOWS_LINES.test(template))) shows(access, args);
@@ -106,11 +118,12 @@ const subcommandOf = byProgram<Subcommand>({
     shows(access, args);
     // It searches tracked files; without an index, all files.
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
-    const under = pathspecTree(access.words, afterDashes(args), access.state);
+    const under = pathspecTree(access.words, pathsOfGrep(args), access.state);
     access.read({ ...wordOf('\0', 'git grep'), under: everything ? under : { ...under, tracked: true } });
   },
   add: (access, args) => {
-    for (const word of splitOptions(args, '--chmod --pathspec-from-file').operands) access.read(pathspec(word));
+    for (const word of splitOptions(args, '--chmod --pathspec-from-file').operands)
+      access.read(pathspec(word, access.state));
   },
   archive: (access, args) => shows(access, args, true),
   config: (access, args) => {
@@ -157,9 +170,15 @@ function revision(word: ShellWord | undefined, usual: string): string | null {
 }
 
 /** Returns the words behind `--`; none without it. */
-export function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
+function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
   const dashes = args.findIndex(({ template }) => template === '--');
   return dashes === -1 ? [] : args.slice(dashes + 1);
+}
+
+/** Returns the pathspecs of `git grep`: without dashes, only those with magic differ from its patterns. */
+export function pathsOfGrep(args: readonly ShellWord[]): readonly ShellWord[] {
+  const paths = afterDashes(args);
+  return paths.length > 0 ? paths : args.filter(({ template }) => template.startsWith(':'));
 }
 
 /**
@@ -175,7 +194,9 @@ export function pathspecTree(call: readonly ShellWord[], words: readonly ShellWo
   const isPlain = kept.length > 0 && !folds && !kept.some((path) => path.startsWith(':') || path.includes(UNKNOWN));
   const globs = kept.filter((path) => WILD.test(path));
   return {
-    roots: isPlain ? kept.map((path) => fromCwd(path.replace(/[^/]*[*?[\\].*$/s, '') || '.', state)) : [state.cwd],
+    roots: isPlain
+      ? kept.map((path) => fromCwd(path.replace(/[^/]*[*?[\\].*$/s, '') || '.', state))
+      : [kept.some((path) => path.startsWith(':')) ? topOf(state.cwd) : state.cwd],
     names: isPlain && globs.length === kept.length ? globs.map(fileName) : [],
     filesOnly: true,
     ...(left.length > 0 && { except: left.flatMap((path) => exclusion(path, state)) }),
@@ -201,10 +222,12 @@ function fileName(pathspec: string): string {
 }
 
 /** Interprets `:/x`, `:(top)x` (the root of the working tree) and globs, which match slashes, in their widest sense. */
-function pathspec(word: ShellWord): ShellWord {
-  const top = /^:(?:\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template);
-  const path = top === null ? word.template : top[1] || '.';
+function pathspec(word: ShellWord, { cwd }: Pick<ShellState, 'cwd'>): ShellWord {
+  const [, magic = '', rest = ''] = /^:(\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template) ?? [];
+  const below = magic === '' ? word.template : rest || '.';
+  const top = /\/|top/.test(magic) ? topOf(cwd) : cwd;
+  const path = top === cwd ? below : `${top}/${below}`;
   if (word.pattern === undefined && /[*?[]/.test(path))
     return { ...wordOf(path, word.source), glob: true, pattern: path };
-  return top === null ? word : wordOf(path, word.source);
+  return magic === '' ? word : wordOf(path, word.source);
 }

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { afterDashes, pathspecTree } from '../file-access/git.ts';
+import { pathsOfGrep, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { NEW_FOLDER, type SearchedTree, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
@@ -91,7 +91,7 @@ const mktemp: Output = ({ call: { source, state }, texts }) => {
 
 /** Returns what the shell makes of these paths: of a glob, files as deep as it has parts. */
 function globbed(paths: readonly string[], isOdd: boolean): SearchedTree {
-  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[].*)$/s.exec(posix.normalize(path)) ?? [path, path, '']);
+  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[(].*)$/s.exec(posix.normalize(path)) ?? [path, path, '']);
   const isWhole = isOdd || parts.some(([, , glob]) => glob === '');
   return {
     roots: parts.map(([, root = '']) => root || '/'),
@@ -114,7 +114,7 @@ const git: Output = ({ call: { words, state } }) => {
   const isOneOf = (pattern: RegExp): boolean => rest.some(({ template }) => pattern.test(template));
   const isGrep = verb?.template === 'grep';
   if (verb?.template !== 'ls-files' && !(isGrep && isOneOf(/^(-[a-zA-Z]*l|--name-only)/))) return UNKNOWN_STREAM;
-  const paths = isGrep ? afterDashes(rest) : splitOptions(rest, LS_FILES).operands;
+  const paths = isGrep ? pathsOfGrep(rest) : splitOptions(rest, LS_FILES).operands;
   const under = pathspecTree(words, directory === undefined ? paths : [], state);
   return { ...UNKNOWN_STREAM, under: isOneOf(/^(-[a-z]*o[a-z]*|--others)$/) ? under : { ...under, tracked: true } };
 };

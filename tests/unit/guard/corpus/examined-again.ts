@@ -58,6 +58,10 @@ export const LISTED: readonly string[] = [
   'join <(find .claude -type f | sort) /tmp/list | xargs rm',
   'paste -sd" " <(find .claude -type f) | xargs rm',
   "find . -name '*.json' | tee /tmp/l | perl -ne print | xargs sed -i d",
+  'cd .claude && rm -rf $X',
+  'cd .claude; rm -rf "$(cat x)"',
+  'cd .claude/hooks && rm $X',
+  'cd src && git clean -fdx :/',
 ];
 
 /** Attributes of variables, HOME, OLDPWD and the last element of a pipeline. */
@@ -104,6 +108,17 @@ export const OUTPUTS: readonly string[] = [
   'shopt -s globstar; sed -i s/a/b/ **/a.json',
   'shopt -s extglob; chmod 000 t@(est|x)/*',
   'bash -O globstar -c "rm **/a.json"',
+  'cd src && git ls-files :/ | xargs rm',
+  'cd src && rm $(git ls-files :/)',
+  "cd src && git ls-files ':(top)*.json' | xargs rm",
+  'cd src && git grep -l . :/ | xargs rm',
+  'cd src && git restore -s HEAD~1 :/',
+  "cd src && git checkout HEAD~1 -- ':(top)package.json'",
+  'ls !(a) | xargs rm -rf',
+  'rm -r $(ls -d +(t)*)',
+  'git update-ref refs/stash 0123abc; git stash pop',
+  'git symbolic-ref refs/stash refs/heads/x && git stash apply',
+  'git fetch origin +x:refs/stash; git stash pop',
 ];
 
 /** A blocked command under another name, on another descriptor, in an option, or in words that are read. */
@@ -334,6 +349,13 @@ export const EVERYDAY_AGAIN: readonly string[] = [
   'esbuild src/index.ts --outfile=dist/main.js',
   'jq . - <<< \'{"env": ".env"}\'',
   "gh issue create --title x --body-file - <<'E'\nPut it into .env\nE",
+  'cd src && git ls-files | xargs wc -l',
+  'cd src && git grep -l x :/',
+  'cd docs && git add :/',
+  'git rev-parse refs/stash',
+  'git update-ref -d refs/stash',
+  'rm -rf $X',
+  'cd src && rm -f $X',
 ];
 
 /** Pushes of a plan to its own branch. */
