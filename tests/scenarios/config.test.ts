@@ -25,6 +25,14 @@ test('config has exactly the former keys, first and in order', (t) => {
   assert.deepEqual(p.tree(), {}, 'looking writes nothing');
 });
 
+test('config prints settings under the keys of a task file, with the source of the limit', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 6\ncompletion_signal: ALL_DONE\n---\n# Task\n');
+  const { stdout } = p.ralph(['config']);
+  assert.match(stdout, /^max_iterations {5}6 \(frontmatter\)\ncompletion_signal {2}ALL_DONE\n/);
+  assert.doesNotMatch(stdout, /[a-z][A-Z]\w+ {2}/);
+});
+
 test('config --max-iterations writes the config of the project, which the next start reads', (t) => {
   const p = project(t);
   assert.equal(p.ralph(['config', '--max-iterations', '7', '--json']).json['maxIterations'], 7);

@@ -231,6 +231,7 @@ test('archive lists ended loops and shows one of them whole, and no other file',
     archived.map(({ loop }) => [loop['loopId'], loop['status']]),
     [[loopId, 'cancelled']],
   );
+  assert.match(p.ralph(['archive']).stdout, / {2}0 of 25 iterations {2}/);
   assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['loopId'], loopId);
   for (const wanted of someOf(['../ralph-state.json', '/etc/passwd', 'x'], 3)) {
     const { code, stdout } = p.ralph(['archive', 'show', wanted]);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { isAlive } from '../../src/state/process/identity.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
@@ -33,6 +35,30 @@ test('a script drives a loop with start, next, report and status, and each answe
     [0, 'stop', 'complete', true, 0],
   );
   assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
+});
+
+test('status and explain do not call a subagent that could not work an agent at work', (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  p.ralph(['router', 'start']);
+  const working = /The agent is working on iteration 1/;
+  assert.match(p.ralph(['explain']).stdout, working, 'control');
+  const answer = p.ralph(['router', 'report', '--error', 'overloaded']).json;
+  const { stdout } = p.ralph(['explain']);
+  assert.doesNotMatch(stdout, working);
+  assert.match(stdout, /The last subagent could not work; the next one starts at [\d :-]+ at the earliest\.$/m);
+  assert.match(
+    p.ralph(['status']).stdout,
+    /^The loop is waiting, because the last subagent could not work; the next one /,
+  );
+  const status = p.ralph(['status', '--json']).json;
+  assert.deepEqual([status['waitingUntil'], status['waitingFor']], [answer['until'], 'retry']);
+  const { spawn: record } = loopFiles(p.dir, null, p.env);
+  const past = new Date(0).toISOString();
+  writeFileSync(record, readFileSync(record, 'utf8').replace(String(answer['until']), past));
+  assert.match(p.ralph(['status']).stdout, /could not work\.\n/);
+  assert.equal(p.ralph(['router', 'next']).json['action'], 'spawn');
+  assert.match(p.ralph(['explain']).stdout, working);
 });
 
 test('the loop of a task folder is named in every command that an answer gives', (t) => {

@@ -12,6 +12,7 @@ import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { instantText, printable, table } from '../../term/format.ts';
+import { counted } from '../../text/figures.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { activeText, endedLast, isTaskAt, liveLoopsOn, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -135,7 +136,12 @@ function emptyText(name: string | null, names: readonly (string | null)[]): stri
 function row({ file, loop }: ArchivedFile, at: string): string[] {
   if (loop === null) return [file, 'unreadable'];
   const message = [loop.message, ...noticeLines(loop.notices ?? [])].join(' ');
-  return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(message)];
+  return [
+    file,
+    instantText(loop.endedAt, at),
+    `${loop.iteration} of ${counted(loop.maxIterations, 'iteration')}`,
+    printable(message),
+  ];
 }
 
 function printState(context: CommandContext, wanted: string): number {

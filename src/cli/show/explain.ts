@@ -1,5 +1,5 @@
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, type LoopReport } from '../../drive/status/loop-report.ts';
+import { describeLoop, type LoopReport, retryAtOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
@@ -100,7 +100,11 @@ function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'wh
 
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
-  const { next, ...standing } = standingOf(state, live === null ? 'archived' : live.clientAlive);
+  const { next, ...standing } = standingOf(
+    state,
+    live === null ? 'archived' : live.clientAlive,
+    retryAtOf(files, state),
+  );
   const events = explainingEvents(files, loopId)
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
@@ -127,10 +131,14 @@ function explainingEvents(files: LoopFiles, loopId: string): Entry[] {
   return events;
 }
 
-/** Returns a loop's status, its reason and the next step, from its state alone. `archived`: it was archived before its end. */
+/**
+ * Returns a loop's status, its reason and the next step. `archived`: it was archived before its end. `retryAt`: when a router may
+ * start the next subagent after one that could not work; null if none failed.
+ */
 export function standingOf(
   state: LoopState,
   driverAlive: boolean | null | 'archived',
+  retryAt: string | null,
 ): Explained & Pick<Explanation, 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
     const { as, at, message: why, proof } = state.ended;
@@ -139,6 +147,9 @@ export function standingOf(
     return { status: as, at, ...(proof && { proof }), ...texts };
   }
   if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };
+  if (retryAt !== null && driverAlive !== false) {
+    return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
+  }
   return { status: state.status, ...explainLive(state, driverAlive) };
 }
 

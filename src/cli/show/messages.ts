@@ -27,6 +27,10 @@ export const EXPLAIN_TEXTS = {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
     next: offer('Nothing, while such a session runs.', { 'Otherwise resume': 'resume', 'Or archive it': 'reset' }),
   },
+  retry: (at: string): Explained => ({
+    why: `The last subagent could not work; the next one starts at ${localTime(at)} at the earliest.`,
+    next: 'Nothing; its session starts the next one.',
+  }),
   newer: (path: string): Explained => ({
     why: `The state file ${path} was written by a newer ralph-loop.`,
     next: 'Update this one.',

@@ -104,14 +104,21 @@ function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios
   return `${checklistText({ done, total })} proved${current === null ? '' : `, ${current} at work`}`;
 }
 
+const WAITS = {
+  idle: ['idle', 'it wakes'],
+  pace: ['waiting', 'the next iteration begins'],
+  retry: ['waiting, because the last subagent could not work', 'the next one may start'],
+} as const;
+
 function stateText(status: LiveLoop, at: string): string {
   if (status.paused !== null) {
     const { reason, resumesAt } = status.paused;
     return pausedText(reason) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
   }
   if (status.waitingUntil !== null) {
-    const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; it wakes';
-    return `${next} in ${formatDuration(elapsed(at, status.waitingUntil))}`;
+    const [why, next] = WAITS[status.waitingFor ?? 'idle'];
+    const left = elapsed(at, status.waitingUntil);
+    return left > 0 ? `${why}; ${next} in ${formatDuration(left)}` : why;
   }
   const words = status.status.replaceAll('-', ' ');
   return status.stopRequested ? `${words}, stopping after this iteration` : words;
@@ -122,8 +129,11 @@ export function checklistText({ done, total }: ChecklistCount): string {
   return total === 0 ? 'no items yet' : `${done} of ${total}`;
 }
 
-function progressText({ iteration, maxIterations, idleIterations, status }: LiveLoop): string {
-  const now = status === 'running' && iteration < maxIterations ? `, iteration ${iteration + 1} in progress` : '';
+function progressText({ iteration, maxIterations, idleIterations, status, waitingFor }: LiveLoop): string {
+  const now =
+    status === 'running' && waitingFor === null && iteration < maxIterations
+      ? `, iteration ${iteration + 1} in progress`
+      : '';
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 

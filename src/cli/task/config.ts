@@ -1,4 +1,4 @@
-import { isAbsolute, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
@@ -37,10 +37,14 @@ export const CONFIG_COMMAND: Command = {
       guardrailsFile: join(projectDir, '.claude', 'ralph', 'guardrails.md'),
       maxIterationsFrom: source,
     };
-    const rows = Object.entries(answer).map(([key, value]) => [
-      key,
-      typeof value === 'string' && isAbsolute(value) ? relative(projectDir, value) : String(value),
-    ]);
+    // The keys of a task file, into which a reader copies them.
+    const rows = [
+      ['max_iterations', `${maxIterations} (${source})`],
+      ['completion_signal', completionSignal ?? 'none'],
+      ['state file', relative(projectDir, answer.stateFile)],
+      ['prompt file', relative(projectDir, answer.promptFile)],
+      ['guardrails file', relative(projectDir, answer.guardrailsFile)],
+    ];
     context.answer(answer, () => table(rows));
     return 0;
   },

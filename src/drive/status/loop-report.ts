@@ -5,9 +5,10 @@ import { totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
+import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord } from '../../state/event-stream.ts';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
@@ -57,8 +58,11 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   /** `interrupted`: it has not ended, but the process that drove it has exited. */
   readonly status: LoopState['status'] | 'interrupted';
   readonly waitingUntil: string | null;
-  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null if it is not waiting. */
-  readonly waitingFor: 'idle' | 'pace' | null;
+  /**
+   * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work. null if
+   * it is not waiting.
+   */
+  readonly waitingFor: 'idle' | 'pace' | 'retry' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
@@ -117,6 +121,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   const clientAlive = isDriverAlive(files, state);
   const { iteration, startedAt, lastRunAt, name, loopId, mode, taskPath, maxIterations, idleIterations } = state;
   const { stopRequested, sessionId, clientPid } = state;
+  const retryAt = retryAtOf(files, state);
   return {
     active: true,
     iteration,
@@ -132,8 +137,8 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     taskPath,
     maxIterations,
     idleIterations,
-    waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
-    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
+    waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
+    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : retryAt === null ? null : 'retry',
     paused: state.status === 'paused' ? state.paused : null,
     stopRequested,
     sessionId,
@@ -144,6 +149,14 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     ...scenariosOf(files, state.loopId),
     ...ifAny(noticesOf(files, state.loopId)),
   };
+}
+
+/** Returns when a router may start the next subagent, because the last one could not work; null if none failed. Never throws. */
+export function retryAtOf(files: LoopFiles, { mode, status, loopId, epoch }: LoopState): string | null {
+  if (mode !== 'router' || status !== 'running') return null;
+  const spawn = readRecord<Partial<SpawnRecord>>(files.spawn);
+  const isOpen = spawn?.loopId === loopId && spawn.epoch === epoch && spawn.heard === false;
+  return isOpen && typeof spawn.retryAt === 'string' ? spawn.retryAt : null;
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {
