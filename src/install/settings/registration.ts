@@ -115,9 +115,10 @@ export function fullRegistration(bundle: string, platform: NodeJS.Platform = pro
 }
 
 /**
- * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. The runner hears of every call
- * from its agent, so a call of READERS starts node only if the loop has private files or was cancelled. `marks` is null for a
- * loop that has private files at its start: then no mark, which a program could forge, frees a read.
+ * Returns the hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out, for which the client's first
+ * request waits: `sh` does it in the time of a process. The runner hears of every call from its agent, so a call of READERS
+ * starts node only if the loop has private files or was cancelled. `marks` is null for a loop that has private files at its
+ * start: then no mark, which a program could forge, frees a read.
  */
 export function agentRegistration(
   bundle: string,
@@ -125,8 +126,11 @@ export function agentRegistration(
   platform: NodeJS.Platform = process.platform,
 ): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
-  const all = registration(definitions, platform, placeIn(bundle));
-  if (marks === null || platform === 'win32') return all;
+  const { SessionStart = [], ...tools } = registration(definitions, platform, placeIn(bundle));
+  if (platform === 'win32') return { SessionStart, ...tools };
+  const first = SessionStart.map(({ hooks }) => ({ hooks: hooks.map((hook) => ({ ...hook, command: KEEP_OUT })) }));
+  const all: Registration = { SessionStart: first, ...tools };
+  if (marks === null) return all;
   const isFree = `[ -e ${shellWord(marks.freeReads)} ] && [ ! -e ${shellWord(marks.cancellation)} ] && exit 0`;
   const split = ({ matcher, hooks }: HookGroup): HookGroup[] => {
     if (matcher === undefined) return [{ hooks }];
@@ -138,6 +142,9 @@ export function agentRegistration(
   };
   return Object.fromEntries(Object.entries(all).map(([event, groups]) => [event, groups.flatMap(split)]));
 }
+
+/** Does what the hook's file does in the client of a runner: clients that the agent's shell starts take no part in the loop. */
+const KEEP_OUT = `[ -z "$CLAUDE_ENV_FILE" ] || printf 'export RALPH_ACTIVE=0\\n' >> "$CLAUDE_ENV_FILE"`;
 
 /** Files by which a shell sees that a call of READERS needs no guard. */
 export type ReadMarks = Pick<LoopFiles, 'freeReads' | 'cancellation'>;

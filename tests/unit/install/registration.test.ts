@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -117,6 +117,18 @@ test('in a runner a read starts node only without the mark of free reads, or wit
       all.PreToolUse?.map(({ matcher }) => matcher),
       ['*'],
     );
+});
+
+test("a runner's agent begins its session without node, and clients of its shell take no part", () => {
+  const started = (platform: NodeJS.Platform): string =>
+    agentRegistration(bundle, null, platform).SessionStart?.[0]?.hooks[0]?.command ?? '';
+  const file = join(project, "it's env");
+  writeFileSync(file, 'export THEIRS=1\n');
+  const { status, stdout, stderr } = sh(started('linux'), { RALPH_ACTIVE: '1', CLAUDE_ENV_FILE: file });
+  assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+  assert.equal(readFileSync(file, 'utf8'), 'export THEIRS=1\nexport RALPH_ACTIVE=0\n');
+  assert.equal(sh(started('linux'), { RALPH_ACTIVE: '1' }).status, 0);
+  assert.equal(started('win32'), 'node');
 });
 
 test('a registered hook is silent if the launcher has passed its own, and those run', () => {
