@@ -60,6 +60,8 @@ const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]
   ['plan', PLAN],
   ['checks', CHECKS],
   ['main', MAIN],
+  // The checker of schemas: for `--input` and the two checks of a host alone.
+  ['json', ['drive/hook/validate-json', 'task/skill-contract/schema-problems']],
   ['show', SHOW],
   ['start', ['cli/start/start', 'drive/start/start-by-hand', 'cli/task/check']],
   [OTHERS, ['cli/run/run', 'cli/run/batch/run-parallel', 'cli/run/resume', 'cli/setup/router', 'cli/web/report']],

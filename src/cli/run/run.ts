@@ -54,7 +54,7 @@ export const RUN_COMMAND: Command = {
     outliveHangUp();
     const supervisor = supervisorOf(context.env);
     try {
-      return await runAs(withInput(context), supervisor);
+      return await runAs(await withInput(context), supervisor);
     } catch (error) {
       supervisor?.tellFailure(error);
       throw error;

@@ -43,7 +43,7 @@ export const ROUTER_COMMAND: Command = {
   },
   async run(commandLine) {
     const action = actionOf(commandLine);
-    const context = action === 'start' ? withInput(commandLine) : commandLine;
+    const context = action === 'start' ? await withInput(commandLine) : commandLine;
     const files = routerLoop(context, action);
     if (action === 'status') {
       context.json(statusOf(context, files));

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { checkInput, evaluateJson, unknownKeys } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { readTaskText } from '../choose-loop.ts';
@@ -38,11 +37,12 @@ export const SETTING_OPTIONS = options({
 });
 
 /** Fills in missing options from the file of `--input`. Throws `usage` with all problems. */
-export function withInput(context: CommandContext): CommandContext {
+export async function withInput(context: CommandContext): Promise<CommandContext> {
   const { values, projectDir, env } = context;
   const path = values['input'];
   if (typeof path !== 'string') return context;
   const text = path === '-' ? readInput() : readTaskText(resolve(path), path);
+  const { checkInput, evaluateJson, unknownKeys } = await import('../../task/skill-contract/schema-problems.ts');
   const evaluated = evaluateJson(text, `input ${path}`, checkInput);
   if (evaluated.code !== 0) throw new RalphError('usage', printable(evaluated.lines.join('\n')));
   const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;

@@ -47,7 +47,7 @@ export const START_COMMAND: Command = {
   },
   async run(commandLine) {
     outliveHangUp();
-    const input = withInput(commandLine);
+    const input = await withInput(commandLine);
     const found = startTarget(input);
     const { agent = found.formerFlags['agent'] } = input.values;
     const host = hostNamed(typeof agent === 'string' ? agent : null) ?? undefined;
