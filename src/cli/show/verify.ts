@@ -5,8 +5,8 @@ import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { type Aside, filesAside, listOf } from '../../task/git/files-aside.ts';
-import { type Around, filesBetween, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
-import { runGit } from '../../task/git/run-git.ts';
+import { type Around, git, onScreen, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
+import { partsOf, runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
 import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
@@ -229,4 +229,15 @@ function shown(
       ? ''
       : `\nOnly the sender's word says what the checks did before the start: ${printable(before.join(', '))}.`;
   return `Proof of ${printable(task.path)}, complete at ${localTime(endedAt)}:\n${table(rows)}\n${verdict}${word}`;
+}
+
+/** Returns the files that differ between two trees of the project; null if the repository lacks one of them. */
+async function filesBetween(
+  around: Around,
+  one: string,
+  other: string,
+  ...only: readonly string[]
+): Promise<string[] | null> {
+  const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', ...only, one, other]);
+  return found.ok ? partsOf(found.text).map(onScreen) : null;
 }

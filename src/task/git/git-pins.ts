@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { configFolder } from '../../state/home-folder.ts';
 import { askPlaces, placesIn } from './ask-places.ts';
-import { type GitOptions, type GitPins, runGit } from './run-git.ts';
+import { type GitAnswer, type GitOptions, type GitPins, runGit } from './run-git.ts';
 
 const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
 const MOST_BYTES = 1024 * 1024;
@@ -12,16 +12,33 @@ const MOST_BYTES = 1024 * 1024;
 const KEPT =
   /^(?:core\.(?:filemode|ignorecase|symlinks|autocrlf|safecrlf|eol|checkroundtripencoding|precomposeunicode|protecthfs|protectntfs|quotepath|sparsecheckout|sparsecheckoutcone|longpaths|bigfilethreshold)|filter\..*\.(?:clean|smudge|process|required)|extensions\.objectformat|submodule\..*\.ignore)$/s;
 
+const PATHS = ['objects', 'index', 'hooks', ...TEXT_FILES].map((name) => ['--git-path', name]);
+const PINNED = [['--show-toplevel'], ['HEAD^{commit}'], ...PATHS];
+
+/** Asks git for the places that the pins are read from, and with the same call for more. */
+export function askPinned(
+  projectDir: string,
+  options: GitOptions,
+  more: readonly (readonly string[])[] = [],
+): Promise<GitAnswer> {
+  return runGit(projectDir, askPlaces(...PINNED, ...more), { ...options, keepsHooksPath: true });
+}
+
+/** Returns what git answered to `more`. */
+export const besidesPinned = (printed: string): string[] => placesIn(printed).slice(PINNED.length);
+
 /** Reads the pins of a repository; null if git does not answer. */
-export async function readGitPins(projectDir: string, options: GitOptions): Promise<GitPins | null> {
-  const paths = ['objects', 'index', 'hooks', ...TEXT_FILES].map((name) => ['--git-path', name]);
-  const [places, head, config] = await Promise.all([
-    runGit(projectDir, askPlaces(['--show-toplevel'], ...paths), { ...options, keepsHooksPath: true }),
-    runGit(projectDir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], options),
+export async function readGitPins(
+  projectDir: string,
+  options: GitOptions,
+  asked = askPinned(projectDir, options),
+): Promise<GitPins | null> {
+  const [places, config] = await Promise.all([
+    asked,
     runGit(projectDir, ['config', '--list', '--null', '--includes'], options),
   ]);
-  if (places.kind !== 'answer' || head.kind !== 'answer' || config.kind !== 'answer') return null;
-  const [top = '', ...found] = placesIn(places.text);
+  if (places.kind !== 'answer' || config.kind !== 'answer') return null;
+  const [top = '', head = '', ...found] = placesIn(places.text).slice(0, PINNED.length);
   const [objects = '', index = '', hooks = '', ...files] = found.map((path) => resolve(projectDir, path));
   const settings = config.text.split('\0').map((entry) => entry.split(/\n(.*)/s) as [string, string?]);
   const texts = TEXT_FILES.map((name, at) => [name, readRegularFile(files[at] ?? '', MOST_BYTES)] as const);
@@ -33,7 +50,7 @@ export async function readGitPins(projectDir: string, options: GitOptions): Prom
     top,
     objects,
     index,
-    head: head.text.trim(),
+    head,
     hooks: hooksDigest(hooks),
     config: configText(settings),
     texts: Object.fromEntries([...texts, ...listed].flatMap(([name, text]) => (text === null ? [] : [[name, text]]))),

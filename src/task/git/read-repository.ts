@@ -13,6 +13,8 @@ export interface Repository {
   readonly head: string | null;
   /** Whether work tree and index are those of the commit, with no untracked file, of the loop or not. */
   readonly isClean: boolean;
+  /** Whether the index is that of the commit. */
+  readonly isIndexHead: boolean;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
   /** Files of `changed` that may differ only in the index. */
@@ -21,12 +23,24 @@ export interface Repository {
   readonly concealed: readonly string[];
 }
 
-/** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
-export async function readRepository(projectDir: string, options: GitOptions): Promise<Repository | string> {
+/**
+ * Reads the state of the repository, or returns why it cannot. `placed` says where the project stands in it, if the caller asks
+ * git that; null if git did not answer. Rejects only with the abort's reason.
+ */
+export async function readRepository(
+  projectDir: string,
+  options: GitOptions,
+  placed: Promise<{ readonly top: string; readonly prefix: string } | null> | null = null,
+): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
   const known = viewedCommit(options);
+  const place = async () => {
+    const found = await ask(askPlaces(['--show-toplevel'], ['--show-prefix']));
+    const [top = '', prefix = ''] = found.kind === 'answer' ? placesIn(found.text) : [];
+    return { kind: found.kind, top, prefix };
+  };
   const [places, status, underKnown] = await Promise.all([
-    ask(askPlaces(['--show-toplevel'], ['--show-prefix'])),
+    placed === null ? place() : placed.then((found) => (found ? { kind: 'answer' as const, ...found } : place())),
     ask([...STATUS, '--branch', '--no-ahead-behind']),
     // The view nearly always shows the commit of HEAD already, so nothing waits for its name.
     known === null ? null : statusUnderPins(projectDir, known, options),
@@ -38,7 +52,7 @@ export async function readRepository(projectDir: string, options: GitOptions): P
       unopenedText(projectDir) ?? 'the project is not in a git repository. Create one: git init, then commit the files.'
     );
   }
-  const [top = '', prefix = ''] = placesIn(places.text);
+  const { top, prefix } = places;
   if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
     return 'this repository has its working tree elsewhere (git config core.worktree).';
   }
@@ -50,8 +64,10 @@ export async function readRepository(projectDir: string, options: GitOptions): P
   const concealed = (pinned === null ? [] : changedIn(pinned.text, prefix, projectDir).changed).filter(
     (path) => !changed.includes(path) && !path.startsWith(`${WORKTREES}/`),
   );
-  const isClean = concealed.length === 0 && partsOf(status.text).every((line) => line.startsWith('# '));
-  return { branch, head, isClean, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
+  const lines = partsOf(status.text).filter((line) => !line.startsWith('# '));
+  const isClean = concealed.length === 0 && lines.length === 0;
+  const isIndexHead = lines.every((line) => /^(?:1 \.|\? )/.test(line));
+  return { branch, head, isClean, isIndexHead, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
 }
 
 /** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */

@@ -83,7 +83,7 @@ export async function git(
     index,
     input = '',
     at = projectDir,
-  }: { readonly index?: string; readonly input?: string | Buffer; readonly at?: string } = {},
+  }: { readonly index?: string | undefined; readonly input?: string | Buffer; readonly at?: string } = {},
 ): Promise<Answer> {
   const program = onPath('git', env);
   if (program === null) return { ok: false, text: '', complaint: 'git was not found on the PATH.' };
@@ -122,14 +122,21 @@ export async function repositoryAround(
   top = projectDir,
 ): Promise<Around | null> {
   const place: Place = { projectDir, env, sandbox };
-  const folders = [['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir'], ['--git-path', 'index']];
-  const names = [['HEAD^{commit}'], ['HEAD^{tree}'], ['--symbolic-full-name', 'HEAD']];
-  const found = await git({ ...place, top }, askPlaces(...folders, ...names));
-  if (!found.ok) return null;
-  const places = placesIn(Buffer.from(found.text, 'latin1').toString());
-  const [around = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = places;
+  const found = await git({ ...place, top }, askPlaces(...AROUND));
+  return found.ok ? aroundIn(place, placesIn(Buffer.from(found.text, 'latin1').toString())) : null;
+}
+
+/** Questions to git about where a project stands in its repository; the last ones of a call. */
+export const AROUND: readonly (readonly string[])[] = [
+  ...[['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir'], ['--git-path', 'index']],
+  ...[['HEAD^{commit}'], ['HEAD^{tree}'], ['--symbolic-full-name', 'HEAD']],
+];
+
+/** Returns what git answers to AROUND. */
+export function aroundIn(place: Pick<Around, 'projectDir' | 'env' | 'sandbox'>, answers: readonly string[]): Around {
+  const [top = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = answers;
   const branch = name.startsWith('refs/') ? name : null;
-  return { ...place, top: around, prefix, gitDir, indexFile: resolve(projectDir, index), head, headTree, branch };
+  return { ...place, top, prefix, gitDir, indexFile: resolve(place.projectDir, index), head, headTree, branch };
 }
 
 /** Calls `use` with a copy of the index, which is removed afterwards. */
@@ -145,9 +152,9 @@ async function withIndexCopy<T>({ gitDir, indexFile }: Around, use: (index: stri
 }
 
 /** Calls `use` with an index of the project's files, untracked ones included and ignored ones not, which is removed afterwards. */
-export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>): Promise<T> {
+export function withFilesIndexed<T>(around: Around, use: (index: string) => Promise<T>, hidesNone = false): Promise<T> {
   return withIndexCopy(around, async (index) => {
-    await showHidden(around, index);
+    if (!hidesNone) await showHidden(around, index);
     // Files that cannot be read stay as the index has them.
     await git(around, [...WHOLE, 'add', '--all', '--ignore-errors', '--', '.'], { index });
     return use(index);
@@ -155,9 +162,8 @@ export function withFilesIndexed<T>(around: Around, use: (index: string) => Prom
 }
 
 /** Returns the files of an index at which git does not look, by the flag that hides them. */
-async function hiddenFiles(around: Around, index: string): Promise<Readonly<Record<string, readonly string[]>>> {
-  const { top: at } = around;
-  const listed = partsOf(must(await git(around, [...WHOLE, 'ls-files', '-v', '-z'], { index, at })));
+async function hiddenFiles(place: Place, at: string, index?: string) {
+  const listed = partsOf(must(await git(place, [...WHOLE, 'ls-files', '-v', '-z'], { at, index })));
   const marked = (form: RegExp): string[] => listed.filter((line) => form.test(line)).map((line) => line.slice(2));
   const isThere = (path: string): boolean => lstatSync(onDisk(at, path), { throwIfNoEntry: false }) !== undefined;
   return {
@@ -167,14 +173,14 @@ async function hiddenFiles(around: Around, index: string): Promise<Readonly<Reco
   };
 }
 
-/** Returns whether git says of some files that they did not change without a look at them. */
-export async function hidesFiles(around: Around): Promise<boolean> {
-  return Object.values(await hiddenFiles(around, around.indexFile)).flat().length > 0;
+/** Returns whether git says of some files of the repository at `top` that they did not change without a look at them. */
+export async function hidesFiles(place: Place, top: string): Promise<boolean> {
+  return Object.values(await hiddenFiles(place, top)).flat().length > 0;
 }
 
 /** Makes git look at all files of an index but those that a sparse checkout leaves out. */
 async function showHidden(around: Around, index: string): Promise<void> {
-  for (const [flag, paths] of Object.entries(await hiddenFiles(around, index)))
+  for (const [flag, paths] of Object.entries(await hiddenFiles(around, around.top, index)))
     if (paths.length > 0) await updateIndex(around, index, paths, `--no-${flag}`);
 }
 
@@ -211,11 +217,20 @@ export async function recordHead(around: Around, ref: string): Promise<RecordedT
   return { commit: head, index: head, head, branch };
 }
 
-/** Records the project's files and the index under a reference. Leaves them, stash and branches as they are. Throws if git refuses. */
-export async function recordTree(around: Around, ref: string, message: string): Promise<RecordedTree> {
+/**
+ * Records the project's files and the index under a reference. Leaves them, stash and branches as they are. The caller may know
+ * that the index is that of the head, and that git looks at all of its files. Throws if git refuses.
+ */
+export async function recordTree(
+  around: Around,
+  ref: string,
+  message: string,
+  { isHead, hidesNone }: { readonly isHead?: boolean; readonly hidesNone?: boolean } = {},
+): Promise<RecordedTree> {
+  const write = async (files: string): Promise<string> => must(await git(around, ['write-tree'], { index: files }));
   const [index, tree] = await Promise.all([
-    commitIndex(around),
-    withFilesIndexed(around, async (files) => must(await git(around, ['write-tree'], { index: files }))),
+    isHead ? around.head : commitIndex(around),
+    withFilesIndexed(around, write, hidesNone),
   ]);
   const commit = await keepTree(around, { tree, index, ref, message });
   return { commit, index, head: around.head, branch: around.branch };
@@ -323,17 +338,6 @@ export async function projectTree(
 function isSameFolder(one: string, other: string): boolean {
   const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
-}
-
-/** Returns the files that differ between two trees of the project; null if the repository lacks one of them. */
-export async function filesBetween(
-  around: Around,
-  one: string,
-  other: string,
-  ...only: readonly string[]
-): Promise<string[] | null> {
-  const found = await git(around, ['diff-tree', '-r', '-z', '--name-only', '--no-renames', ...only, one, other]);
-  return found.ok ? partsOf(found.text).map(onScreen) : null;
 }
 
 export interface TreeChange {

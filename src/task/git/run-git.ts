@@ -240,17 +240,11 @@ const PROGRAMS_OF_FILTERS = [
 ];
 
 /** Queries git with the filter programs of the repository's configuration disabled, which it runs to compare contents. */
-export async function askWithoutFilters(
-  ask: Ask,
-  words: readonly string[] | (() => Promise<readonly string[]>),
-): Promise<GitAnswer> {
+export async function askWithoutFilters(ask: Ask, words: readonly string[]): Promise<GitAnswer> {
   const filters = await ask(PROGRAMS_OF_FILTERS);
   const hasNone = filters.kind === 'failed' && filters.code === 1;
   if (filters.kind !== 'answer' && !hasNone) return filters;
-  return ask(
-    typeof words === 'function' ? await words() : words,
-    filters.kind === 'answer' ? withoutPrograms(filters.text) : [],
-  );
+  return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
 }
 
 /** Returns the environment with settings by which git, called as the user does, runs no program of the repository. */

@@ -7,11 +7,14 @@ import { readRegularFile, removeIfThere } from '../../state/files/regular-file.t
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { WITHOUT_OWN } from '../left-out.ts';
+import { repositoryRoot } from '../project-file.ts';
 import { mainProjectOf } from '../task-file.ts';
-import { readGitPins } from './git-pins.ts';
+import { askPinned, besidesPinned, readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
 import {
+  AROUND,
+  aroundIn,
   git,
   hidesFiles,
   must,
@@ -20,7 +23,6 @@ import {
   recordHead,
   recordTree,
   refOf,
-  repositoryAround,
 } from './record-tree.ts';
 import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
 
@@ -43,18 +45,28 @@ export async function readStartPoint(
   projectDir: string,
   options: GitOptions,
 ): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | string> {
-  const [repository, pins, around] = await Promise.all([
-    readRepository(projectDir, options),
-    readGitPins(projectDir, options).catch(() => null),
-    repositoryAround(projectDir, options.env),
+  const place: Place = { projectDir, env: options.env, sandbox: undefined };
+  const asked = askPinned(projectDir, options, AROUND);
+  const placed = asked.then((found) => (found.kind === 'answer' ? aroundIn(place, besidesPinned(found.text)) : null));
+  const root = repositoryRoot(projectDir) ?? projectDir;
+  const [repository, pins, around, mayHide] = await Promise.all([
+    readRepository(projectDir, options, placed),
+    readGitPins(projectDir, options, asked).catch(() => null),
+    placed,
+    // Where git does not answer, it is asked again.
+    hidesFiles(place, root).catch(() => true),
   ]);
   if (typeof repository === 'string') return repository;
   if (repository.head === null) return 'the repository has no commit yet. Commit its files first.';
   if (around === null) return 'git did not say where the project stands in its repository.';
   const loopId = `loop-${randomUUID()}`;
   const ref = refOf(loopId, 'start');
-  const isHead = repository.isClean && !(await hidesFiles(around));
-  const tree = isHead ? await recordHead(around, ref) : await recordTree(around, ref, 'Before the start of a loop');
+  const hidesNone = !(root === around.top ? mayHide : await hidesFiles(around, around.top));
+  const known = { isHead: repository.isIndexHead, hidesNone };
+  const tree =
+    repository.isClean && hidesNone
+      ? await recordHead(around, ref)
+      : await recordTree(around, ref, 'Before the start of a loop', known);
   return { point: { loopId, tree, pins }, changed: repository.changed };
 }
 

@@ -68,7 +68,7 @@ function unknown(limit: string): GitLook {
 }
 
 /** Two parallel queries take the time of one; a single status would look for untracked files last. */
-const STATUS = [
+export const STATUS = [
   ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=no'],
   // Without `dirty`, git starts another git in each submodule, under the submodule's configuration.
   '--ignore-submodules=dirty',
@@ -124,7 +124,7 @@ const CHANGED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \S+ (\S+) (.+)$/s;
 const UNMERGED = /^u (\S+) \S+ (\d+ \d+ \d+ \d+ \S+ \S+ \S+) (.+)$/s;
 
 /** Parses the output of `git status --no-renames`; null if it is invalid. */
-function parseStatus(text: string): GitStatus | null {
+export function parseStatus(text: string): GitStatus | null {
   let head: string | null = null;
   const index: Record<string, string> = Object.create(null);
   const dirty: string[] = [];

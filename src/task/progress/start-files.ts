@@ -4,7 +4,7 @@ import { submodulesOf } from '../git/nested-repositories.ts';
 import type { GitAnswer, GitOptions, Settings } from '../git/run-git.ts';
 import { askWithoutFilters, NO_FILE, partsOf, runGit } from '../git/run-git.ts';
 import { prefixInRepository } from '../project-file.ts';
-import { OTHERS } from './git-state.ts';
+import { OTHERS, parseStatus, STATUS } from './git-state.ts';
 import { compareMarks, type FolderLimits, isSameMark, markFile, markFolder, type ReadBudget } from './marks.ts';
 
 /** Files of the project when a loop started. Paths are relative to the project. */
@@ -101,26 +101,28 @@ async function gitNow(root: string, options: GitOptions) {
   const prefix = prefixInRepository(root);
   if (prefix === null) return null;
   const ask = asking(root, options);
-  const ignored = prefix === '' ? null : await ask(['check-ignore', '--quiet', '.']);
-  if (ignored?.kind === 'answer') return null;
-  const commit = ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).then((found) =>
-    found.kind === 'answer' ? found : ask(['hash-object', '-t', 'tree', NO_FILE]),
-  );
-  const head = commit.then((found) => (found.kind === 'answer' ? found.text.trim() : null));
-  const [name, files] = await Promise.all([head, filesBesides(root, head, options)]);
-  return files === null || name === null ? null : { head: name, files };
+  const [ignored, status, others] = await Promise.all([
+    prefix === '' ? null : ask(['check-ignore', '--quiet', '.']),
+    askWithoutFilters(ask, prefix === '' ? STATUS : [...STATUS, '--', '.']),
+    ask(OTHERS),
+  ]);
+  if (ignored?.kind === 'answer' || status.kind !== 'answer' || others.kind !== 'answer') return null;
+  const said = parseStatus(status.text);
+  if (said === null) return null;
+  // Before the first commit every file is new.
+  const empty = said.head === '(initial)' ? await ask(['hash-object', '-t', 'tree', NO_FILE]) : null;
+  if (empty !== null && empty.kind !== 'answer') return null;
+  // A staged file may be as committed again; then its mark says that it stays so.
+  const tracked = [...Object.keys(said.index), ...said.dirty].map((path) => path.slice(prefix.length));
+  return { head: empty?.text.trim() ?? said.head, files: [...new Set([...tracked, ...partsOf(others.text)])] };
 }
 
 /** Returns the files that differ from a commit, and those that are untracked; null if git does not answer. */
-async function filesBesides(
-  root: string,
-  head: string | Promise<string | null>,
-  options: GitOptions,
-): Promise<string[] | null> {
+async function filesBesides(root: string, head: string, options: GitOptions): Promise<string[] | null> {
   const ask = asking(root, options);
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv', '--relative'];
   const [tracked, others] = await Promise.all([
-    askWithoutFilters(ask, async () => [...diff, '--ignore-submodules=dirty', (await head) ?? '', '--', '.']),
+    askWithoutFilters(ask, [...diff, '--ignore-submodules=dirty', head, '--', '.']),
     ask(OTHERS),
   ]);
   if (tracked.kind !== 'answer' || others.kind !== 'answer') return null;
