@@ -14,7 +14,8 @@ export interface KnownCounters {
 
 /** Begins to keep the counters of a loop. Called under the lock of its state, before its contract is written. */
 export function beginCounters(files: LoopFiles, state: LoopState): void {
-  writeRecord(files.counters, countersOf(state));
+  // The contract, which is written next in the same folder, waits for the name.
+  writeRecord(files.counters, countersOf(state), 'content');
   listLiveEvidence(files, state.loopId, 'counters');
 }
 

@@ -73,12 +73,14 @@ export function beginEvidence(files: LoopFiles, loopId: string): void {
 /** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */
 export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceName, content: string | Buffer): void {
   const path = EVIDENCE[name](files);
-  const write = (): void => writeAtomically(path, content, 0o600);
   withManifestLock(files, () => {
     const manifest = findManifest(files, loopId);
+    const waitsFor = manifest === null ? 'name' : waitOfNew(manifest.entries, name);
+    // All entries are in one folder, so the contract's listing, which waits for its name, waits for theirs.
+    const write = (): void => writeAtomically(path, content, 0o600, waitsFor === 'nothing' ? 'content' : 'name');
     if (manifest === null) return write();
     const digest = sha256(content);
-    replaceEntry(files, manifest, { name, path, digest, write, waitsFor: waitOfNew(manifest.entries, name) });
+    replaceEntry(files, manifest, { name, path, digest, write, waitsFor });
     hold(files, loopId, name, digest);
   });
 }

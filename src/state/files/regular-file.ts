@@ -237,7 +237,7 @@ export function readRecord<T>(path: string): Partial<T> | null {
 }
 
 /** Replaces a JSON record that only the user can read, and creates its folder. Throws system errors. */
-export function writeRecord(path: string, record: object): void {
+export function writeRecord(path: string, record: object, waitsFor: 'name' | 'content' = 'name'): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeAtomically(path, `${JSON.stringify(record)}\n`, 0o600);
+  writeAtomically(path, `${JSON.stringify(record)}\n`, 0o600, waitsFor);
 }

@@ -78,8 +78,9 @@ export function storeGitView(files: LoopFiles, loopId: string, pins: GitPins | n
     return;
   }
   const name = uniqueToken();
-  const index = makeFolder(join(files.gitViews, name), pins, before);
-  syncDirectory(files.gitViews);
+  const folder = join(files.gitViews, name);
+  const index = makeFolder(folder, pins, before, 'content');
+  for (const each of [...PLACES.map((place) => join(folder, place)), folder, files.gitViews]) syncDirectory(each);
   storeRecord(files, loopId, { folder: name, pins, index });
   for (const other of namesIn(files.gitViews)) {
     if (other !== name) rmSync(join(files.gitViews, other), { recursive: true, force: true });
@@ -88,7 +89,7 @@ export function storeGitView(files: LoopFiles, loopId: string, pins: GitPins | n
 
 /** Makes a view that no loop keeps. */
 export function passingView(folder: string, pins: GitPins): GitView {
-  let index = makeFolder(folder, pins, null);
+  let index = makeFolder(folder, pins, null, 'nothing');
   return {
     folder,
     pins,
@@ -100,8 +101,13 @@ export function passingView(folder: string, pins: GitPins): GitView {
 }
 
 /** Writes the git folder of a view: objects from the repository, everything else from the pins. */
-function makeFolder(folder: string, pins: GitPins, before: GitView | null): ViewIndex | null {
-  writeFolder(folder, pins, pins.head);
+function makeFolder(
+  folder: string,
+  pins: GitPins,
+  before: GitView | null,
+  waitsFor: 'content' | 'nothing',
+): ViewIndex | null {
+  writeFolder(folder, pins, pins.head, waitsFor);
   const known = before?.index() ?? null;
   const isKept = before !== null && known !== null && isIndexOf(before.folder, known);
   if (isKept) copyIndex(indexIn(before.folder), indexIn(folder));
@@ -110,10 +116,14 @@ function makeFolder(folder: string, pins: GitPins, before: GitView | null): View
   return { commit: isKept ? known.commit : null, sha256: digestOf(indexIn(folder)) };
 }
 
-function writeFolder(folder: string, pins: GitPins, head: string): void {
-  for (const name of ['info', 'refs', 'objects/info']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
-  for (const [name, text] of fixedFiles(folder, pins)) writeAtomically(join(folder, name), text, 0o600);
-  writeAtomically(join(folder, HEAD), `${head}\n`, 0o600);
+/** Folders of a view that hold files. */
+const PLACES = ['info', 'objects/info'];
+
+/** Writes the files of a view, none of which waits for its name. A torn HEAD is written again before git reads it. */
+function writeFolder(folder: string, pins: GitPins, head: string, waitsFor: 'content' | 'nothing'): void {
+  for (const name of [...PLACES, 'refs']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  for (const [name, text] of fixedFiles(folder, pins)) writeAtomically(join(folder, name), text, 0o600, waitsFor);
+  writeAtomically(join(folder, HEAD), `${head}\n`, 0o600, 'nothing');
 }
 
 const HEAD = 'HEAD';
@@ -235,7 +245,7 @@ function isIndexOf(folder: string, known: ViewIndex): boolean {
 
 /** Writes a git folder for a copy of the working tree: the view, its index, and the names of the repository's commits. */
 export function copyGitView(view: GitView, to: string, head: string, refs: string): void {
-  writeFolder(to, view.pins, head);
+  writeFolder(to, view.pins, head, 'nothing');
   if (existsSync(indexIn(view.folder))) copyIndex(indexIn(view.folder), indexIn(to));
   writeFileSync(join(to, 'packed-refs'), refs);
 }
