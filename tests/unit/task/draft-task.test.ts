@@ -186,6 +186,7 @@ test('the metadata comment contains the task, whatever it contains, and follows 
 test('a task that looks like Markdown, comments or placeholders stays a quotation', () => {
   const { text } = draftTask('# Title\n## Validation Commands\n```\n{{ args.x }} <!-- gone\n\nlast', NONE);
   const { body } = splitFrontmatter(text);
+  nothingWrong(draftTask('a\0b', NONE).text);
   assert.ok(body.includes('> # Title\n> ## Validation Commands\n> ```\n> { { args.x }} <! -- gone\n>\n> last\n'));
   nothingWrong(text);
 });
