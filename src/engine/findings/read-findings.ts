@@ -1,6 +1,15 @@
 import { hasWord, withoutEnds } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
+import {
+  isClosing,
+  statusField,
+  statusOf,
+  statusOfTick,
+  statusWord,
+  withoutLeadingMarks,
+  withoutStatus,
+} from './finding-status.ts';
 
 interface FindingsLog {
   /** Entries in order; if an id repeats, the later one. */
@@ -42,26 +51,37 @@ class LogReader {
   #items: (Subject & { readonly line: number })[] = [];
   #table: Columns | null = null;
   #cells: readonly string[] | null = null;
+  /** Table in HTML whose end has not come. */
+  #html: string | null = null;
   #hasText = false;
   #hasTable = false;
   /** Lines that may say that there is no finding, which matters if there is none. */
   #said: string[] = [];
 
   read(line: Line): void {
-    if (line.heading !== null) {
-      this.#readHeading(line.heading.title, line.heading.level, line.number);
+    this.#readHtml(line);
+    const content = withoutTags(line.content);
+    const [, level, title] = /^<h([1-6])\b[^>]*>(.*)/i.exec(line.content) ?? [];
+    const heading = line.heading ?? (title === undefined ? null : { title, level: Number(level) });
+    if (heading !== null) {
+      this.#readHeading(withoutTags(heading.title), heading.level, line.number);
       return;
     }
     if (this.#readTable(line)) return;
-    if (hasWord(line.text)) this.#hasText = true;
-    this.#said.push(line.content);
-    const status = statusField(line.content);
-    if (line.itemsBegun > 0) this.#readItem(line, status);
-    else if (line.listDepth === 0) this.#items = [];
-    if (status !== undefined) this.#setStatus(status, line);
+    if (hasWord(content)) this.#hasText = true;
+    this.#said.push(content);
+    const status = statusField(content);
+    if (line.itemsBegun > 0 || /^<li\b/i.test(line.content)) this.#readItem({ ...line, content }, status);
+    else {
+      if (line.listDepth === 0) this.#items = [];
+      if (status === undefined && !line.indentedCode) this.#readProse(content, line.number);
+    }
+    if (status !== undefined) this.#setStatus(status, { ...line, content });
+    else if (REOPENED.test(content) && this.#entry !== null) this.#setStatus('REOPENED', line);
   }
 
   log(): FindingsLog {
+    this.#endHtml(Number.MAX_SAFE_INTEGER);
     const others = [...this.#byLine].filter(([key]) => !this.#byHeading.has(key));
     const findings = [...this.#byHeading, ...others].map(([, finding]) => finding).sort((a, b) => a.line - b.line);
     const isUnread = findings.length === 0 && this.#hasText && !this.#hasTable && !this.#said.some(saysNone);
@@ -97,14 +117,24 @@ class LogReader {
 
   #readItem({ content, listDepth, number }: Line, status: string | null | undefined): void {
     this.#items = this.#items.filter(({ level }) => level < listDepth);
-    const [, mark] = /^\[([^\]])\][ \t]/u.exec(content) ?? [];
+    const [, mark] = BOX.exec(content) ?? [];
     const named = namedFinding(content);
-    const own = status === undefined ? statusWord(content) : status;
-    const byBox = mark === undefined ? undefined : /x/i.test(mark) ? 'FIXED' : 'OPEN';
+    const rest = content.replace(BOX, '');
+    const own = status === undefined ? statusWord(rest) : status;
+    const byBox = mark === undefined ? undefined : /x/i.test(mark) ? statusOfTick(rest) : 'OPEN';
     const key = named === null ? titleOf(content) : keyOf(named.id);
     this.#items.push({ key, level: listDepth, line: number });
     const found = own === undefined ? byBox : byBox === 'OPEN' ? 'OPEN' : own;
-    if (named !== null && found !== undefined) add(this.#byLine, key, { ...named, status: found, line: number });
+    if (found === undefined || key === '') return;
+    if (named !== null) add(this.#byLine, key, { ...named, status: found, line: number });
+    else if (BEGINS_WITH_STATUS.test(rest)) add(this.#byLine, key, { id: key, title: '', status: found, line: number });
+  }
+
+  /** Reads `F1: OPEN` outside lists. */
+  #readProse(content: string, line: number): void {
+    const named = namedFinding(content);
+    const status = named === null ? undefined : statusWord(content);
+    if (named !== null && status !== undefined) add(this.#byLine, keyOf(named.id), { ...named, status, line });
   }
 
   /** Gives a status to the entry that a line belongs to, or makes an entry of the heading or item above. */
@@ -124,9 +154,29 @@ class LogReader {
     }
   }
 
+  /** Collects a table in HTML until its end. Its lines are read by themselves as well. */
+  #readHtml({ text, number }: Line): void {
+    if (this.#html === null && !/<table\b/i.test(text)) return;
+    this.#html = `${this.#html ?? ''}${text}\n`;
+    if (/<\/table\s*>/i.test(text)) this.#endHtml(number);
+  }
+
+  #endHtml(line: number): void {
+    const rows = (this.#html ?? '').split(/<tr\b[^>]*>/i).slice(1);
+    this.#html = null;
+    const [header, ...others] = rows.map((row) => {
+      const cells = row.split(/<t[hd]\b[^>]*>/i).slice(1);
+      return cells.map((cell) => withoutTags(cell.replace(/<\/t[hd][\s\S]*$/i, '')).trim());
+    });
+    const columns = header === undefined ? null : columnsOf(header);
+    if (columns !== null) this.#hasTable = true;
+    for (const cells of others) this.#readRow(columns ?? columnsOfRow(cells), cells, line);
+  }
+
   /** Reads a line of a table; false if it is none. */
-  #readTable({ text, number, isProse }: Line): boolean {
-    const cells = isProse && text.includes('|') ? cellsOf(text) : null;
+  #readTable(source: Line): boolean {
+    const { text, number, isProse } = source;
+    const cells = isProse && text.includes('|') ? cellsOf(withoutTags(text)) : null;
     const header = this.#cells;
     this.#cells = cells;
     if (cells === null) {
@@ -138,17 +188,25 @@ class LogReader {
       if (this.#table !== null) this.#hasTable = true;
       return this.#table !== null;
     }
-    if (this.#table === null) return false;
-    this.#readRow(this.#table, cells, number);
-    return true;
+    const [name = '', value = ''] = cells;
+    if (this.#entry !== null && /^\W*status\W*$/i.test(name) && /^\W*(?:open|fixed)/i.test(value)) {
+      this.#setStatus(statusOf(value), source);
+      return true;
+    }
+    this.#readRow(this.#table ?? columnsOfRow(cells), cells, number);
+    return this.#table !== null;
   }
 
-  #readRow(columns: Columns, cells: readonly string[], line: number): void {
-    const said = cells[columns.id] ?? '';
-    const named = namedFinding(said) ?? { id: titleOf(said), title: '' };
+  #readRow(columns: Columns | null, cells: readonly string[], line: number): void {
+    if (columns === null) return;
+    const subject = cells[columns.id] ?? '';
+    const named = namedFinding(subject) ?? { id: titleOf(subject), title: '' };
     const title = columns.title === columns.id ? named.title : titleOf(cells[columns.title] ?? '');
-    if (named.id === '' || PLACEHOLDER.test(said)) return;
-    add(this.#byLine, keyOf(named.id), { id: named.id, title, status: statusOf(cells[columns.status] ?? ''), line });
+    if (named.id === '' || PLACEHOLDER.test(subject)) return;
+    const said = cells[columns.status] ?? '';
+    const status =
+      columns.isAnswer && !YES.test(said) ? 'OPEN' : statusOf(columns.isAnswer ? said.replace(YES, 'FIXED') : said);
+    add(this.#byLine, keyOf(named.id), { id: named.id, title, status, line });
   }
 }
 
@@ -166,16 +224,32 @@ interface Columns {
   readonly id: number;
   readonly title: number;
   readonly status: number;
+  /** The column answers whether the finding is fixed. */
+  readonly isAnswer?: boolean;
 }
+
+/** Answers of a column `Fixed?` that close a finding. */
+const YES = /^\W*(?:yes|y|true|x|done)\b(?!\?)|^[✅✔☑✓]/iu;
 
 /** Returns the columns of a table of findings; null if it has none for the status. */
 function columnsOf(header: readonly string[]): Columns | null {
   const column = (name: RegExp): number => header.findIndex((cell) => name.test(cell.replace(/[*_`]/g, '').trim()));
-  const status = column(/^(?:status|state)$/i);
+  const named = column(/^(?:(?:current|new|finding) )?(?:status|state)(?: \(.*\))?$/i);
+  const answer = column(/^(?:fixed|resolved|closed|done)\s*\?*$/i);
+  const status = named === -1 ? answer : named;
   if (status === -1) return null;
-  const id = Math.max(0, column(/^(?:id|#|no\.?|nr\.?|finding|issue)$/i));
   const title = column(/^(?:title|finding|issue|problem|description|summary|what)$/i);
-  return { id, title: title === -1 ? id : title, status };
+  const first = title === -1 ? (status === 0 ? 1 : 0) : title;
+  const given = column(/^(?:id|#|no\.?|nr\.?|finding|issue)$/i);
+  const id = given !== -1 ? given : status === 0 ? first : 0;
+  return { id, title: title === -1 ? id : title, status, isAnswer: named === -1 };
+}
+
+/** Returns the columns of a row without a header that has a cell with nothing but a status. */
+function columnsOfRow(cells: readonly string[]): Columns | null {
+  const status = cells.findIndex((cell) => /^\W*(?:OPEN|FIXED\w*)\W*$/.test(cell));
+  const named = cells.findIndex((cell) => namedFinding(cell) !== null);
+  return status === -1 || named === -1 ? null : { id: named, title: named, status };
 }
 
 function cellsOf(row: string): string[] {
@@ -204,9 +278,8 @@ export interface Finding {
   readonly line: number;
 }
 
-/** Returns whether no status but FIXED and FIXED_… closes a finding: a refused true claim costs a turn, an accepted false one the loop. */
 export function isOpen({ status }: Pick<Finding, 'status'>): boolean {
-  return !/^FIXED(?:_|$)/.test(status ?? '');
+  return !isClosing(status);
 }
 
 const NAMED =
@@ -226,39 +299,26 @@ function titleOf(text: string): string {
   return withoutMarks(words.replace(/^\[[^\]]*\]/, '').replace(lead, ''));
 }
 
-const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*:(.*)$/is;
-const STATUS_WITHIN = /[|,;·(–—-][\s*_`]*status[\s*_`]*:(.*)$/is;
-const STATUS_WORD =
-  /(?:^|[\s[(|–—:-])[*_`]*(?:(OPEN|FIXED(?:_[A-Z_]+)?)|[[(](open|fixed)(?=[\])]))[*_`]*(?=$|[\s\]).,:;|])/;
+const BOX = /^\[([^\]])\][ \t]+/u;
+/** Pattern for list items without an id that are entries by their first word. */
+const BEGINS_WITH_STATUS = /^[*_`[(]{0,3}(?:OPEN|FIXED\w*)[*_`\])]{0,3}\s{0,3}[:\])–—-]|^[[(](?:open|fixed)[\])]/;
+/** Pattern for a line of an entry that takes back its status. */
+const REOPENED = /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened\b(?![\s*_`]*:[\s*_`]*no\b)/i;
+const STRUCK = /<(s|del|strike)\b[^>]{0,200}>[\s\S]{0,500}?<\/\1\s*>/gi;
+const TAGS =
+  /<\/?(?:a|b|i|s|u|em|p|br|strong|del|strike|ins|code|kbd|div|span|font|mark|small|sub|sup|[uod]l|li|d[td]|t[dhr]|table|t(?:head|body)|summary|details|h[1-6])\b[^<>]{0,500}>/gi;
 
-/** Returns the status that a field `Status: …` gives, at the beginning of a line or within it; undefined without a field. */
-function statusField(line: string): string | null | undefined {
-  const value = (STATUS_FIELD.exec(line) ?? STATUS_WITHIN.exec(line))?.[1];
-  return value === undefined ? undefined : statusOf(value);
-}
-
-/** Returns the status that a line itself says: `OPEN` or `FIXED` in capitals or brackets. */
-function statusWord(line: string): string | undefined {
-  const [, word, inBrackets] = STATUS_WORD.exec(line.replace(/~~[^~]*~~/g, '')) ?? [];
-  return word ?? inBrackets?.toUpperCase();
-}
-
-/** Returns the first word of a status, in capitals; a mere tick is FIXED. Text that is struck through does not count. */
-function statusOf(value: string): string | null {
-  const plain = value.replace(/~~[^~]*~~/g, '');
-  return /[a-z]\w*/i.exec(plain)?.[0].toUpperCase() ?? (/[✅✔☑]/u.test(plain) ? 'FIXED' : null);
-}
-
-function withoutStatus(text: string): string {
-  const word = STATUS_WORD.exec(text);
-  const field = STATUS_WITHIN.exec(text);
-  const at = Math.min(word?.index ?? text.length, field?.index ?? text.length);
-  const rest = at === word?.index ? text.slice(at + word[0].length).replace(/^[\])]/, '') : '';
-  return `${text.slice(0, at)} ${rest}`;
+/** Returns a text without HTML tags and without what they strike through; a box becomes one of Markdown. */
+function withoutTags(text: string): string {
+  if (!text.includes('<')) return text;
+  const boxes = text.replace(/<input\b[^<>]{0,200}checkbox[^<>]{0,200}>/gi, (box) =>
+    /\bchecked\b/i.test(box) ? '[x] ' : '[ ] ',
+  );
+  return boxes.replace(STRUCK, ' ').replace(TAGS, ' ').trim();
 }
 
 function withoutBox(text: string): string {
-  return text.replace(/^\[[^\]]\][ \t]+/u, '');
+  return withoutLeadingMarks(text.replace(BOX, ''));
 }
 
 /** Removes Markdown marks around a text. */

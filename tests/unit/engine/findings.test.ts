@@ -306,14 +306,15 @@ test('entries of headings and of lists stand in the order of the log', () => {
   ]);
 });
 
-test('a table leaves out rows without an id or of a template, and only its rule begins it', () => {
+test('a table leaves out rows without an id or of a template; a row with an id and a status needs no rule', () => {
   const head = '| ID | Finding | Status |\n| --- | --- | --- |\n';
   assert.deepEqual(
     read(`${head}| F1 | One | OPEN |\n|  | None | OPEN |\n| FINDING-NNN | Title | OPEN |\n| F2 | --- |\n`),
     ['F1 OPEN', 'F2 null'],
   );
-  assert.deepEqual(read('| ID | Finding | Status |\n| --- | x | - |\n| F1 | One | OPEN |\n'), []);
-  assert.deepEqual(read('| --- | --- |\n| F1 | OPEN |\n'), []);
+  assert.deepEqual(read('| ID | Finding | Status |\n| --- | x | - |\n| F1 | One | OPEN |\n'), ['F1 OPEN']);
+  assert.deepEqual(read('| --- | --- |\n| F1 | OPEN |\n'), ['F1 OPEN']);
+  assert.deepEqual(read('| a | b |\n|---|---|\n| One | OPEN |\n'), [], 'control: no id');
   assert.deepEqual(findingsIn('| Finding | Status |\n| --- | :-: |\n| F1: Leak | FIXED |\n| Slow page | OPEN |\n'), [
     { id: 'F1', title: 'Leak', status: 'FIXED', line: 3 },
     { id: 'Slow page', title: '', status: 'OPEN', line: 4 },
@@ -346,4 +347,122 @@ test('a heading below an entry belongs to it, and a title or a rule says nothing
     { id: 'Other', title: '', status: 'OPEN', line: 7 },
   ]);
   assert.deepEqual(['# Anything else\n', '## Anything else\n', '---\n'].map(isUnread), [false, true, false]);
+});
+
+const TAKEN_BACK: readonly string[] = [
+  ...[
+    'FIXED? no, still OPEN',
+    'FIXED?',
+    'not fixed',
+    'Fixed → reopened',
+    'FIXED -> OPEN',
+    'FIXED, reopened in iteration 3',
+  ],
+  ...[
+    'FIXED but OPEN again',
+    'Fixed in part',
+    'FIXED_PARTIALLY',
+    'FIXED (partially)',
+    '[ ] FIXED',
+    '❌ FIXED',
+    'FIXED: no',
+  ],
+  ...[
+    'fixed = false',
+    'FIXED, OPEN',
+    'FIXED | OPEN',
+    'FIXED, regressed',
+    'FIXED_REVERTED',
+    'FIXED; still open on Windows',
+  ],
+  ...[
+    '~~FIXED~~ OPEN',
+    '<del>FIXED</del> OPEN',
+    'open (was: fixed)',
+    'to be FIXED',
+    '✅ OPEN',
+    "isn't fixed",
+    'never FIXED',
+  ],
+];
+const CLOSED: readonly string[] = [
+  ...[
+    '~~OPEN~~ FIXED',
+    '<s>OPEN</s> FIXED',
+    'FIXED (was: open)',
+    'FIXED, was OPEN',
+    '✅',
+    '✅ FIXED',
+    '[x] FIXED',
+    '<b>FIXED</b>',
+  ],
+  ...['FIXED: the file is no longer opened twice', 'FIXED (open-source package updated)', 'FIXED by opening it once'],
+  ...['FIXED. No regressions.', 'FIXED - no further action', 'FIXED in part 2', 'FIXED_THIS_ITERATION (not reopened)'],
+  ...['FIXED: the pool reopened connections, and reuses them now', 'FIXED: partial index added'],
+];
+
+test('a status that its own line takes back is open', () => {
+  for (const [statuses, open] of [
+    [TAKEN_BACK, 1],
+    [CLOSED, 0],
+  ] as const)
+    for (const status of statuses) {
+      const table = `| Status | ID |\n|---|---|\n| ${status.replace('|', '/')} | F1 |\n`;
+      for (const text of [`### F1: Title\n\n- **Status:** ${status}\n`, `- F1: Title\n  - Status: ${status}\n`, table])
+        assert.equal(openFindings(text).length, open, text);
+    }
+});
+
+test('a title or an item is open whose words or marks take back that it is fixed', () => {
+  for (const line of [
+    ...['### F1: Title (FIXED, reopened)', '### F1: not FIXED', '### ❌ F1: Title', '### F1: Title FIXED?'],
+    ...[
+      '- F1: Title FIXED? no, still OPEN',
+      '- [x] F1: Title - not fixed',
+      '- [x] F1 Title (reopened)',
+      '- [x] ❌ F1 Title',
+    ],
+    ...[
+      '- ❌ F1: Title',
+      '- :x: F1 Title',
+      '- F1 Title ❌',
+      '- OPEN: Title',
+      '- [OPEN] Title',
+      'F1: OPEN',
+      '<li>F1: Title OPEN</li>',
+    ],
+    ...['- [x] One\n  1. [ ] F1: nested', '### F1: One\n\nStatus: FIXED\n\nUpdate: reopened', '<p>F1: OPEN</p>'],
+    ...['### F2: One FIXED\n\nF1: OPEN', '<h3>F1: Title</h3>\n<p>Status: OPEN</p>', '### F2: a FIXED\n\n- OPEN: b'],
+  ])
+    assert.equal(openFindings(`# Log\n\n${line}\n`).length, 1, line);
+  for (const line of [
+    '### ✅ F1: Title',
+    '- ✓ F1 Title',
+    '- F1 Title ✅',
+    '- [x] F1: nothing is reopened',
+    '- [FIXED] Title',
+  ])
+    assert.deepEqual(
+      findingsIn(`# Log\n\n${line}\n`).map(({ status }) => status),
+      ['FIXED'],
+      line,
+    );
+});
+
+test('tables in HTML, without a rule, with the status in any place or as an answer are read', () => {
+  const row = (cells: readonly string[], tag: string): string =>
+    `<tr>\n${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('\n')}\n</tr>`;
+  const html = (...rows: string[]): string => `<table>\n${row(['Status', 'ID'], 'th')}\n${rows.join('\n')}\n</table>\n`;
+  assert.deepEqual(read(html(row(['FIXED', 'F1'], 'td'), row(['OPEN', 'F2'], 'td'))), ['F1 FIXED', 'F2 OPEN']);
+  assert.deepEqual(read('<table><tr><th>ID<th>Status<tr><td>F1<td>OPEN</table>'), ['F1 OPEN']);
+  assert.deepEqual(read(`### F1: a\nStatus: FIXED\n\n${html(row(['OPEN', 'F2'], 'td'))}`), ['F1 FIXED', 'F2 OPEN']);
+  assert.deepEqual(read(`\`\`\`\n${html(row(['OPEN', 'F2'], 'td'))}\`\`\`\n`), [], 'control: an example');
+  assert.deepEqual(read('| Status | Title |\n|---|---|\n| OPEN | Leak |'), ['Leak OPEN']);
+  assert.deepEqual(read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |'), [
+    'F1 OPEN',
+    'F2 FIXED',
+    'F3 OPEN',
+    'F4 FIXED',
+  ]);
+  assert.deepEqual(read('### F1: a\n\n| Field | Value |\n|---|---|\n| Status | FIXED |'), ['F1 FIXED']);
 });
