@@ -225,7 +225,7 @@ longTest('tasks that an agent ticks or removes in the plan of the main project a
   const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /Task 3 was removed from PLAN\.md before it was done, and put back\./);
-  assert.match(stdout, /Task 2: a box in PLAN\.md was ticked between two tasks\. It was cleared/);
+  assert.match(stdout, /Task 2: a box in PLAN\.md was ticked, but not by the loop\. It was cleared/);
   assert.deepEqual(
     subjects(p),
     [1, 2, 3].map((id) => `feat: Task ${id} - Make ${id}`),
@@ -289,6 +289,35 @@ longTest('--require-verified ends with 3 where nothing proves a task of a parall
   const proved = planProject(t, planText([{ id: 1 }, { id: 2 }]), MAKES, CHECK);
   const control = proved.run(words);
   assert.equal(control.code, 0, `control: ${control.stdout}${control.stderr}`);
+});
+
+test('another program that ticks or renames a task at work is told, and the task is done all the same', (t) => {
+  const change = `case $id in 1) sed -i 's/\\[ \\] \\*\\*Task 1/[x] **Task 1/' "$MAIN_DIR/PLAN.md";; *) sed -i 's/Make 2/Buy bread/' "$MAIN_DIR/PLAN.md";; esac\n`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), change + MAKES);
+  const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /Task 1: a box in PLAN\.md was ticked, but not by the loop\. It was cleared/);
+  assert.match(stdout, /Task 2 was given another title in PLAN\.md before it was done\. The title was put back\./);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assertClean(p);
+});
+
+test('the table says why the work of a resumed task was not committed', async (t) => {
+  const wait = '[ -e "$NOTES/go" ] || { while [ ! -e "$NOTES/stop" ]; do sleep 0.02; done; exit 1; }\n';
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), wait + MAKES);
+  const { child, over, said } = await twoAtWork(p);
+  child.kill('SIGINT');
+  await until('it says so', () => said().includes('The loops stop after their current iterations'));
+  p.write('../notes/stop', '');
+  assert.equal(await over, 3, said());
+  p.write('../notes/go', '');
+  p.write('work.sh', `[ $id = 1 ] && sed -i 's/\\[ \\] \\*\\*Task 1/[x] **Task 1/' "$MAIN_DIR/PLAN.md"\n${MAKES}`);
+  const { code, stdout } = p.run(['--resume']);
+  assert.notEqual(code, 0, stdout);
+  assert.match(
+    stdout,
+    /Task 1 +Make 1 +interrupted[\s\S]*Task 1 is no longer open in PLAN\.md, so its work is not committed/,
+  );
 });
 
 test('a task that another program ticks before its loop has opened it is not done by that', (t) => {

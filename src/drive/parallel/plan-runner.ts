@@ -22,6 +22,8 @@ const PROCESSES_EACH = 4;
 interface ActiveTask {
   readonly id: string;
   readonly process: LoopProcess;
+  /** Its loop has begun before, so that it may find a commit of its own when it is resumed, and tick its box. */
+  readonly mayBeDone: boolean;
   /** Occupies a slot for agents: from its start until its work waits to be committed. */
   holdsSlot: boolean;
   /** Answers a run that waits for its turn, or for a free slot. */
@@ -112,9 +114,9 @@ export class PlanRunner extends SideBySideRunner {
     const { projectDir, env } = this.options;
     // The task whose turn it is may be writing plan and branch.
     if (this.#inTurn === null || !this.#active.has(this.#inTurn)) {
-      const atWork = [...this.#active.values()].map(({ id }) => id);
+      const mayBeDone = [...this.#active.values()].flatMap(({ id, mayBeDone }) => (mayBeDone ? [id] : []));
       // A loop that died in its turn repairs the plan when it is resumed.
-      if (this.#halted === null) for (const text of this.#plan.hold(atWork)) this.options.notice(text);
+      if (this.#halted === null) for (const text of this.#plan.hold(mayBeDone)) this.options.notice(text);
       this.#tasks = await this.#plan.withScopes(env);
     }
     const tasks = this.#tasks;
@@ -191,7 +193,8 @@ export class PlanRunner extends SideBySideRunner {
     const { name, planTask: id = '' } = entry;
     const { branch, done, baseline } = this.#record.plan;
     const words = wordsOfTask(this.#record, projectDir, env, entry);
-    this.#saveTask({ ...entry, step: 'started' });
+    const mayBeDone = entry.step !== 'waiting';
+    this.#saveTask({ ...entry, step: 'started', end: null });
     const process = this.start({
       name,
       words,
@@ -203,7 +206,7 @@ export class PlanRunner extends SideBySideRunner {
         onTurnOver: (proved) => this.#turnOver(name, id, proved),
       },
     });
-    const active: ActiveTask = { id, process, holdsSlot: true, turn: null, permit: null };
+    const active: ActiveTask = { id, process, mayBeDone, holdsSlot: true, turn: null, permit: null };
     this.#active.set(name, active);
     void process.over.then((end) => {
       this.#active.delete(name);

@@ -21,14 +21,15 @@ export class PlanSource {
   }
 
   /**
-   * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked: one at work may record
-   * a commit that a killed process made. Returns messages for the user. Not called while a loop writes the plan in its turn.
+   * Puts back tasks that were removed before they were done, and clears boxes that no loop has ticked. Those of `mayBeDone` may
+   * record a commit that a killed process made. Returns messages for the user. Not called while a loop writes the plan in its
+   * turn.
    */
-  hold(atWork: readonly string[]): string[] {
+  hold(mayBeDone: readonly string[]): string[] {
     try {
       const found = readPlanText(this.#projectDir, this.#path);
       const known = this.#held ?? found;
-      const held = holdPlan(atWork.reduce(ticked, known), found);
+      const held = holdPlan(mayBeDone.reduce(ticked, known), found);
       this.#held = holdPlan(known, held.text).text;
       if (held.text !== found) replaceText(join(this.#projectDir, this.#path), held.text);
       return heldTexts(held, this.#path);

@@ -156,7 +156,7 @@ function memberOf(
       costUsd: usage?.costUsd ?? null,
       tokens: (usage && billedTokens(usage)) || null,
       loop,
-      why: isLeft ? PARALLEL_TEXTS.loopLeft : (paused?.message ?? null),
+      why: isLeft ? end?.message || PARALLEL_TEXTS.loopLeft : (paused?.message ?? null),
     };
   }
   if (end === null) return { ...task, status: lastLoop?.status ?? 'running', loop };

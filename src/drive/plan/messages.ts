@@ -27,7 +27,7 @@ export const PLAN_TEXTS = {
   ticked: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: the agent ticked a box in ${path} for a task that it was not working on. The box was cleared: the loop ticks it once the task is verified.`,
   tickedBetween: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')}: a box in ${path} was ticked between two tasks. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
+    `${ids.join(', ')}: a box in ${path} was ticked, but not by the loop. It was cleared: the loop ticks it once the task is verified. To tick it yourself, pause the loop first.`,
   goneTasks: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')} ${wasOf(ids)} removed from ${path} before ${ids.length === 1 ? 'it was' : 'they were'} done, and put back. To remove a task, pause the loop first.`,
   renamedTasks: (ids: readonly string[], path: string): string =>
