@@ -74,7 +74,7 @@ export function reportLines(report: EndReport): string[] {
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
-    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map(failedText).join('; ')}`]),
+    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map((check) => failedText(check, report.reason)).join('; ')}`]),
     ...(checks.length > 0 ? [] : [before === null ? '  No check was run.' : '  No check has run since the start.']),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     ...(report.verifiedIn === undefined ? [] : [VERIFIED_IN_PROJECT]),
@@ -93,9 +93,10 @@ export function reportLines(report: EndReport): string[] {
 const VERIFIED_IN_PROJECT =
   '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.';
 
-function failedText({ name, outcome, why }: EndReport['checks'][number]): string {
+/** Names a failed check, with the reason unless the loop's last message, which stands above it, gives it. */
+function failedText({ name, outcome, why }: EndReport['checks'][number], told: string): string {
   const failed = outcome === 'failed' ? name : `${name} (${outcome})`;
-  return why === undefined ? failed : `${failed}: ${why}`;
+  return why === undefined || told.includes(why) ? failed : `${failed}: ${why}`;
 }
 
 export function unrecordedText(lacking: number, counted: number): string {

@@ -4,6 +4,7 @@ import { asSentence, excerpt, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
+import type { BudgetReading } from './policy/budget.ts';
 import type { ProofFacts } from './policy/proof.ts';
 import { missingTestsText, proofText, unprovedText } from './proof-texts.ts';
 import type { Proof } from './schema/proof.ts';
@@ -77,8 +78,11 @@ export function tripText(trip: Trip): Message {
   );
 }
 
-export function budgetText(name: string, reading: string): string {
-  return `Stopped: the budget ${name} is exhausted: ${reading}.`;
+export function budgetText(name: BudgetReading['name'], reading: string, cut = ''): Message {
+  const option = name.replace('_', '-');
+  return advise(`Stopped: the budget ${name} is exhausted: ${reading}.${cut}`, 'Grant more', 'resume', {
+    [option]: 'N',
+  });
 }
 
 /** Says what the checks show at the end of a loop without a claim; `failed` is the first one that failed. */

@@ -237,6 +237,7 @@ test('a scope that is widened while its task is in progress applies only once th
   assert.match(read(p, 'PLAN.progress.md'), /scope: outside the scope of Task 1: evil\. Restore these files, or widen/);
   assert.match(stdout, /tried once more\.\n {2}scope: [^\n]*end as blocked and say so/, 'to the agent');
   assert.match(stdout, /Task 1 is blocked: [^\n]*or widen the scope in the plan\./, 'to the user');
+  assert.equal(stdout.match(/or widen the scope in the plan/g)?.length, 1, 'once');
   assert.deepEqual(subjects(p), []);
   writeFileSync(join(p.dir, 'PLAN.md'), read(p, 'PLAN.md').replace(' (blocked)', ''));
   assert.equal(p.run(null, '--resume').code, 0);

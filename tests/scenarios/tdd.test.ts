@@ -424,6 +424,19 @@ test('only --fresh replaces a list and keeps the old one, and not while a loop w
   assert.match(where.read(`.claude/context/runtime/tdd-archive/${kept}`), /it works/);
 });
 
+test('a test-first run without scenarios, or with none left, is refused before anything runs', (t) => {
+  const where = aProject(t);
+  where.write('t/RALPH.md', '---\nvalidation: [touch ran]\n---\nDo it.\n');
+  const run = () => where.ralph(['run', 't', '--tdd', '--agent', 'true']);
+  assert.match(run().stderr, /there are no TDD scenarios here/);
+  one(where, 'test -f a.txt');
+  tdd(where, 'red');
+  where.write('a.txt', '');
+  tdd(where, 'green');
+  assert.match(run().stderr, /every scenario of the list is complete|there are no TDD scenarios here/);
+  assert.equal(where.has('ran'), false);
+});
+
 test('a TDD loop starts over a list that has something left to do', (t) => {
   const where = aProject(t);
   assert.match(where.ralph(['start', '--tdd']).stderr, /there are no TDD scenarios here/);

@@ -66,7 +66,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   ),
   'idle-limit':
     'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',
-  'budget-exhausted': resume("Raise the budget in the task file's frontmatter."),
+  'budget-exhausted': resume('It used what its budget allows.'),
   'rate-limited': resume('Wait until the limit has reset.'),
   blocked: resume('A task that others depend on is blocked. Unblock it in the plan.'),
   'needs-verification': resume('Only manual work is left. Do it, and tick it off in the plan.'),
@@ -79,8 +79,9 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
 export function afterEnd({ ended: { as, verified, next }, plan }: StateOf<'ended'>): Message | string {
   if (as !== 'complete') {
     const message = AFTER[as];
-    if (next?.command !== 'start' || typeof message === 'string') return message;
-    return { text: message.text, advice: [{ verb: 'Continue', ...next }] };
+    const isOwn = next?.command === 'start' || as === 'budget-exhausted';
+    if (!isOwn || next === undefined || typeof message === 'string') return message;
+    return { text: message.text, advice: [{ verb: next.command === 'start' ? 'Continue' : 'Grant more', ...next }] };
   }
   if (plan !== undefined) return 'Review the commits.';
   return verified

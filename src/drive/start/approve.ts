@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { allComplete } from '../../engine/tdd/phases.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
@@ -11,7 +12,7 @@ import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { about, advise, type Message, RalphError } from '../../text/message.ts';
 import type { Person } from '../control/operate.ts';
-import { termsOf } from '../tdd/scenario-list.ts';
+import { tddTerms, termsOf } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { lastLoopIn } from './find-task.ts';
 import { preparedTerms, prepareStart, withFlag } from './prepare-contract.ts';
@@ -55,6 +56,7 @@ export interface Approver {
 /** Prepares a start. Asks whether an agent with bypassPermissions runs in the sandbox, where nothing says so. */
 export async function prepareAsked(request: StartRequest, approver: Approver): Promise<Prepared> {
   const prepared = prepareStart(request);
+  requireScenarios(prepared, approver);
   if (prepared.terms.unsandboxed !== 'not-set') return prepared;
   const mode = await approver.chooseSandbox();
   return mode === null ? prepared : prepareStart(withFlag(request, 'sandbox.mode', mode));
@@ -69,6 +71,7 @@ export async function approveStart(
   approver: Approver,
   offersWorktree = false,
 ): Promise<Approved | null> {
+  requireScenarios(asked, approver);
   const approval = asked.request.consented ? approveTerms(asked, approver) : null;
   const { prepared, form } = await withCommitForm(asked, approver);
   const checked = await approver.runChecks(prepared);
@@ -80,6 +83,15 @@ export async function approveStart(
     ...(await stateOfRepository(prepared, approver, offersWorktree)),
     at: approver.now(),
   };
+}
+
+/** Refuses a new test-first loop without a scenario to prove, before anything runs. */
+function requireScenarios({ request, files }: Prepared, { now }: Pick<Approver, 'now'>): void {
+  const { tdd, existing } = request;
+  if (tdd !== true || existing === 'resume') return;
+  const list = peekTdd(files);
+  if (list === null || (allComplete(list) && requestedContract(files) === null))
+    tddTerms(files, { tdd, at: now() }, null);
 }
 
 export const REQUEST_HEADING = 'An agent has requested this loop:';

@@ -130,7 +130,7 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
     }
     case 'budget': {
       const { name, text } = reached.budget;
-      return end(state, at, 'budget-exhausted', withHint({ text: budgetText(name, text) }, state));
+      return end(state, at, 'budget-exhausted', withHint(budgetText(name, text), state));
     }
     case 'unknown-cost':
       return end(state, at, 'budget-exhausted', UNKNOWN_COST);

@@ -87,9 +87,12 @@ export function planVerified(
   const next = follow(state, at, attempt, why, policy, proofOf({ baseline, results, changed }));
   const missing = as === 'done' ? missingTestsText({ baseline, results }) : null;
   const verdictLine = [verdictText(attempt), ...(missing === null ? [] : [missing])].join(' ');
-  const message = [verdictLine, ...failureLines(failed, state)].join('\n');
-  const verdict: Effect = { type: 'notify', message };
-  return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
+  const lines = failureLines(failed, state);
+  const message = [verdictLine, ...lines].join('\n');
+  // A blocked task ends the loop, and its last message gives the first line of the reason.
+  const isTold = as === 'blocked' && policy.plan !== undefined && lines.length <= 1;
+  const verdict: Effect[] = isTold ? [] : [{ type: 'notify', message }];
+  return { state: next.state, effects: [named, ...told, ...verdict, ...next.effects] };
 }
 
 const REASON_LIMIT = 400;

@@ -247,7 +247,7 @@ describe('the budget', () => {
     assert.equal(as(state), 'budget-exhausted');
     assert.equal(
       state.status === 'ended' && state.ended.message,
-      'Stopped: the budget max_cost is exhausted: $10.00 of $10.00.',
+      'Stopped: the budget max_cost is exhausted: $10.00 of $10.00. Grant more: ralph-loop resume --max-cost N.',
     );
   });
 
