@@ -33,13 +33,12 @@ export function withOthersKeys(state: TddState, found: TddState | null): TddStat
   return found === null ? state : (merged(state, found) as TddState);
 }
 
-/** Returns whether `found` has every key of `own` with the same value; its other keys belong to their owner. */
+/** Returns whether `found`, of the same shape, has every key of `own` with the same value; its others belong to their owner. */
 function agrees(found: unknown, own: unknown): boolean {
   if (Array.isArray(own)) {
     return Array.isArray(found) && found.length === own.length && own.every((item, at) => agrees(found[at], item));
   }
   if (typeof own !== 'object' || own === null) return found === own;
-  if (typeof found !== 'object' || found === null) return false;
   return Object.entries(own).every(([key, value]) => agrees((found as Record<string, unknown>)[key], value));
 }
 

@@ -78,9 +78,9 @@ test('a task that was committed before the state recorded it counts as done', ()
 });
 
 test("every turn that ends is a claim, and the agent's report is kept", () => {
-  const ended = (text: string) =>
+  const ended = (text: string, state = running({ plan: working() })) =>
     transition(
-      running({ plan: working() }),
+      state,
       {
         ...{ type: 'iteration-ended', at: at(3), text, promptId: null, origin: 'loop', transcriptMark: 'm' },
         ...{ toolCalls: 1, deniedCalls: 0, usage: null, costUsd: null, progress: 'unknown', projectMark: null },
@@ -102,6 +102,10 @@ test("every turn that ends is a claim, and the agent's report is kept", () => {
     assert.equal(state.plan?.report?.said, said, text);
     assert.ok(effects.some(({ type }) => type === 'verify'));
   }
+  // An answer to the user is no claim, and no report of the work.
+  const report = { text: 'Half of it.', said: 'partial' } as const;
+  const answered = ended('You are welcome.', running({ turn: 'user', plan: working({ report }) }));
+  assert.deepEqual([answered.state.status, answered.state.plan?.report], ['running', report]);
 });
 
 test('an attempt has the outcome of its checks, unless the agent itself claims less', () => {

@@ -57,6 +57,15 @@ test('an obstacle is named as unknown where a dependency is in no task, and a do
   assert.deepEqual(nextPlanTask(tasks).passed, [{ id: 'Task 2', because: 'Task 9', why: 'unknown' }]);
 });
 
+test('tasks that wait for each other are skipped because of the first of them', () => {
+  const tasks = [task('Task 1', 'open', 'Task 2'), task('Task 2', 'open', 'Task 1')];
+  const because = { because: 'Task 1', why: 'unknown' };
+  assert.deepEqual(nextPlanTask(tasks).passed, [
+    { id: 'Task 1', ...because },
+    { id: 'Task 2', ...because },
+  ]);
+});
+
 test('a task that waits for one that can be worked on is not skipped', () => {
   const choice = nextPlanTask([task('Task 1', 'open'), task('Task 2', 'open', 'Task 1')]);
   assert.deepEqual([choice.next?.id, choice.passed], ['Task 1', []]);
