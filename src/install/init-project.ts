@@ -19,6 +19,7 @@ import {
   type SettingsRecord,
   safePath,
   withoutMark,
+  writtenBy,
 } from './project-files.ts';
 import { type CommandHook, type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
@@ -85,16 +86,16 @@ export function initProject(request: InitRequest) {
   for (const [path, text] of old?.settings ?? []) {
     if (path !== SETTINGS_PATH) placeFile(projectDir, path, text, 0o644);
   }
-  const writeManifest = (files: InstallManifest['files']): void =>
-    placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify({ ...next, files }, null, 2)}\n`, 0o644);
-  // After a crash, a file that was not updated yet is still ours by the digest of its former content.
-  writeManifest({ ...next.files, ...manifest?.files });
+  const writeManifest = (content: InstallManifest): void =>
+    placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify(content, null, 2)}\n`, 0o644);
+  // After a crash, a file is ours by the digest of its former or of its new content.
+  writeManifest({ ...next, files: { ...next.files, ...manifest?.files }, updating: next.files });
   for (const file of plan) {
     if (file.verdict === 'create' || file.verdict === 'update')
       placeFile(projectDir, file.path, file.content, file.mode);
   }
   for (const path of outdated) removeFile(projectDir, path);
-  writeManifest(next.files);
+  writeManifest(next);
   if (settings.change === 'removed') removeFile(projectDir, SETTINGS_PATH);
   else if (settings.text !== null) placeFile(projectDir, SETTINGS_PATH, settings.text, 0o644);
   return {
@@ -121,7 +122,7 @@ const OURS: ReadonlySet<Verdict> = new Set<Verdict>(['create', 'update', 'same']
 type JudgedFile = ReturnType<typeof judge>;
 
 function judge(file: PlannedFile, current: string | null, manifest: InstallManifest | null) {
-  const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
+  const verdict = verdictOn(current, file.content, manifest === null ? [] : writtenBy(manifest, file.path));
   return { ...file, digest: sha256(file.content), verdict };
 }
 
@@ -135,15 +136,14 @@ function adopted(plan: readonly JudgedFile[], manifest: InstallManifest | null):
   );
 }
 
-function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
+function verdictOn(current: string | null, wanted: string, written: readonly string[]): Verdict {
   if (current === null) return 'create';
   const plain = current.replaceAll('\r\n', '\n');
   // A checkout on Windows may have changed the line ends.
-  if (plain === wanted.replaceAll('\r\n', '\n')) return written === undefined ? 'theirs' : 'same';
+  if (plain === wanted.replaceAll('\r\n', '\n')) return written.length === 0 ? 'theirs' : 'same';
   // A copy of the plugin's skill names a program that only the plugin has.
-  if (written === undefined && plainText(current) === plainText(wanted)) return 'update';
-  if (written === undefined) return 'kept';
-  return sha256(current) === written || sha256(plain) === written ? 'update' : 'kept';
+  if (written.length === 0 && plainText(current) === plainText(wanted)) return 'update';
+  return [current, plain].some((text) => written.includes(sha256(text))) ? 'update' : 'kept';
 }
 
 interface PlannedSettings {

@@ -90,6 +90,8 @@ export interface InstallManifest {
   readonly version: string;
   /** SHA-256 of each file as written, by path relative to the project, with `/` as separator. */
   readonly files: Readonly<Record<string, string>>;
+  /** SHA-256 of each file as an `init` was about to write it; absent once it has. */
+  readonly updating?: Readonly<Record<string, string>>;
   readonly directories: readonly string[];
   readonly settings: SettingsRecord | null;
 }
@@ -99,13 +101,20 @@ export function readManifest(projectDir: string): InstallManifest | null {
     const manifest = JSON.parse(readFileSync(join(projectDir, MANIFEST_PATH), 'utf8')) as InstallManifest;
     const usable =
       manifest.manifestVersion === 1 &&
-      Object.values(manifest.files).every((digest) => typeof digest === 'string') &&
+      [manifest.files, manifest.updating ?? {}].every(isDigests) &&
       manifest.directories.every((path) => typeof path === 'string') &&
       (manifest.settings === null || Array.isArray(manifest.settings.inserted));
     return usable ? manifest : null;
   } catch {
     return null; // missing or edited by hand: no file of the project counts as ours
   }
+}
+
+const isDigests = (files: object): boolean => Object.values(files).every((digest) => typeof digest === 'string');
+
+/** Returns the SHA-256 of a file as `init` wrote it: two, if it was killed before it had written all; none for another file. */
+export function writtenBy({ files, updating = {} }: InstallManifest, path: string): string[] {
+  return [files[path], updating[path]].filter((digest) => digest !== undefined);
 }
 
 export interface InsertedSpan {

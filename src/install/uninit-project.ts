@@ -6,13 +6,17 @@ import { RalphError } from '../text/message.ts';
 import { RUNTIME_IGNORE, SCHEMA_FOLDER, TASK_SCHEMA } from './files/planned-files.ts';
 import { refuseWhileLive, SETTINGS_PATH } from './init-project.ts';
 import type { SettingsRecord } from './project-files.ts';
-import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath } from './project-files.ts';
+import { MANIFEST_PATH, placeFile, readManifest, readText, removeFile, safePath, writtenBy } from './project-files.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 /** Removes unchanged files and empty directories only. Throws `refused` while a loop is live and without `init`. */
 export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   const manifest = readManifest(projectDir);
   if (manifest === null) {
+    refuseWhileLive(projectDir, env);
+    // A project without a set-up has the schema of its drafts alone.
+    const removed = existsSync(join(projectDir, MANIFEST_PATH)) ? [] : removeSchemas(projectDir);
+    if (removed.length > 0) return { removed, kept: [], settings: 'unchanged' as const };
     const message = `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`;
     throw new RalphError('refused', message);
   }
@@ -21,8 +25,8 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   const removed: string[] = [];
   /** Our files that were changed, and files that loops have left. */
   const kept: string[] = [];
-  for (const [path, digest] of Object.entries(manifest.files)) {
-    const verdict = isOurs(projectDir, path, digest);
+  for (const path of Object.keys(manifest.files)) {
+    const verdict = isOurs(projectDir, path, writtenBy(manifest, path));
     if (verdict !== 'gone') (verdict === 'ours' ? removed : kept).push(path);
   }
   // Of a file that an init did not complete, a draft may be left.
@@ -40,7 +44,9 @@ function removeSchemas(projectDir: string): string[] {
   const own = ['.gitignore', basename(TASK_SCHEMA)];
   const folder = join(realpathSync(projectDir), SCHEMA_FOLDER);
   // Nothing behind a link is ours.
-  const names = realPathOf(folder) === folder && isFolder(folder) ? namesIn(folder) : [];
+  const isHere = realPathOf(folder) === folder && isFolder(folder);
+  if (isHere) for (const name of own) removeDrafts(join(folder, name));
+  const names = isHere ? namesIn(folder) : [];
   if (names.some((name) => !own.includes(name))) return [];
   const paths = names.map((name) => `${SCHEMA_FOLDER}/${name}`);
   for (const path of paths) removeFile(projectDir, path);
@@ -63,12 +69,12 @@ function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'r
   return 'restored';
 }
 
-function isOurs(projectDir: string, path: string, digest: string): 'ours' | 'changed' | 'gone' {
+function isOurs(projectDir: string, path: string, written: readonly string[]): 'ours' | 'changed' | 'gone' {
   const place = join(projectDir, path);
   if (!existsSync(place)) return 'gone';
   if (lstatSync(place).isSymbolicLink()) return 'changed';
   const text = readText(safePath(projectDir, path)) ?? '';
-  const same = sha256(text) === digest || sha256(text.replaceAll('\r\n', '\n')) === digest;
+  const same = [text, text.replaceAll('\r\n', '\n')].some((each) => written.includes(sha256(each)));
   if (!same) return 'changed';
   // Files left by loops stay, and stay out of version control.
   if (path === RUNTIME_IGNORE && readdirSync(dirname(place)).length > 1) return 'changed';

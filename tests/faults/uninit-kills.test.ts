@@ -91,8 +91,9 @@ function makeOlder(p: Project): void {
   p.write(MANIFEST, { ...manifest, version: '0.0.1' });
 }
 
-test('after an update that was killed, another init completes it', (t) => {
+test('after an update that was killed, another init completes it, and an uninit leaves nothing of it', (t) => {
   const whole = place(t);
+  const before = left(whole);
   assert.equal(whole.ralph(['init']).code, 0);
   const wanted = whole.tree();
   let killed = 0;
@@ -101,6 +102,9 @@ test('after an update that was killed, another init completes it', (t) => {
     makeOlder(p);
     if (!isKilledAt(p, ['init'], at)) break;
     killed += 1;
+    const other = copyOf(t, p);
+    assert.equal(other.ralph(['uninit']).code, 0);
+    assert.deepEqual(left(other), before, `call ${at}, uninit`);
     assert.equal(p.ralph(['init']).code, 0);
     assert.deepEqual(p.tree(), wanted, `call ${at}`);
   }

@@ -38,6 +38,19 @@ test('doctor --fix repairs a project so that a loop can run', (t) => {
   assert.equal(answer.json['ok'], true);
 });
 
+test('doctor says that a live loop has to end first where it advises init', (t) => {
+  const { p, env } = healthyProject(t);
+  rmSync(join(p.dir, '.claude/hooks/ralph-stop-hook.cjs'));
+  const advice = (): string =>
+    String(findings(p.ralph(['doctor', '--json'], env)).find(({ check }) => check === 'hook-files')?.fix);
+  assert.match(advice(), /Run: \S*.* init\.$/, 'control');
+  assert.equal(p.ralph(['start', '--loop', 'job'], env).code, 0);
+  assert.match(advice(), / init\. init refuses while a loop is live\. To end it first: \S*.* cancel --loop job\.$/);
+  assert.match(p.ralph(['init'], env).stderr, /a loop is live/);
+  assert.equal(p.ralph(['cancel', '--loop', 'job'], env).code, 0);
+  assert.equal(p.ralph(['init'], env).code, 0);
+});
+
 test('without init doctor finds no error, because run works, and --fix does not set the project up', (t) => {
   const p = project(t);
   const answer = p.ralph(['doctor', '--fix', '--json'], fakeClient(p));

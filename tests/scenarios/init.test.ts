@@ -368,6 +368,15 @@ test('init in a directory below a project sets up that directory', (t) => {
   assert.equal(p.ralph(['init', '--project', 'packages/one', '--json']).json['settings'], 'unchanged');
 });
 
+test('uninit takes the schema of drafts away where init has never run', (t) => {
+  const p = project(t);
+  assert.match(p.ralph(['uninit']).stderr, /was not set up by init/, 'control');
+  p.ralph(['draft', 'fix the tests']);
+  const { code, stdout } = p.ralph(['uninit']);
+  assert.deepEqual([code, stdout.split('.')[0]], [0, '2 files removed']);
+  assert.deepEqual([p.has('.ralph'), p.has('fix-tests/RALPH.md')], [false, true]);
+});
+
 test('uninit takes the schema of drafts away, unless the user has put a file beside it', (t) => {
   for (const keeps of [false, true]) {
     const p = project(t);

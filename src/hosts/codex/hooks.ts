@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
-import { shellWord } from '../../text/quote.ts';
+import { excerpt, oneLine, shellWord } from '../../text/quote.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
@@ -61,9 +61,12 @@ export const USER_HOOKS: UserHooks = {
   isOurs,
   problem: async (program, place) => {
     const isPlugged = hasPlugin(place.env);
-    const listed = await listHooks(program(), isPlugged ? [] : NO_PLUGINS, place);
-    const ours = listed.filter(isOurs);
+    const { hooks, warnings } = await listHooks(program(), isPlugged ? [] : NO_PLUGINS, place);
+    const ours = hooks.filter(isOurs);
     const wanted = Object.keys(SESSION_HOOKS).length;
+    const unread = warnings.find((text) => text.includes(USER_HOOKS.file(place.env)));
+    if (ours.length < wanted && unread !== undefined)
+      return { text: `Codex reads ${ours.length} of them: ${excerpt(oneLine(unread), MOST_SAID)}`, repair: CORRECT };
     if (ours.length === 0 && isPlugged)
       return {
         text: 'Codex reads none of them, because its plugins, this one or all hooks are switched off',
@@ -90,6 +93,8 @@ export const USER_HOOKS: UserHooks = {
 
 /** Codex asks at its start; whoever has skipped that finds the same under /hooks. */
 const TRUST = 'start codex in the project and choose "Trust all and continue", or type /hooks and press t.';
+const CORRECT = 'correct what Codex names; until then it reads nothing of that file.';
+const MOST_SAID = 400;
 const ON =
   'set plugins and hooks to true under [features], and enabled under [plugins."ralph-loop@…"], in config.toml of Codex.';
 
@@ -129,7 +134,7 @@ export async function trustedHooks(
   const hooks = kind === 'session' ? SESSION_HOOKS : TOOL_HOOKS;
   const options = hookOptions(hooks, place);
   const listed = await listHooks(program(), [...NO_PLUGINS, ...options], place);
-  const ours = listed.filter(({ source }) => source === 'sessionFlags');
+  const ours = listed.hooks.filter(({ source }) => source === 'sessionFlags');
   const isEnabled = ours.length === Object.keys(hooks).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
   const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
@@ -139,7 +144,7 @@ export async function trustedHooks(
 const NOT_RUN =
   "Codex would not run ralph-loop's hooks, so the guard could not hold. Allow hooks: remove features.hooks = false and managed rules about hooks from its configuration.";
 
-/** Asks Codex's app server for the hooks that a run with these options would have. Throws RalphError `refused`. */
+/** Asks Codex's app server for the hooks that a run with these options would have, and why it reads some not. Throws RalphError `refused`. */
 async function listHooks(program: string, options: readonly string[], { cwd, env }: Pick<HookPlace, 'cwd' | 'env'>) {
   const child = spawn(program, ['app-server', ...options], {
     cwd,
@@ -149,7 +154,7 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
   const answers = createInterface({ input: child.stdout });
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
   try {
-    return await new Promise<ReturnType<typeof listOf>>((resolve, reject) => {
+    return await new Promise<Listed>((resolve, reject) => {
       const refuse = (why: string): void => reject(new RalphError('refused', `Codex did not list its hooks: ${why}.`));
       child.once('error', ({ message }) => refuse(message));
       child.once('close', (code, signal) => refuse(`it ended with ${signal ?? `exit code ${code}`}`));
@@ -159,7 +164,7 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
         if (message?.['id'] !== LIST) return;
         const [place] = listOf(fieldsOf(message['result'])['data']);
         if (place === undefined) refuse(textOf(fieldsOf(message['error'])['message']) || 'its answer is empty');
-        else resolve(listOf(place['hooks']));
+        else resolve({ hooks: listOf(place['hooks']), warnings: textsOf(place['warnings']) });
       });
       for (const request of requests(cwd)) child.stdin.write(`${JSON.stringify(request)}\n`);
     });
@@ -171,6 +176,13 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
 }
 
 const LIST = 2;
+
+interface Listed {
+  readonly hooks: ReturnType<typeof listOf>;
+  readonly warnings: readonly string[];
+}
+
+const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(textOf) : []);
 
 function requests(cwd: string): readonly object[] {
   const clientInfo = { name: 'ralph-loop', title: 'ralph-loop', version: '1' };

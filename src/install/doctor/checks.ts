@@ -92,7 +92,7 @@ function loopsOf({ projectDir, env }: Examined): LoopFiles[] {
   return loopNames(projectDir, env).map((name) => loopFiles(projectDir, name, env));
 }
 
-export interface Finding extends Omit<Outcome, 'repair'> {
+export interface Finding extends Omit<Outcome, 'repair' | 'isInit'> {
   readonly check: string;
   readonly repair?: (() => void) | undefined;
 }
@@ -128,12 +128,15 @@ export function examine(examined: Examined): Finding[] {
   // Only if init has run before: setting up a project is the user's decision. A live loop would restore what changes.
   const pluginEnabled = isPluginEnabled(examined.sources);
   const init = (): void => void initProject({ ...examined, pluginEnabled });
-  const isAgain = readManifest(examined.projectDir) !== null && liveLoop(examined.projectDir, examined.env) === null;
-  const initAgain = isAgain ? init : undefined;
+  const isAgain = readManifest(examined.projectDir) !== null;
+  const live = liveLoop(examined.projectDir, examined.env, !isAgain);
+  const initAgain = isAgain && live === null ? init : undefined;
+  const refusal = live && show(about(advise('init refuses while a loop is live.', 'To end it first', 'cancel'), live));
   return Object.entries(CHECKS).flatMap(([check, run]) =>
-    run(examined).map((outcome) => ({
+    run(examined).map(({ isInit = false, fix, ...outcome }) => ({
       check,
       ...outcome,
+      fix: isInit && refusal !== null ? `${fix} ${refusal}` : fix,
       repair: outcome.repair === 'init' ? initAgain : outcome.repair,
     })),
   );

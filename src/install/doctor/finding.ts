@@ -39,6 +39,8 @@ export interface Outcome {
   readonly fix: string | null;
   /** Repairs it without losing anything of the user's: a function, or another run of `init`; undefined if only a person can. */
   readonly repair?: (() => void) | 'init' | undefined;
+  /** The fix is a run of `init`. */
+  readonly isInit?: boolean;
 }
 
 /** Examines one thing and returns the results; none if the check does not apply. */
@@ -49,7 +51,9 @@ export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: nu
 const outcomeOf =
   (level: Outcome['level']) =>
   (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
-    return { level, message, fix: fix === null ? null : show(fix), repair };
+    const advice = (fix !== null && typeof fix !== 'string' && fix.advice) || [];
+    const isInit = advice.some(({ command }) => command.startsWith('init'));
+    return { level, message, fix: fix === null ? null : show(fix), repair, isInit };
   };
 export const warning = outcomeOf('warning');
 export const error = outcomeOf('error');

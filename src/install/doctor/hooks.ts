@@ -8,7 +8,7 @@ import { excerpt } from '../../text/quote.ts';
 import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { BUNDLE_HOME } from '../places.ts';
-import { readManifest, readText, safePath } from '../project-files.ts';
+import { readManifest, readText, safePath, writtenBy } from '../project-files.ts';
 import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
 import { hooksIn, isOurHook, otherLoopText, otherStopHooks, type RegisteredHook } from '../settings/stop-hooks.ts';
@@ -150,7 +150,7 @@ export const hookFiles: Check = (examined) => {
   const { projectDir, bundle } = examined;
   if (!isSetUp(examined)) return [];
   try {
-    const digests = readManifest(projectDir)?.files ?? {};
+    const manifest = readManifest(projectDir);
     const missing: string[] = [];
     const problems: Outcome[] = [];
     for (const { path, content } of plannedFiles(bundle, projectDir)) {
@@ -158,7 +158,7 @@ export const hookFiles: Check = (examined) => {
       const current = readText(safePath(projectDir, path));
       if (current === null) missing.push(path);
       else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {
-        problems.push(otherFile(path, sha256(current) === digests[path]));
+        problems.push(otherFile(path, manifest !== null && writtenBy(manifest, path).includes(sha256(current))));
       }
     }
     const lacking = missing.length === 0 ? [] : [error(`missing: ${missing.join(', ')}.`, INIT, 'init')];

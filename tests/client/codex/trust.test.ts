@@ -54,6 +54,9 @@ test("Codex: init writes its hooks beside the user's, doctor names a lost trust,
     assert.match(state() ?? '', /^error: .*does not trust 1 of them/);
     writeFileSync(file, written.replace('ralph-stop-hook.cjs', 'of-a-former-install.cjs'));
     assert.match(state() ?? '', /^error: .*their program .*of-a-former-install\.cjs is gone/);
+    writeFileSync(file, written.replace('{', '{"foo": 1,'));
+    assert.match(state() ?? '', /^error: .*Codex reads 0 of them: .*hooks\.json: unknown field `foo`/);
+    assert.match(call(['init', '--codex', '--yes']).stdout, /unknown field `foo`.* Next: correct what Codex names;/s);
     writeFileSync(file, written);
 
     assert.equal(call(['uninit', '--codex']).code, 0);
