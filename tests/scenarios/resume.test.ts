@@ -40,11 +40,11 @@ test('a loop that is paused in a live session resumes there', (context) => {
 
 for (const [how, state] of someOf(
   [
+    ['was interrupted before any hook', { ...PAUSED, paused: { ...PAUSED.paused, reason: 'interrupted' } }],
     ['is running', GONE],
     ['is paused', { ...GONE, ...PAUSED }],
   ] as const,
   2,
-  1,
 )) {
   test(`a session's loop that ${how} and whose client is gone is prepared for a new client`, (context) => {
     const p = loop(context, ['start']);

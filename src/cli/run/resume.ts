@@ -165,7 +165,13 @@ function isResumable(files: LoopFiles): boolean {
 /** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
 function needsDriver(files: LoopFiles, state: LoopState): boolean {
   if (readState(files.state).kind !== 'loop') return true;
-  return state.status !== 'awaiting-consent' && (state.status === 'ended' || isDriverAlive(files, state) === false);
+  if (state.status === 'awaiting-consent') return false;
+  return state.status === 'ended' || isDriverAlive(files, state) === false || hasLostClient(state);
+}
+
+/** Returns whether the client of a session has exited before its first hook, so that the loop knows of none. */
+function hasLostClient({ mode, clientPid, ...state }: LoopState): boolean {
+  return mode === 'hook' && clientPid === null && state.status === 'paused' && state.paused.reason === 'interrupted';
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
