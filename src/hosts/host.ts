@@ -60,7 +60,13 @@ export interface HookPlace {
 /** Hooks of one event as a client's file has them. */
 export interface HookGroup {
   readonly matcher?: string;
-  readonly hooks: readonly { readonly type: 'command'; readonly command: string; readonly timeout: number }[];
+  readonly hooks: readonly {
+    /** Absent where the client has no names for hooks. */
+    readonly name?: string;
+    readonly type: 'command';
+    readonly command: string;
+    readonly timeout: number;
+  }[];
 }
 
 /** Hooks of a session in another client than Claude Code, by the events for which Claude Code has them. */

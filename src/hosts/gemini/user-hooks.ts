@@ -11,6 +11,8 @@ import { EVENTS } from './payload.ts';
 /** Begins the commands of our hooks, which do nothing in a session without a loop. */
 const REGISTERED = '[ "$RALPH_ACTIVE" = 1 ] || exit 0; ';
 const HOST = '--host gemini';
+/** Gemini CLI shows it beside our messages, in place of the whole command. */
+const NAME = 'ralph-loop';
 /** Hooks of sessions in the user's settings, which Gemini CLI runs without asking whether they are trusted (measured). */
 export const USER_HOOKS: UserHooks = {
   file: settingsFile,
@@ -37,7 +39,8 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));
   if (lastOf('enabled', configs) === false) return 'hooksConfig.enabled switches all hooks off';
   const off = configs.flatMap(({ disabled }) => (Array.isArray(disabled) ? disabled : []));
-  if (off.some((each) => textOf(each).includes(HOST))) return 'hooksConfig.disabled names some of them';
+  if (off.some((each) => each === NAME || textOf(each).includes(HOST)))
+    return 'hooksConfig.disabled names some of them';
   for (const [event, [wanted]] of Object.entries(groups({ node, hookPath }))) {
     const problem = problemOf(event, listOf(fieldsOf(user['hooks'])[event]), wanted?.hooks[0]);
     if (problem !== null) return problem;
@@ -112,7 +115,10 @@ function groups({
     Object.entries(EVENTS).map(([own, event]) => {
       const program = `"\${RALPH_NODE:-${node}}" --v8-pool-size=0 ${shellWord(hookPath(SESSION_HOOKS[event]))}`;
       const { command, seconds } = hookCommand(event, program, 'gemini');
-      return [own, [{ hooks: [{ type: 'command', command: REGISTERED + command, timeout: seconds * 1000 }] }]];
+      return [
+        own,
+        [{ hooks: [{ name: NAME, type: 'command', command: REGISTERED + command, timeout: seconds * 1000 }] }],
+      ];
     }),
   );
 }

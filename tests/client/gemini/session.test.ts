@@ -77,6 +77,9 @@ test('Gemini CLI: init writes its hooks, and a session goes on until the checks 
     assert.match(state(), /^ok: /);
     writeFileSync(file, written.replace('"hooks"', '"hooksConfig": { "enabled": false },\n  "hooks"'));
     assert.match(state(), /^error: .*switches all hooks off/);
+    assert.match(written, /"name": "ralph-loop"/, 'Gemini CLI shows this in place of the whole command');
+    writeFileSync(file, written.replace('"hooks"', '"hooksConfig": { "disabled": ["ralph-loop"] },\n  "hooks"'));
+    assert.match(state(), /^error: .*hooksConfig\.disabled names some of them/);
     writeFileSync(file, written.replace('ralph-stop-hook.cjs', 'gone.cjs'));
     assert.match(state(), /^error: .*gone\.cjs is gone/);
     writeFileSync(file, written);
