@@ -31,6 +31,8 @@ export interface EndReport {
   readonly tokens: number | null;
   /** Changes of the project since the start; null without git. */
   readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
+  /** git has committed all of them; absent without changes, without git, and in reports of older versions. */
+  readonly committed?: boolean;
   /** Pinned files of the checks that differ from those that the user started with or accepted. */
   readonly changedScripts: readonly string[];
   /** Other events that a reader of the result has to know, oldest first. */

@@ -94,3 +94,26 @@ test('a project without git has a report without changes', (t) => {
   );
   assert.doesNotMatch(stdout, /Changed since|Undo/);
 });
+
+test('the next step after a verified end knows whether the agent has committed its work', (t) => {
+  const nextAfter = (does: string, withGit = true): string => {
+    const p = project(t);
+    p.write('check.sh', 'test -e made.txt\n');
+    p.write('kept.txt', 'one\n');
+    task(p, 'max_iterations: 2\nvalidation: [{name: proof, run: sh check.sh}]');
+    const cmd = agent(p, `touch made.txt; ${does}; echo ${SIGNAL}`);
+    // A start on uncommitted changes of the user: those are not the agent's to commit.
+    if (withGit) commitFolder(p.dir);
+    p.write('loose.txt', 'mine\n');
+    const { code, stdout, stderr } = p.ralph(['run', '--plain', '--agent', cmd]);
+    assert.equal(code, 0, stdout + stderr);
+    return /^Next: (.*)$/m.exec(p.ralph(['explain']).stdout)?.[1] ?? '';
+  };
+  assert.equal(nextAfter('git add made.txt runs.txt && git commit -qm Made'), 'Review the commits.');
+  assert.equal(
+    nextAfter('git add made.txt runs.txt && git commit -qm Made; echo two >> kept.txt'),
+    'Review the result and commit it.',
+  );
+  assert.equal(nextAfter(':'), 'Review the result and commit it.');
+  assert.equal(nextAfter(':', false), 'Review the result.', 'there is nothing to commit to');
+});

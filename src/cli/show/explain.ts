@@ -1,3 +1,4 @@
+import { storedReport } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type LoopReport, retryAtOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
@@ -100,11 +101,7 @@ function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'wh
 
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {
   const { loopId, iteration } = state;
-  const { next, ...standing } = standingOf(
-    state,
-    live === null ? 'archived' : live.clientAlive,
-    retryAtOf(files, state),
-  );
+  const { next, ...standing } = standingOf(files, state, live === null ? 'archived' : live.clientAlive);
   const events = explainingEvents(files, loopId)
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
@@ -131,22 +128,21 @@ function explainingEvents(files: LoopFiles, loopId: string): Entry[] {
   return events;
 }
 
-/**
- * Returns a loop's status, its reason and the next step. `archived`: it was archived before its end. `retryAt`: when a router may
- * start the next subagent after one that could not work; null if none failed.
- */
+/** Returns a loop's status, its reason and the next step. `archived`: it was archived before its end. */
 export function standingOf(
+  files: LoopFiles,
   state: LoopState,
   driverAlive: boolean | null | 'archived',
-  retryAt: string | null,
 ): Explained & Pick<Explanation, 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
     const { as, at, message: why, proof } = state.ended;
     const left = undeliveredText(state);
-    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state) };
+    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state, storedReport(files, state)) };
     return { status: as, at, ...(proof && { proof }), ...texts };
   }
   if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };
+  // When a router may start the next subagent after one that could not work.
+  const retryAt = retryAtOf(files, state);
   if (retryAt !== null && driverAlive !== false) {
     return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
   }

@@ -1,3 +1,4 @@
+import type { EndReport } from '../../engine/end-report.ts';
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -75,8 +76,11 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   error: resume('Fix what the message names.'),
 };
 
-/** Advises what to do after a loop has ended. */
-export function afterEnd({ ended: { as, verified, next }, plan }: StateOf<'ended'>): Message | string {
+/** Advises what to do after a loop has ended; `report` is null if none was stored. */
+export function afterEnd(
+  { ended: { as, verified, next }, plan }: StateOf<'ended'>,
+  report: EndReport | null,
+): Message | string {
   if (as !== 'complete') {
     const message = AFTER[as];
     const isOwn = next?.command === 'start' || as === 'budget-exhausted';
@@ -84,9 +88,10 @@ export function afterEnd({ ended: { as, verified, next }, plan }: StateOf<'ended
     return { text: message.text, advice: [{ verb: next.command === 'start' ? 'Continue' : 'Grant more', ...next }] };
   }
   if (plan !== undefined) return 'Review the commits.';
-  return verified
-    ? 'Review the result and commit it.'
-    : 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';
+  if (!verified)
+    return 'Review the result: no check proves it. Next time, add one under "validation:" that fails until the task is done.';
+  if (report?.committed === true) return 'Review the commits.';
+  return report !== null && report.committed === undefined ? 'Review the result.' : 'Review the result and commit it.';
 }
 
 /** Explains what a live loop waits for. `clientAlive` is null while no client is bound. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
-import { liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
+import { liveStatus } from '../../drive/status/loop-report.ts';
 import { runOfLoop } from '../../drive/status/plan-run.ts';
 import { NOTICE_LABELS } from '../../engine/end-report.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -39,7 +39,7 @@ export function archivedLoop(files: LoopFiles, wanted: string): ShownLoop | null
 
 function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const driverAlive = live ? isDriverAlive(files, state) : null;
-  const { why, next, status } = standingOf(state, live ? driverAlive : 'archived', retryAtOf(files, state));
+  const { why, next, status } = standingOf(files, state, live ? driverAlive : 'archived');
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
   const file = join(files.projectDir, state.taskPath);
   const until = state.status === 'waiting' ? state.waiting.until : paused;

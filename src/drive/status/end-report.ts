@@ -11,7 +11,7 @@ import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.t
 import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
-import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
+import { changesBetween, isCommitted, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { unrecordedIterations } from '../records/journal.ts';
@@ -21,6 +21,11 @@ const TIMEOUT_MS = 10_000;
 /** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
   return stored(files, state)?.report ?? gathered(files, state, env, null);
+}
+
+/** Returns the report that was stored at the end of a loop; null if there is none. */
+export function storedReport(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
+  return stored(files, state)?.report ?? null;
 }
 
 /** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended regardless. */
@@ -120,6 +125,7 @@ async function gathered(
   const options = { env, signal, sandbox: contract?.sandbox };
   const found = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
   const changes = found && redactRecord(found);
+  const committed = point && end && (await isCommitted(files.projectDir, point.tree, end, options));
   // A stored report, as `status` shows it, must not pay for the parser of shell commands.
   const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { changedPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');
@@ -150,6 +156,7 @@ async function gathered(
     costUsd: totalCost(usage),
     tokens: tokens === 0 ? null : tokens,
     changes,
+    ...(committed !== null && { committed }),
     changedScripts: [...scripts, ...programs],
     notices: lost === null ? noticesOf(files, loopId) : [...noticesOf(files, loopId), lostStart(state, lost)],
     unsandboxed: unsandboxedText(contract?.unsandboxed),

@@ -94,6 +94,24 @@ export async function changesBetween(
   };
 }
 
+/** Returns whether git has committed all that a loop changed; null if nothing changed, or git does not answer. */
+export async function isCommitted(
+  projectDir: string,
+  start: RecordedTree,
+  end: RecordedTree,
+  options: GitOptions,
+): Promise<boolean | null> {
+  const namesFrom = async (from: string): Promise<readonly string[]> => {
+    const words = ['diff', ...PLAIN, '-z', '--name-only', from, end.commit, '--', '.', ...WITHOUT_OWN];
+    const answer = await runGit(projectDir, words, options);
+    return answer.kind === 'answer' ? partsOf(answer.text) : [];
+  };
+  const changed = await namesFrom(start.commit);
+  if (changed.length === 0) return null;
+  const left = new Set(await namesFrom(end.head));
+  return !changed.some((name) => left.has(name));
+}
+
 /** Returns the shell command that shows the changes of a loop. That of a loop in a worktree names it. */
 export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
   const git = mainProjectOf(projectDir) === null ? 'git' : `git -C ${shellWord(projectDir)}`;
