@@ -43,9 +43,9 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
   ]) {
     assert.match(screen, shown);
   }
-  assert.match(stdout, /Agreed at .*: to what an agent asked for, at \/dev\/pts\/\d+\./);
+  assert.match(stdout, /Agreed at .*: to the loop that an agent requested, in terminal \/dev\/pts\/\d+\./);
   p.ralph(['report', '--loop', 'fix', '--out', 'r.html']);
-  assert.match(p.read('r.html'), /Agreed: to what an agent asked for, at /);
+  assert.match(p.read('r.html'), /Agreed: to the loop that an agent requested, in terminal /);
   assert.match(p.read('prompt.txt'), /Do it\./);
   const events = p.read('.claude/context/runtime/ralph-events.fix.jsonl');
   assert.match(events, /"loop\.resumed"/);
@@ -90,7 +90,7 @@ test("changes since the request are shown, and the agent's settings apply unless
   assert.equal(agreed.code, 0, agreed.stderr + agreed.screen);
   assert.match(agreed.screen, /max_iterations +1\n/);
   assert.match(agreed.screen, /Changed since the request:[\s\S]*pace\.iteration_timeout: 5m -> 1m/);
-  assert.match(agreed.stderr, /Changed since the request, as you agreed: agent: /);
+  assert.match(agreed.stderr, /You agreed to changes since the request: agent: /);
   assert.doesNotMatch(agreed.stderr, /Adopted by the resume/);
 });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { commitFolder } from '../support/git.ts';
 import { project } from '../support/project.ts';
@@ -27,3 +28,20 @@ for (const [answer, isWritten] of [
     await shown.close();
   });
 }
+
+test("the project's checks are offered once, also where a permission mode is proposed", async (t) => {
+  const p = project(t);
+  p.write('PLAN.md', PLAN);
+  p.write('client.sh', '#!/bin/sh\necho "2.1.330 (Claude Code)"\n', 0o755);
+  p.write('package.json', '{"name": "a", "scripts": {"test": "node --test"}}\n');
+  p.write('a.test.js', "require('node:test').test('a', () => {});\n");
+  commitFolder(p.dir, 'work');
+  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh') };
+  const shown = await peopleTerminal(t, p, '$RALPH run PLAN.md --plan', env);
+  await shown.waitFor(/Add them to the plan/);
+  await shown.submit('n');
+  const screen = await shown.waitFor(/\[Enter\] start|Add them to the plan[\s\S]*Add them to the plan/);
+  assert.match(screen, /\[Enter\] start/, 'the start is shown next');
+  await shown.key('Escape');
+  await shown.close();
+});

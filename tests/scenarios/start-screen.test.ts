@@ -330,7 +330,7 @@ test('five tasks that differ fit one screen, with the limit of all, each mode an
     /^Limits {4}5 tasks, one after another, together 2h; each of them:\n.*\n {10}and 4 more tasks$/m,
     /^Agent {5}t1, t2, t3, t5: Claude Code 2\.1\.330, edits files without asking\s+\(acceptEdits\)$/m,
     /^ {10}t4: Claude Code 2\.1\.330, does everything that you may do\s+\(bypassPermissions\)$/m,
-    /^ {10}t3: may also run .*\n {12}--reporter=dot\n {10}and 1 more task$/m,
+    /^ {10}t3: may also run .*exactly as\n {12}written\n {10}and 1 more task$/m,
   ])
     assert.match(screen, row);
   const rows = screen.slice(screen.lastIndexOf('\nTasks ')).trim().split('\n');

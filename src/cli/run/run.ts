@@ -10,6 +10,7 @@ import { liveLoops, onePath, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options, valuesOf } from '../command.ts';
 import { RECOMMENDED, YES_MEANS } from '../permission-modes.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from '../start/start-options.ts';
+import { CHECKS_OFFERED } from '../start/start-plan.ts';
 import { startFlags } from '../start/start-request.ts';
 import { removeDrafts } from '../task/scaffold.ts';
 import { dryRun } from './dry-run.ts';
@@ -106,7 +107,7 @@ async function withMode(
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     if (!context.mayAsk && context.values['yes'] !== true) throw error;
     if (!asks(context)) context.err(withPrefix(YES_MEANS));
-    const values = { ...context.values, 'permission-mode': RECOMMENDED };
+    const values = { ...context.values, 'permission-mode': RECOMMENDED, [CHECKS_OFFERED]: true };
     return runToEnd({ ...context, values }, projectDir, { supervisor, review, isShown: asks(context) });
   }
 }

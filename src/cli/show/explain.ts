@@ -177,7 +177,7 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
   const loop = { name, mode: 'runner', program: programName() } as const;
   // A later claim was accepted, so what the refused ones found needs no fix.
   const cut = status === 'complete' ? { loop, most: 0 } : { loop };
-  const isLive = active && found.kind === 'loop';
+  const isLive = active && found.kind === 'loop' && found.state.status !== 'awaiting-consent';
   const when = isLive ? ` in iteration ${Math.max(1, currentIteration(found.state))}` : '';
   const head =
     status === null

@@ -8,6 +8,9 @@ import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
+/** Key among the options: the user was asked about the checks of the project, and the start is prepared again. */
+export const CHECKS_OFFERED = 'checks offered';
+
 /** Checks a start with --plan, and runs nothing of the repository; null for any other task. `mayAsk`: a new branch may be offered. */
 export async function planToStart(
   context: CommandContext,
@@ -35,7 +38,7 @@ export async function planToStart(
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(withPrefix(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
-  if (mayAsk && !resumes && values['yes'] !== true) {
+  if (mayAsk && !resumes && values['yes'] !== true && values[CHECKS_OFFERED] !== true) {
     const { offerProjectChecks } = await import('./adopt-validation.ts');
     await offerProjectChecks(context, task);
   }

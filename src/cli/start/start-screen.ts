@@ -244,7 +244,7 @@ function agentOf({ agent, host, client, clientVersion, sandbox, mayRun = [], ...
     .filter((run) => !mayRun.includes(run));
   const runs = [
     ...(mayRun.length === 0 ? [] : [`${mayRun.join(', ')}, with any arguments`]),
-    ...(exact.length === 0 ? [] : [`only in these words: ${[...new Set(exact)].join(', ')}`]),
+    ...(exact.length === 0 ? [] : [`${[...new Set(exact)].join(', ')}, exactly as written`]),
   ];
   return [`${title}, ${words}${confined}`, ...(runs.length === 0 ? [] : [`may also run ${runs.join('; ')}`])];
 }

@@ -147,7 +147,7 @@ export const START_TEXTS = {
     );
   },
   adoptedByResume: (changes: string): string => `Adopted by the resume: ${changes}.`,
-  agreedChanges: (changes: string): string => `Changed since the request, as you agreed: ${changes}.`,
+  agreedChanges: (changes: string): string => `You agreed to changes since the request: ${changes}.`,
   newStart: (loss: string): string => `${loss} The user took the state of this moment as a new start.`,
   locked: advise('The contract of this loop is locked (accept: never) until the loop has ended.', 'End it', 'stop'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),

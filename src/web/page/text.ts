@@ -83,27 +83,35 @@ export function Command({ text }: { readonly text: string }) {
 /** Kinds of blocks, by their lines. A line that begins none continues a paragraph. */
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^#{1,6}\s+(.*?)\s*#*$/;
-const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+(.*)$/;
+const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/;
+const QUOTE = /^\s*> ?(.*)$/;
 const COMMENT = /<!--[\s\S]*?-->/g;
 
-/** Shows a text with its headings, lists, paragraphs and code. Everything else in it stays text. */
+/** Shows a text with its headings, lists, quotes, paragraphs and code. Everything else in it stays text. */
 export function Markdown({ text }: { readonly text: string }) {
   const blocks: unknown[] = [];
   let items: unknown[] = [];
+  /** Number of the first item of an ordered list; null for another list. */
+  let first: number | null = null;
+  let quote: string[] = [];
   let words: string[] = [];
   let code: string[] | null = null;
   const end = (): void => {
     if (words.length > 0) blocks.push(html`<p>${inline(words.join(' '))}</p>`);
-    if (items.length > 0) blocks.push(html`<ul>${items}</ul>`);
+    if (items.length > 0)
+      blocks.push(first === null ? html`<ul>${items}</ul>` : html`<ol start=${first}>${items}</ol>`);
+    if (quote.length > 0) blocks.push(html`<blockquote>${inline(quote.join('\n'))}</blockquote>`);
     words = [];
     items = [];
+    quote = [];
   };
   const endCode = (): void => {
     if (code !== null) blocks.push(html`<pre tabindex="0">${code.join('\n')}</pre>`);
     code = null;
   };
   for (const line of clean(text).replace(COMMENT, '').split('\n')) {
-    const [heading, item] = [HEADING.exec(line)?.[1], ITEM.exec(line)?.[1]];
+    const [heading, quoted] = [HEADING.exec(line)?.[1], QUOTE.exec(line)?.[1]];
+    const [, number, item] = ITEM.exec(line) ?? [];
     if (FENCE.test(line)) {
       if (code === null) {
         end();
@@ -115,11 +123,18 @@ export function Markdown({ text }: { readonly text: string }) {
       end();
       blocks.push(html`<p class="title">${inline(heading)}</p>`);
     } else if (item !== undefined) {
-      if (words.length > 0) end();
+      const isOther = (number === undefined) !== (first === null);
+      if (items.length === 0 || isOther) {
+        end();
+        first = number === undefined ? null : Number(number);
+      }
       items.push(html`<li>${inline(item)}</li>`);
+    } else if (quoted !== undefined) {
+      if (quote.length === 0) end();
+      quote.push(quoted);
     } else if (items.length > 0 && /^\s/.test(line)) items.push(html`<li class="more">${inline(line.trim())}</li>`);
     else {
-      if (items.length > 0) end();
+      if (words.length === 0) end();
       words.push(line.trim());
     }
   }

@@ -153,6 +153,12 @@ validation: [npm test]
 Make the discount **whole cents**.
 
 - keep \`sum\`
+
+1. read the test
+2. change the code
+
+> Half a cent
+> is rounded.
 `;
 
 test('a report begins with the task, the verdict, the changes and the failed tests by name', async (t) => {
@@ -178,7 +184,13 @@ test('a report begins with the task, the verdict, the changes and the failed tes
   )) {
     const { page, problems } = await watchedPage(browser, view, 'file:');
     await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
-    await shows(page, '.task-text', /^Whole cents\s+Make the discount whole cents\.\s+keep sum$/);
+    await shows(
+      page,
+      '.task-text',
+      /^Whole cents\s+Make the discount whole cents\.\s+keep sum\s+read the test\s+change the code\s+Half a cent\s+is rounded\.$/,
+    );
+    const lists = '[...document.querySelectorAll(".task-text :is(ul, ol, blockquote)")].map((one) => one.tagName)';
+    assert.deepEqual(await page.evaluate(lists), ['UL', 'OL', 'BLOCKQUOTE']);
     await shows(page, '.badge', /^stopped: iteration limit$/);
     await shows(page, '.failed-tests', /^discount is whole cents \(.*cart\.test\.js:1\): 139\.5 !== 139$/);
     const sections = (await page.evaluate(

@@ -85,7 +85,7 @@ function recordConsent(
   recordNotice(files, loop, {
     at,
     kind: 'consent',
-    text: `to what an agent asked for, at ${by.terminal ?? 'an unknown terminal'}.`,
+    text: `to the loop that an agent requested, in terminal ${by.terminal ?? '(unknown)'}.`,
     details,
   });
 }
