@@ -1,7 +1,7 @@
 import { countersOf, higher, wentBackText, withCounters, withStoppedTime } from '../engine/counters.ts';
 import type { Counters, LoopState } from '../engine/schema/state.ts';
 import { instantOf } from '../text/time.ts';
-import { listLiveEvidence } from './evidence/evidence.ts';
+import { listLiveEvidence } from './evidence/store-evidence.ts';
 import { writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
 import { readCounters } from './read-counters.ts';

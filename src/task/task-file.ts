@@ -4,7 +4,7 @@ import type { Contract } from '../engine/schema/contract.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
-import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/run-files.ts';
+import { type LoopDirectory, loopDirectoryIn, type RunFiles, runFiles } from '../state/task-folder/run-files.ts';
 
 export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
 
@@ -20,6 +20,11 @@ export function takesTaskKeys(kind: TaskKind): boolean {
 
 export function hasTaskFolder(contract: Pick<Contract, 'task' | 'taskPath'>): boolean {
   return contract.task !== null && hasFolder(taskKind(contract.taskPath));
+}
+
+/** Returns the run state of a loop in the folder of its task; null for a task without a folder of its own. */
+export function runFilesOf(projectDir: string, contract: Pick<Contract, 'task' | 'taskPath'>): RunFiles | null {
+  return hasTaskFolder(contract) ? runFiles(taskFolder(projectDir, contract.taskPath)) : null;
 }
 
 /** Returns the kind of a task file by its name; any other name is a prompt. */

@@ -4,10 +4,10 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, orLogged, readContract, readState } from '../../state/loop-files.ts';
-import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { takeFlags } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
+import { runFilesOf } from '../../task/task-file.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -97,10 +97,10 @@ export function applyFlagFiles(
   contract: Contract,
   { isOurs, isBetweenTurns = false }: FlagsOf,
 ): boolean {
-  if (!hasTaskFolder(contract)) return false;
+  const run = runFilesOf(files.projectDir, contract);
+  if (run === null) return false;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) return false;
-  const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
   const { stop = false, cancel = false } = orLogged(files, at, 'flags', () => takeFlags(run)) ?? {};
   if (cancel) {
     if (isBetweenTurns) projectionOf(files, at, contract).lost(countedBy(current.state));

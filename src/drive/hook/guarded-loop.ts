@@ -17,7 +17,7 @@ export async function guardedLoop(
   const launched = env['RALPH_LOOP_ID'];
   const current = readState(files.state);
   if (current.kind === 'absent') {
-    // Without a state, rules apply only to a client that was started for a loop: unless that has ended, its contract names it.
+    // Rules apply only to a client that was started for a loop: unless that has ended, its contract still names it.
     if (!launched) return 'none';
     const found = findContract(files);
     if (isContractOf(launched, found)) return 'unreadable';

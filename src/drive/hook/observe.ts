@@ -7,8 +7,8 @@ import { appendEvent } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
-import { beat, runFiles } from '../../state/task-folder/run-files.ts';
-import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
+import { beat } from '../../state/task-folder/run-files.ts';
+import { hasFolder, runFilesOf, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import type { ProtectionContext, ProtectionReport } from '../control/restore-protected.ts';
@@ -98,8 +98,7 @@ function showHeartbeat(files: LoopFiles, at: string, { loopId, taskPath }: LoopS
   orLogged(files, at, 'mirror', () => {
     // The agent can write the state, so the folder is the one that the contract names.
     const contract = readContract(files)?.contract;
-    if (contract?.task && contract.loopId === loopId) {
-      beat(runFiles(taskFolder(files.projectDir, contract.taskPath)), loopId, at);
-    }
+    const run = contract?.loopId === loopId ? runFilesOf(files.projectDir, contract) : null;
+    if (run !== null) beat(run, loopId, at);
   });
 }

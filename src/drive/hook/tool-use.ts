@@ -9,11 +9,9 @@ import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, loopFiles, loopNamesIn } from '../../state/loop-files.ts';
-import { runFiles } from '../../state/task-folder/run-files.ts';
-import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
+import { runFilesOf } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
-import { readOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
 import { contractOf, type Guarded, guardedLoop } from './guarded-loop.ts';
@@ -53,14 +51,13 @@ interface Asked {
   readonly call: HookToolCall;
   /** The tool may change files. */
   readonly writes: boolean;
-  readonly cwd: string;
   readonly loop: Guarded;
   readonly stored: StoredContract | null;
 }
 
 /** Decides a tool call, records it, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
-  const { sessionId, cwd } = context.input;
+  const { sessionId } = context.input;
   if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
   const call = toolCall(context.input);
   const writes = mayWrite(call.name);
@@ -69,7 +66,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
     loop = await guardedLoop(context.files, context.env, sessionId);
     if (loop === 'none') return null;
     const stored = contractOf(context.files, loop);
-    return await answer(context, { call, writes, cwd, loop, stored });
+    return await answer(context, { call, writes, loop, stored });
   } catch (error) {
     const { text } = lossIn(error);
     if (!writes || loop === 'none') return null;
@@ -82,9 +79,7 @@ async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer 
   const due = await endIfDue(context, asked);
   if (due !== null) return due;
   const verdict = (await lateness(asked, context.now())) ?? (await decide(context, asked));
-  if (verdict.decision === 'deny') {
-    return refused(context.files, context.now(), asked, verdict.rule, verdict.message);
-  }
+  if (verdict.decision === 'deny') return refused(context.files, context.now(), asked, verdict.rule, verdict.message);
   const seen = await (await import('./observe.ts')).observeBefore(context, asked, verdict.recorded);
   const steer = context.host?.tellsAfterCalls ? null : await steering(context, asked.loop);
   return allowed('PreToolUse', seen, steer, isCheck(asked));
@@ -95,8 +90,8 @@ async function endIfDue(context: DriverContext, { loop, stored }: Asked): Promis
   if (typeof loop === 'string' || loop.mode !== 'hook' || stored === null) return null;
   const { contract } = stored;
   const { maxCostUsd, maxTokens, maxTimeMs } = contract.policy.budget;
-  const folder = hasTaskFolder(contract) ? taskFolder(context.files.projectDir, contract.taskPath) : null;
-  const hasFlag = folder !== null && existsSync(runFiles(folder).cancelFlag);
+  const run = runFilesOf(context.files.projectDir, contract);
+  const hasFlag = run !== null && existsSync(run.cancelFlag);
   if (!hasFlag && (maxCostUsd ?? maxTokens ?? maxTimeMs) === null) return null;
   return (await import('./deliver.ts')).endIfDue(context, loop, contract, hasFlag);
 }
@@ -116,16 +111,19 @@ async function lateness({ loop, stored }: Asked, at: string): Promise<Denial | n
 }
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
-async function decide({ files, env, host }: DriverContext, { call, cwd, loop, stored }: Asked): Promise<Verdict> {
+async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
   // A reader can only be denied by private files.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
-  const openTask = planned && readOpenTask(files, planned);
+  const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);
   const rules = guardRules(files, env, stored, openTask);
   const guardrails = loop === 'others' ? null : (rules.guardrails ?? null);
   const typesUnasked = host?.typesUnasked === true;
-  return evaluateToolCall({ tool: call.name, input: call.input, cwd }, { ...rules, guardrails, typesUnasked });
+  return evaluateToolCall(
+    { tool: call.name, input: call.input, cwd: input.cwd },
+    { ...rules, guardrails, typesUnasked },
+  );
 }
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */

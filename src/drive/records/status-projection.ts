@@ -4,7 +4,7 @@ import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
 import { putForeignRunAway } from '../../state/task-folder/archive-run.ts';
-import { beat, endBeat, prune, type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { beat, endBeat, prune, type RunFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
 import {
   keepOutOfGit,
@@ -19,7 +19,7 @@ import {
   writeTranscript,
 } from '../../state/task-folder/run-state.ts';
 import { withState } from '../../state/with-state.ts';
-import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
+import { loopDirectory, runFilesOf } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
@@ -44,8 +44,9 @@ const NO_PROJECTION: StatusProjection = { begin: skip, events: skip, status: ski
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
   // An unreadable contract is reported elsewhere.
   const contract = given ?? nullIfRefused(() => readContract(files)?.contract ?? null);
-  if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
-  return new TaskFolderProjection(files, at, contract, contract.task);
+  const run = contract && runFilesOf(files.projectDir, contract);
+  if (contract === null || contract.task === null || run === null) return NO_PROJECTION;
+  return new TaskFolderProjection(files, at, contract, contract.task, run);
 }
 
 class TaskFolderProjection implements StatusProjection {
@@ -56,12 +57,12 @@ class TaskFolderProjection implements StatusProjection {
   private readonly run: RunFiles;
   private readonly directory: ReturnType<typeof loopDirectory>;
 
-  constructor(files: LoopFiles, at: string, contract: Contract, task: TaskTerms) {
+  constructor(files: LoopFiles, at: string, contract: Contract, task: TaskTerms, run: RunFiles) {
     this.files = files;
     this.at = at;
     this.contract = contract;
     this.task = task;
-    this.run = runFiles(taskFolder(files.projectDir, contract.taskPath));
+    this.run = run;
     this.directory = loopDirectory(files.projectDir, contract.taskPath);
   }
 

@@ -1,11 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { hashContract } from '../hash-contract.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
-import { readEvidence, storeEvidence } from './evidence.ts';
+import { readEvidence } from './evidence.ts';
 import { evidenceBytes, evidenceLost } from './evidence-lost.ts';
 import { ownerOfManifest } from './manifest.ts';
 
@@ -50,13 +48,4 @@ function presentContract(files: LoopFiles, found: ReturnType<typeof findContract
   if (typeof found !== 'string') return found;
   evidenceBytes(files.contract);
   throw evidenceLost(files.contract, 'torn');
-}
-
-/** Stores a contract, and the mark that it has no private files. Without the mark, as while it is replaced, reads are guarded. */
-export function writeContract(files: LoopFiles, stored: StoredContract): void {
-  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  removeIfThere(files.freeReads);
-  storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
-  // Lost, it costs time alone.
-  if (stored.contract.guardrails?.privateFiles?.length === 0) writeAtomically(files.freeReads, '', 0o600, 'nothing');
 }

@@ -105,8 +105,3 @@ export function writeManifest(
   const manifest: Manifest = { version: VERSION, loopId, entries };
   writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600, waitsFor);
 }
-
-/** Returns what a new entry of a loop waits for: until its contract, which is stored last, is listed, no loop rests on it. */
-export function waitOfNew(entries: Manifest['entries'], name: string): 'name' | 'nothing' {
-  return name === 'contract' || entries['contract'] !== undefined ? 'name' : 'nothing';
-}

@@ -1,9 +1,10 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readEvidence, storeEvidence } from '../evidence/evidence.ts';
+import { readEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
 import { proveContract } from '../evidence/live-contract.ts';
 import { EVIDENCE, type EvidenceOf } from '../evidence/manifest.ts';
+import { storeEvidence } from '../evidence/store-evidence.ts';
 import {
   namesIn,
   realPathOf,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beginCounters } from '../../../src/state/counters-file.ts';
-import { writeContract } from '../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../src/state/evidence/store-evidence.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { newOwner } from '../../../src/state/lock/owner.ts';
 import { readContract, readState } from '../../../src/state/loop-files.ts';

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { stoppedFor } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { beginCounters } from '../../../src/state/counters-file.ts';
-import { writeContract } from '../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../src/state/evidence/store-evidence.ts';
 import { appendLine } from '../../../src/state/files/journal-lines.ts';
 import { withLock } from '../../../src/state/lock/lock.ts';
 import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
-import { writeContract } from '../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../src/state/evidence/store-evidence.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { findEndedContract, readContract } from '../../../src/state/loop-files.ts';
 import { dropContract } from '../../../src/state/with-state.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
-import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../../src/state/evidence/store-evidence.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';

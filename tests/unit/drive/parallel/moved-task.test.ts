@@ -7,8 +7,9 @@ import { moveTask, recoverTask } from '../../../../src/drive/plan/integrate-task
 import { type PartPlace, readMain } from '../../../../src/drive/plan/main-plan.ts';
 import type { OpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginPlanRecords, readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
-import { beginEvidence, listEvidence } from '../../../../src/state/evidence/evidence.ts';
+import { listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { lostBy } from '../../../../src/state/evidence/evidence-lost.ts';
+import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import { giveConsent, pendingTerms } from '../../../../src/drive/start/live/consent.ts';
 import { consentDigest } from '../../../../src/drive/start/terms/consent-terms.ts';
-import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../../src/state/evidence/store-evidence.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { readContract } from '../../../../src/state/loop-files.ts';
 import { RalphError } from '../../../../src/text/message.ts';

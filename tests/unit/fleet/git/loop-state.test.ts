@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectState, relocateContract, restoreState } from '../../../../src/fleet/git/loop-state.ts';
 import { proveEvidence } from '../../../../src/state/evidence/evidence.ts';
-import { writeContract } from '../../../../src/state/evidence/live-contract.ts';
+import { writeContract } from '../../../../src/state/evidence/store-evidence.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../../../src/state/loop-files.ts';
 import { findContract, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
