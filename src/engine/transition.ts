@@ -1,8 +1,8 @@
 import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } from './messages.ts';
-import { afterStop, stoppedFor, stoppedSince } from './policy/loop-time.ts';
+import { afterStop, isWaited, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
-import type { LiveState, LoopState, StateOf } from './schema/state.ts';
+import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
@@ -60,15 +60,13 @@ function budgetReached(
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
   const next = (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
-  return { ...next, state: afterStop(state, next.state, happened.at, isWaited(state) && isByDriver(happened)) };
+  const isWaitedOut = isWaited(state) && !isWaited(next.state) && endsWait(happened);
+  return { ...next, state: afterStop(state, next.state, happened.at, isWaitedOut) };
 }
 
-/** Returns whether a rate limit or a server error pauses the loop, for whose end a driver waits. */
-function isWaited(state: LiveState): state is StateOf<'paused'> {
-  return state.status === 'paused' && (state.paused.reason === 'rate-limited' || state.paused.reason === 'api-error');
-}
-
-function isByDriver(happened: EngineEvent): boolean {
+/** Returns whether an event ends a pause that its driver has waited out, or the client itself, which waits for a usage limit. */
+function endsWait(happened: EngineEvent): boolean {
+  if (happened.type === 'user-prompt') return happened.by === 'continuation';
   return happened.type === 'operator' && happened.command.kind === 'resume' && happened.command.by === 'launcher';
 }
 

@@ -1,6 +1,6 @@
 import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { Policy } from '../schema/contract.ts';
-import type { CommonState, LoopState } from '../schema/state.ts';
+import type { CommonState, LoopState, StateOf } from '../schema/state.ts';
 import { type BudgetReading, readBudget } from './budget.ts';
 
 /**
@@ -84,8 +84,15 @@ export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at
   const more = hasRestarted ? asleepMs : asleepMs - state.asleepMs;
   if (more < SHORTEST_SLEEP_MS) return hasRestarted ? { ...state, asleepMs } : state;
   const marked = { ...state, asleepMs };
-  if (isNoted || stoppedSince(state) !== null) return marked;
-  return stoppedFor(marked, after(at, -Math.min(more, elapsed(state.startedAt, at))), at);
+  if (isNoted) return marked;
+  const since = after(at, -Math.min(more, elapsed(state.startedAt, at)));
+  if (isWaited(marked)) return { ...marked, paused: stoppedFor(marked.paused, since, at) } satisfies LoopState as S;
+  return stoppedSince(state) === null ? stoppedFor(marked, since, at) : marked;
+}
+
+/** Returns whether a rate limit or a server error pauses the loop, for whose end a driver or the client itself waits. */
+export function isWaited(state: LoopState): state is StateOf<'paused'> {
+  return state.status === 'paused' && (state.paused.reason === 'rate-limited' || state.paused.reason === 'api-error');
 }
 
 /** Difference from which an instant that lies ahead shows that the clock was set back; less is between two processes. */
@@ -98,7 +105,7 @@ function notCounted({ stoppedUntil: until }: Stopped, since: string, at: string)
 
 /**
  * Returns the state after a transition, with the time that a pause or the wait for consent before it has lasted; of a pause that
- * the driver has waited out, with the sleep of the machine in it.
+ * the driver or the client has waited out, with the sleep of the machine in it.
  */
 export function afterStop(before: LoopState, next: LoopState, at: string, isWaitedOut: boolean): LoopState {
   const since = stoppedSince(before);

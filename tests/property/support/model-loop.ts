@@ -159,8 +159,11 @@ export class ModelLoop {
     this.promptId = promptId;
     const limited = this.paused?.reason === 'rate-limited';
     if (by !== 'user') {
-      if (by === 'continuation' && limited) this.go('agent');
-      else this.turn = this.turn === 'user' || this.status === 'paused' ? 'user' : 'agent';
+      if (by === 'continuation' && limited) {
+        // The client has waited for its limit: that time counts, as a driver's wait does.
+        this.stoppedSince = null;
+        this.go('agent');
+      } else this.turn = this.turn === 'user' || this.status === 'paused' ? 'user' : 'agent';
     } else if (this.status === 'running' || this.status === 'verifying') {
       if (this.turn === 'first') this.turn = 'agent';
       else if (this.turn === 'agent') this.pause('interrupted', null, 'user');

@@ -87,13 +87,21 @@ describe('the time in which a loop was stopped', () => {
     );
   });
 
-  test('has no rate limit and no server error in it for which the driver waited', () => {
+  test('has no rate limit and no server error in it for which the driver or the client waited', () => {
     for (const reason of ['rate-limited', 'api-error'] as const) {
       const own = transition(pausedAt(60, reason), resume('launcher', NIGHT), ONE_HOUR).state;
       assert.equal(timeSpent(own, at(NIGHT)), NIGHT * 1_000);
       const users = transition(pausedAt(60, reason), resume('user', NIGHT), ONE_HOUR).state;
       assert.equal(timeSpent(users, at(NIGHT)), 60_000);
     }
+    const prompt = { type: 'user-prompt', at: at(NIGHT), promptId: 'p', by: 'continuation' } as const;
+    const clients = transition(pausedAt(60, 'rate-limited'), prompt, ONE_HOUR).state;
+    assert.deepEqual([clients.status, timeSpent(clients, at(NIGHT))], ['running', NIGHT * 1_000], 'the client itself');
+    const other = transition(pausedAt(60, 'api-error'), prompt, ONE_HOUR).state;
+    assert.deepEqual([other.status, timeSpent(other, at(NIGHT))], ['paused', 60_000], 'control: a pause that goes on');
+    const slept = withoutSleep({ ...pausedAt(60, 'rate-limited'), asleepMs: 0 }, 600_000, at(NIGHT), false);
+    const woken = transition(slept, prompt, ONE_HOUR).state;
+    assert.equal(timeSpent(woken, at(NIGHT)), (NIGHT - 600) * 1_000, 'but not a sleep of the machine in it');
     const key = transition(pausedAt(60), resume('launcher', NIGHT), ONE_HOUR).state;
     assert.equal(timeSpent(key, at(NIGHT)), 60_000, 'a pause that the user made at the launcher');
   });
