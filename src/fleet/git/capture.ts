@@ -1,7 +1,8 @@
 import { accessSync, constants, copyFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { uniqueToken } from '../../state/files/regular-file.ts';
-import { askGit, bytesOfGit, type GitCall, listed, pathBytes } from './git.ts';
+import { nulList, onDisk, onScreen } from '../../task/git/record-tree.ts';
+import { askGit, bytesOfGit, type GitCall, listed } from './git.ts';
 import { RUNTIME } from './loop-state.ts';
 import { agentCall, agentGit, agentIndex, ownCall, scratch, type Workspace } from './place.ts';
 
@@ -72,9 +73,9 @@ function sorted(ws: Workspace, paths: ReadonlySet<string>): ChangedFiles {
   const leftOut: LeftOut[] = [];
   const isFolder = folderCheck(ws);
   for (const path of paths) {
-    const at = absolute(ws, path);
+    const at = onDisk(ws.dir, path);
     const stat = isFolder(parentOf(path)) ? lstatSync(at, { throwIfNoEntry: false }) : undefined;
-    const leave = (why: LeftOut['why']): void => void leftOut.push({ path: pathBytes(path).toString('utf8'), why });
+    const leave = (why: LeftOut['why']): void => void leftOut.push({ path: onScreen(path), why });
     if (path.endsWith('/')) leave('repository');
     else if (stat === undefined) gone.push(path);
     else if (stat.isDirectory()) {
@@ -89,7 +90,6 @@ function sorted(ws: Workspace, paths: ReadonlySet<string>): ChangedFiles {
   return { kept, gone, leftOut };
 }
 
-const absolute = (ws: Workspace, path: string): Buffer => Buffer.concat([Buffer.from(`${ws.dir}/`), pathBytes(path)]);
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 /** Returns a test for whether a path and all of its parents are folders: what is behind a link is elsewhere. */
@@ -99,7 +99,7 @@ function folderCheck(ws: Workspace): (path: string) => boolean {
     const before = known.get(path);
     if (before !== undefined) return before;
     const found =
-      isFolder(parentOf(path)) && lstatSync(absolute(ws, path), { throwIfNoEntry: false })?.isDirectory() === true;
+      isFolder(parentOf(path)) && lstatSync(onDisk(ws.dir, path), { throwIfNoEntry: false })?.isDirectory() === true;
     known.set(path, found);
     return found;
   };
@@ -126,14 +126,14 @@ export function treeOf(
     await askGit(['read-tree', head], call(index), WHAT);
     await remove(call(index), gone, '0'.repeat(head.length));
     const words = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
-    await askGit(words, { ...call(index), input: pathBytes(kept.map((path) => `${path}\0`).join('')) }, WHAT);
+    await askGit(words, { ...call(index), input: nulList(kept) }, WHAT);
     return askGit(['write-tree'], call(index), WHAT);
   });
 }
 
 /** Removes entries, including those of a conflict. */
 async function remove(call: GitCall, paths: readonly string[], nothing: string): Promise<void> {
-  const input = pathBytes(paths.map((path) => `0 ${nothing}\t${path}\0`).join(''));
+  const input = nulList(paths.map((path) => `0 ${nothing}\t${path}`));
   await askGit(['update-index', '-z', '--index-info'], { ...call, input }, WHAT);
 }
 
@@ -153,8 +153,11 @@ async function indexTrees(ws: Workspace, nothing: string): Promise<Pick<Captured
 /** Writes a tree of entries `MODE SHA STAGE<tab>PATH`, the format of `update-index --index-info`. */
 async function conflictTree(ws: Workspace, entries: readonly string[]): Promise<string> {
   const call = ownCall(ws);
-  const input = pathBytes(entries.map((entry) => `${entry}\0`).join(''));
-  const list = await askGit(['hash-object', '-w', '--no-filters', '--stdin'], { ...call, input }, WHAT);
+  const list = await askGit(
+    ['hash-object', '-w', '--no-filters', '--stdin'],
+    { ...call, input: nulList(entries) },
+    WHAT,
+  );
   const blobs = [
     ...new Set(entries.filter((entry) => !entry.startsWith('160000')).map((entry) => entry.split(' ')[1])),
   ];

@@ -1,7 +1,7 @@
 import { gitSettings } from '../../sandbox/git-settings.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
-import { NO_FILE, type Settings } from '../../task/git/run-git.ts';
+import { NO_FILE, partsOf, type Settings } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { GIT_TEXTS } from '../messages.ts';
@@ -81,15 +81,7 @@ export async function bytesOfGit(words: readonly string[], call: GitCall, what: 
 }
 
 /** Splits a NUL-separated list; each entry has one character for each of its bytes. */
-export function listed(output: Buffer): string[] {
-  return output
-    .toString('latin1')
-    .split('\0')
-    .filter((entry) => entry !== '');
-}
-
-/** Returns the bytes of a path from `listed`. */
-export const pathBytes = (path: string): Buffer => Buffer.from(path, 'latin1');
+export const listed = (output: Buffer): string[] => partsOf(output.toString('latin1'));
 
 function environment({ env, gitDir, workTree, index, objects, network = false, more }: GitCall): NodeJS.ProcessEnv {
   const given: Record<string, string | undefined> = {};

@@ -4,12 +4,13 @@ import { uniqueToken, writeAtomically } from '../../state/files/regular-file.ts'
 import { type Hold, takeHold } from '../../state/lock/hold.ts';
 import { isHeld } from '../../state/lock/owner.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { nulList, onDisk } from '../../task/git/record-tree.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Submission } from '../job.ts';
 import { GIT_TEXTS } from '../messages.ts';
 import { ENTRIES, withIndex } from './capture.ts';
 import { readCheckpoint } from './checkpoint.ts';
-import { askGit, bytesOfGit, type GitCall, git, listed, pathBytes } from './git.ts';
+import { askGit, bytesOfGit, type GitCall, git, listed } from './git.ts';
 import { restoreState } from './loop-state.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';
 import {
@@ -198,7 +199,7 @@ async function restoreWork(ws: Workspace, checkpoint: string): Promise<void> {
   for (const path of gone) removeFile(ws, path);
   await withIndex(ws, async (index) => {
     await askGit(['read-tree', `${checkpoint}:work`], ownCall(ws, index), WHAT);
-    const input = pathBytes(changed.map((path) => `${path}\0`).join(''));
+    const input = nulList(changed);
     await askGit(['checkout-index', '--force', '-z', '--stdin'], { ...ownCall(ws, index), input }, WHAT);
   });
   await restoreIndex(ws, checkpoint);
@@ -220,11 +221,10 @@ function differences(parts: readonly string[]): { readonly gone: string[]; reado
 
 /** Removes a file that git has just checked out, and folders that become empty, as git does. */
 function removeFile(ws: Workspace, path: string): void {
-  const at = (name: string): Buffer => Buffer.concat([Buffer.from(`${ws.dir}/`), pathBytes(name)]);
-  rmSync(at(path), { force: true });
+  rmSync(onDisk(ws.dir, path), { force: true });
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
     try {
-      rmdirSync(at(path.slice(0, end)));
+      rmdirSync(onDisk(ws.dir, path.slice(0, end)));
     } catch {
       return; // not empty
     }
