@@ -22,6 +22,9 @@ test('the doctor names what a server of the fleet lacks', async (t) => {
   const f = await fleet(t, { tasks: [], agent: AGENT });
   const sound = f.ask(['doctor']);
   assert.match(sound.stdout, /✓ append-only file: on/);
+  const alone = f.ask(['doctor'], { RALPH_CLAUDE: '/gone/claude' });
+  assert.equal(alone.code, 0, 'a worker without Claude Code can run loops with another agent');
+  assert.match(alone.stdout, /client: Claude Code was not found; only loops with another agent can run here/);
   const bare = await redisServer(t, ['--appendonly', 'no', '--maxmemory-policy', 'allkeys-lru']);
   const { code, stdout } = f.ask(['doctor'], { RALPH_FLEET_URL: bare.url, RALPH_FLEET_KEY: 'short' });
   assert.equal(code, 1);

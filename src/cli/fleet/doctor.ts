@@ -62,7 +62,7 @@ export async function fleetDoctor(context: CommandContext): Promise<number> {
       return [{ level: git === null ? 'error' : 'ok', name: 'git', message: git ?? FLEET_TEXTS.noGit }];
     }),
     await found('client', async () => {
-      const client = findClient(context.env);
+      const client = nullIfRefused(() => findClient(context.env));
       return [
         { level: client === null ? 'warning' : 'ok', name: 'client', message: client?.path ?? FLEET_TEXTS.noClient },
       ];
