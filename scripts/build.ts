@@ -45,7 +45,7 @@ async function writePage(): Promise<void> {
       legalComments: 'none',
       logLevel: 'warning',
       absWorkingDir: root,
-      entryPoints: ['src/web/page/main.ts'],
+      entryPoints: ['src/web/page/dashboard.ts'],
       format: 'iife',
       target: 'es2022',
       charset: 'ascii',

@@ -3,7 +3,6 @@ import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';
 import type { Run } from '../../engine/schema/run.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName, show } from '../../state/process/program.ts';
@@ -219,7 +218,7 @@ interface CheckStand {
 const BUDGET = 8 * 1024 * 1024;
 
 /** Reads the status of the checks from the end of the stream. */
-export function checkStand(files: LoopFiles, loopId: string, status: LoopState['status'] | string): CheckStand {
+export function checkStand(files: LoopFiles, loopId: string, status: string): CheckStand {
   let running: string | null = null;
   const results: Entry[] = [];
   let isOver = status !== 'verifying';

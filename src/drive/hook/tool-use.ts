@@ -113,7 +113,7 @@ async function lateness({ loop, stored }: Asked, at: string): Promise<Denial | n
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
 async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
   // A reader can only be denied by private files.
-  const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
+  const isFree = READERS.includes(call.name) && stored?.contract.guardrails.privateFiles.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);

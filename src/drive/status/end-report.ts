@@ -174,7 +174,7 @@ async function gathered(
 }
 
 function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {
-  return policy.plan !== undefined && policy.plan !== null && verifyIn === undefined && validation.length > 0;
+  return policy.plan !== undefined && verifyIn === undefined && validation.length > 0;
 }
 
 /** Returns the start point of an ended loop, or which file of it is lost. */

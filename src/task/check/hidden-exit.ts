@@ -1,4 +1,5 @@
 import { oneLine } from '../../text/quote.ts';
+import { writtenCommands } from '../commands/missing/missing-programs.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 
@@ -9,19 +10,9 @@ const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s+-\w*e|\bset\s+-o\s+errexit\b/;
 const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
 
 /** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
-export function hiddenExits({ validation, commands }: Frontmatter): KeyProblem[] {
-  const checks: (readonly [keys: (string | number)[], run: string])[] = [
-    ...(validation ?? []).map((entry, index) =>
-      typeof entry === 'string'
-        ? ([['validation', index], entry] as const)
-        : ([['validation', index, 'run'], entry.run] as const),
-    ),
-    ...(commands ?? []).flatMap(({ run, acceptance }, index) =>
-      acceptance === true ? [[['commands', index, 'run'], run] as const] : [],
-    ),
-  ].map(([keys, run]) => [[...keys], run]);
-  return checks.flatMap(([keys, run]): KeyProblem[] => {
-    const why = hiddenExit(run);
+export function hiddenExits(settings: Frontmatter): KeyProblem[] {
+  return writtenCommands(settings).flatMap(({ keys, run, isCheck }): KeyProblem[] => {
+    const why = isCheck ? hiddenExit(run) : null;
     if (why === null) return [];
     return [{ keys, value: run, rule: 'hidden-exit', message: `${keyPath(keys)} ${why}`, severity: 'warning' }];
   });

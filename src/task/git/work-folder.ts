@@ -7,12 +7,12 @@ const OURS = /^ralph-(?:index|plain|rules)-(.+)$/;
 const YOUNG_MS = 3_600_000;
 
 /** Makes a folder for a moment in a git folder, where the sandbox can write, and removes those that killed processes left. */
-export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules', now = Date.now()): string {
+export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules'): string {
   for (const name of namesIn(gitDir)) {
     const path = join(gitDir, name);
     if (!isOfDeadProcess(OURS.exec(name)?.[1] ?? '')) continue;
     const there = lstatSync(path, { throwIfNoEntry: false });
-    if (there?.isDirectory() && now - there.mtimeMs > YOUNG_MS) rmSync(path, { recursive: true, force: true });
+    if (there?.isDirectory() && Date.now() - there.mtimeMs > YOUNG_MS) rmSync(path, { recursive: true, force: true });
   }
   const folder = join(gitDir, `ralph-${purpose}-${uniqueToken()}`);
   mkdirSync(folder, { mode: 0o700 });

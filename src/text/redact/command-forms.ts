@@ -1,3 +1,6 @@
+/** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
+export const MASK = '***';
+
 /** A pattern with what comes before a secret as its first group, and the secret after it. */
 interface Form {
   /** Text without which the pattern cannot match. */
@@ -88,14 +91,14 @@ const OTHER_USERS =
 const COMMAND_LENGTH = 200;
 
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
-export function redactCommands(text: string, mask: string): string {
+export function redactCommands(text: string): string {
   let out = text;
-  for (const { mark, pattern } of FORMS) if (out.includes(mark)) out = out.replace(pattern(), `$1${mask}`);
+  for (const { mark, pattern } of FORMS) if (out.includes(mark)) out = out.replace(pattern(), `$1${MASK}`);
   if (!out.includes('-u') && !out.includes('-U')) return out;
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
     const command = before.slice(Math.max(...[...'\n;|&'].map((end) => before.lastIndexOf(end))) + 1);
-    return OTHER_USERS.test(command) ? whole : head + mask;
+    return OTHER_USERS.test(command) ? whole : head + MASK;
   });
 }
 

@@ -1,8 +1,5 @@
-import { isNoSecret, isSecretName, LONGEST_NAME, redactCommands } from './command-forms.ts';
+import { isNoSecret, isSecretName, LONGEST_NAME, MASK, redactCommands } from './command-forms.ts';
 import { tokenForms } from './token-forms.ts';
-
-/** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
-const MASK = '***';
 
 /** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
 const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
@@ -63,7 +60,7 @@ export function redact(text: string): string {
 
 function redactPlain(text: string): string {
   if (PLAIN.test(text) || !MAY_HOLD.test(text)) return text;
-  let out = redactKeyBlocks(text, MASK);
+  let out = redactKeyBlocks(text);
   if (LONG_WORD.test(out)) {
     for (const { mark, pattern } of tokenForms()) {
       if (out.includes(mark)) out = out.replace(new RegExp(pattern, 'g'), MASK);
@@ -91,11 +88,11 @@ function redactPlain(text: string): string {
       isSecretName(name) && !isNoSecret(value) && !REFERENCE.test(value) ? head + MASK : whole,
     );
   }
-  out = redactCommands(out, MASK);
+  out = redactCommands(out);
   if (!MAY_NAME.test(out)) return out;
   if (/(?:^|\s)-|\bset\s/.test(out)) out = redactAfter(out, OPTION, '=');
   if (/\bvalue\b/i.test(out)) out = redactAfter(out, PAIR, ':');
-  return redactAssignments(out, MASK);
+  return redactAssignments(out);
 }
 
 /** Masks the values behind a form that names them in one of its groups. */
@@ -127,7 +124,7 @@ const KEY_TEXT = /[A-Za-z0-9+/=]{16}/;
 const CUT_OFF = /(?:[ \t]*(?:\\r)?(?:\\n|\r?\n)[ \t]*[A-Za-z0-9+/=]{16,})+/y;
 
 /** Masks the text between the marks of a private key, and after a mark whose end was cut off. */
-function redactKeyBlocks(text: string, mask: string): string {
+function redactKeyBlocks(text: string): string {
   if (!text.includes('PRIVATE KEY')) return text;
   const marks = [...text.matchAll(MARK)];
   let out = '';
@@ -138,7 +135,7 @@ function redactKeyBlocks(text: string, mask: string): string {
     const next = marks[index + 1];
     const to = next?.[1] === 'END' ? next.index : endOfCutOff(text, from);
     if (!KEY_TEXT.test(text.slice(from, to))) continue;
-    out += `${text.slice(done, from)}\n${mask}\n`;
+    out += `${text.slice(done, from)}\n${MASK}\n`;
     done = to;
   }
   return out + text.slice(done);
@@ -165,7 +162,7 @@ const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)
 const MOST_WORDS = 6;
 
 /** Masks the values of names that contain password, secret, token or key: KEY=value, JSON, YAML, options. */
-function redactAssignments(text: string, mask: string): string {
+function redactAssignments(text: string): string {
   let out = '';
   let done = 0;
   NAMED.lastIndex = 0;
@@ -173,8 +170,8 @@ function redactAssignments(text: string, mask: string): string {
     const [, name = '', separator = ''] = found;
     if (!isSecretName(name)) continue;
     const value = valueAt(text, NAMED.lastIndex, separator, name);
-    if (value === null || value.to - value.from < mask.length) continue;
-    out += text.slice(done, value.from) + mask;
+    if (value === null || value.to - value.from < MASK.length) continue;
+    out += text.slice(done, value.from) + MASK;
     done = value.to;
     NAMED.lastIndex = value.to;
   }

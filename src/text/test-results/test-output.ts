@@ -2,7 +2,6 @@ import { BoundedText } from '../bounded-text.ts';
 import { jsonOrNull } from '../json.ts';
 import { JAVASCRIPT_RUNNERS } from './javascript-runners.ts';
 import { OTHER_RUNNERS } from './other-runners.ts';
-import { RARER_RUNNERS } from './rarer-runners.ts';
 import { knownLines } from './runner.ts';
 import { RunnerCount } from './runner-count.ts';
 import type { TestSummary } from './test-summary.ts';
@@ -27,7 +26,7 @@ const LINE_OF_JSON = /^\{.*"Action":"output".*"Output":("(?:[^"\\]|\\.)*")[,}]/;
 const MAX_PARTS = 64;
 const MAX_FAILURES = 10;
 
-const RUNNERS = [...JAVASCRIPT_RUNNERS, ...OTHER_RUNNERS, ...RARER_RUNNERS];
+const RUNNERS = [...JAVASCRIPT_RUNNERS, ...OTHER_RUNNERS];
 const EACH = RUNNERS.map((runner) => ({ runner, known: knownLines([runner]) }));
 const KNOWN = knownLines(RUNNERS);
 

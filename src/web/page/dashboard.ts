@@ -1,4 +1,4 @@
-import { html } from 'htm/preact';
+import { html, render } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, counted } from '../../text/figures.ts';
 import type { Control, LoopRow, ReportData, RunData } from '../model/report-data.ts';
@@ -39,7 +39,7 @@ function useKey(): string | null {
 }
 
 /** Shows a run, and the selected one of its loops, in one file. */
-export function RunReport({ data }: { readonly data: RunData }) {
+function RunReport({ data }: { readonly data: RunData }) {
   const key = useKey();
   const chosen = data.loops.find(({ row }) => row.key === key);
   return html`<nav class="bar" aria-label="Report"><a href="#" aria-current=${chosen ? 'false' : 'page'}>All tasks</a></nav>
@@ -47,7 +47,7 @@ export function RunReport({ data }: { readonly data: RunData }) {
 }
 
 /** Shows all loops, and the selected one, live. */
-export function Dashboard() {
+function Dashboard() {
   const access = useMemo(takeAccess, []);
   const { rows, total, link, changed } = useLoops(access);
   const key = useKey();
@@ -239,4 +239,19 @@ function Controls({ row, access }: { readonly row: LoopRow; readonly access: Acc
     }</div>
     <p role="status" class="dim">${answer}</p>
   </section>`;
+}
+
+const place = document.getElementById('page');
+const data = JSON.parse(document.getElementById('data')?.textContent ?? 'null') as ReportData | RunData | null;
+if (place !== null) {
+  place.textContent = '';
+  const report = (shown: ReportData | RunData) =>
+    'keys' in shown ? html`<${RunReport} data=${shown} />` : html`<main><${ReportView} data=${shown} /></main>`;
+  const draw = (isPrinting: boolean): void => {
+    paper.isPrinting = isPrinting;
+    render(data === null ? html`<${Dashboard} />` : report(data), place);
+  };
+  draw(false);
+  addEventListener('beforeprint', () => draw(true));
+  addEventListener('afterprint', () => draw(false));
 }

@@ -11,19 +11,10 @@ import { MAKEFILES } from '../../pinned-scripts/makefile.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
-export function missingPrograms(
-  { validation, commands, worktree_setup }: Frontmatter,
-  place: ProjectPlace,
-): KeyProblem[] {
-  const runs: [keys: (string | number)[], run: string | undefined][] = [
-    ...(validation ?? []).map((entry, index): (typeof runs)[number] =>
-      typeof entry === 'string' ? [['validation', index], entry] : [['validation', index, 'run'], entry.run],
-    ),
-    ...(commands ?? []).map(({ run }, index): (typeof runs)[number] => [['commands', index, 'run'], run]),
-    [['worktree_setup'], worktree_setup],
-  ];
-  return runs.flatMap(([keys, run]) =>
-    missingIn(run ?? '', place).flatMap(({ kind, why, hint = '' }): KeyProblem[] => {
+export function missingPrograms(settings: Frontmatter, place: ProjectPlace): KeyProblem[] {
+  const setUp = { keys: ['worktree_setup'], run: settings.worktree_setup ?? '' };
+  return [...writtenCommands(settings), setUp].flatMap(({ keys, run }) =>
+    missingIn(run, place).flatMap(({ kind, why, hint = '' }): KeyProblem[] => {
       const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
       // The task may have to make a file of the project.
       return kind === 'file' || kind === 'argument'
@@ -31,6 +22,22 @@ export function missingPrograms(
         : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
     }),
   );
+}
+
+/** Lists the commands under `validation` and `commands` with their keys. `isCheck`: a completion needs it. */
+export function writtenCommands({ validation, commands }: Frontmatter) {
+  return [
+    ...(validation ?? []).map((entry, index) =>
+      typeof entry === 'string'
+        ? { keys: ['validation', index], run: entry, isCheck: true }
+        : { keys: ['validation', index, 'run'], run: entry.run, isCheck: true },
+    ),
+    ...(commands ?? []).map(({ run, acceptance }, index) => ({
+      keys: ['commands', index, 'run'],
+      run,
+      isCheck: acceptance === true,
+    })),
+  ];
 }
 
 /** Returns what the simple commands of a shell text would not find in this folder. Runs nothing of the project. */
