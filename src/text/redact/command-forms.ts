@@ -113,7 +113,7 @@ const KEYS = new Set(
 );
 /** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
 const HARMLESS_AFTER = new Set(
-  'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header hint id ids index input invalid issuer label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version'.split(
+  'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header helper hint id ids index input invalid issuer jar label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version'.split(
     ' ',
   ),
 );
@@ -135,8 +135,12 @@ const wordsOf = (name: string): string[] =>
     .split(/[^a-z]+/)
     .filter((word) => word !== '');
 
+/** Pattern for the name of a source file, as reports write it before a message: `token.ts: 3 errors`. */
+const SOURCE_FILE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|php|cs|cpp|swift|sh|md)$/;
+
 /** Returns whether a name is a secret's: DB_PASSWORD, PGPASSWORD, clientSecret, X-Api-Key; not max_tokens or passwordLength. */
 export function isSecretName(name: string): boolean {
+  if (SOURCE_FILE.test(name)) return false;
   const words = wordsOf(name);
   const at = words.findLastIndex((word) => SECRET_WORD.test(word));
   if (at !== -1 && words[at] === 'token' && HARMLESS_BEFORE.has(words[at - 1] ?? '')) return false;
@@ -150,6 +154,13 @@ export function isSecretName(name: string): boolean {
 
 const NO_SECRET =
   /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
+/** Words that follow the name of an option or a field where people write about it, and words for a value in usage texts. */
+const PROSE = new Set(
+  'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works'.split(
+    ' ',
+  ),
+);
+
 /** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker. */
 const STAND_IN = /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,})$/i;
 /** Pattern for members of objects in code: self.password, req.headers.authorization. */
@@ -160,8 +171,13 @@ const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
  * `password: user.password`. The value of an environment variable is no code.
  */
 export function isNoSecret(value: string, name = ''): boolean {
-  if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
+  if (NO_SECRET.test(value) || STAND_IN.test(value) || PROSE.has(value.toLowerCase())) return true;
   if (name === 'pwd' && /^(?:[~./]|[A-Z]:)/.test(value)) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
+  return isNamedAlike(value, name);
+}
+
+/** Returns whether a value is a name that ends like its own: `--api-key KEY`, `token = nextToken`. */
+export function isNamedAlike(value: string, name: string): boolean {
   return name !== '' && /^[A-Za-z_$]+$/.test(value) && wordsOf(value).at(-1) === wordsOf(name).at(-1);
 }

@@ -1,4 +1,4 @@
-import { isNoSecret, isSecretName, LONGEST_NAME, MASK, redactCommands } from './command-forms.ts';
+import { isNamedAlike, isNoSecret, isSecretName, LONGEST_NAME, MASK, redactCommands } from './command-forms.ts';
 import { tokenForms } from './token-forms.ts';
 
 /** Pattern for sk- keys. Stylesheets have similar names: only a key has a long piece without a hyphen, and a digit. */
@@ -10,6 +10,8 @@ const HEADER =
 const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
+/** Pattern for the form of a cookie: `name=value`, `session=<id>`. */
+const NO_COOKIE = /^[\w.-]{1,100}=(?:value\b|[<${(])/;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD =
   /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@|\d{1,5},[\w.-]{1,100}:\d|(?<=\.[a-z]{2,20}:)\d{1,5},)[^\s/"'`<>]{3,}@/g;
@@ -77,7 +79,7 @@ function redactPlain(text: string): string {
         return REFERENCE.test(secret) || isNoSecret(secret, 'authorization') ? whole : head + scheme + MASK;
       })
       .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole))
-      .replace(COOKIES, `$1${MASK}`);
+      .replace(COOKIES, (whole, head: string, value: string) => (NO_COOKIE.test(value) ? whole : head + MASK));
   }
   if (out.includes('://')) {
     const forms = [URL_TOKEN, WEBHOOK, HOOK, QUERY_SIGNATURE];
@@ -105,6 +107,7 @@ function redactAfter(text: string, form: RegExp, separator: '=' | ':'): string {
     if (found.index < done || !isSecretName(name)) continue;
     const value = valueAt(text, found.index + whole.length, separator);
     if (value === null || value.to - value.from < MASK.length) continue;
+    if (form === OPTION && isNamedAlike(text.slice(value.from, value.to), name)) continue;
     if (form === PAIR && /[a-z]/.test(name) && FIGURE_OR_WORDS.test(text.slice(value.from, value.to))) continue;
     out += text.slice(done, value.from) + MASK;
     done = value.to;
@@ -168,15 +171,30 @@ function redactAssignments(text: string): string {
   NAMED.lastIndex = 0;
   for (let found = NAMED.exec(text); found !== null; found = NAMED.exec(text)) {
     const [, name = '', separator = ''] = found;
-    if (!isSecretName(name)) continue;
+    const [, word = ''] = WORD_BEFORE.exec(text.slice(Math.max(0, found.index - LONGEST_WORD), found.index)) ?? [];
+    const isPhrase = !isSecretName(name) && word !== '' && isSecretName(`${word}_${name}`);
+    if (!isPhrase && !isSecretName(name)) continue;
     const value = valueAt(text, NAMED.lastIndex, separator, name);
     if (value === null || value.to - value.from < MASK.length) continue;
+    const secret = text.slice(value.from, value.to);
+    // `API key: 0123…` in prose, and `unexpected token: identifier`.
+    if (isPhrase && !/\d/.test(secret)) continue;
+    if (OF_A_PARSER.test(word) && /^[a-z]+$/i.test(secret)) continue;
     out += text.slice(done, value.from) + MASK;
     done = value.to;
     NAMED.lastIndex = value.to;
   }
   return out + text.slice(done);
 }
+
+/** Pattern for the word before a name, `API key`, and its maximum length with the blank. */
+const WORD_BEFORE = /(?<![\w.-])([a-z]+)[ \t]$/i;
+const LONGEST_WORD = 16;
+/** Words that make a token one of a parser. */
+const OF_A_PARSER = /^(?:unexpected|expected|illegal|unknown|next|current|last|previous)$/i;
+/** Pattern for what prose says of a secret: `token: expired`, `password: hashed`, `token: refreshes before use`. */
+const SAID_OF_IT =
+  /^(?:re)?(?:accept|add|cach|chang|creat|delet|encrypt|expir|fail|factor|fresh|generat|hash|hidden|ignor|issu|ject|mask|dact|mov|nam|pars|pass|reject|revok|rotat|skipp|stor|updat|us|validat|verifi|writ)(?:e[ds]?|ing|ion|es|ed|s)?$/i;
 
 interface Span {
   readonly from: number;
@@ -205,7 +223,7 @@ function valueAt(text: string, at: number, separator: string, name = ''): Span |
 /** Returns whether a value is a secret. After a colon, common in prose, it must end its line or a quotation and be more than a word. */
 function isSure(separator: string, value: string, rest: string): boolean {
   if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|\\{0,4}["']|$)/.test(rest)) return false;
-  return separator.trim() === ':' || /\d/.test(value);
+  return separator.trim() === ':' ? !(separator !== ':' && SAID_OF_IT.test(value)) : /\d/.test(value);
 }
 
 function quotedAt(text: string, from: number, quote: string): Span | null {

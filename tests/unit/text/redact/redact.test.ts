@@ -153,3 +153,29 @@ for (const piece of HOSTILE) {
     assert.ok(redact(`token="${text}`).length <= text.length + 7);
   });
 }
+
+test('prose about a secret stays as it is, and a secret in its place does not', () => {
+  const pairs: ReadonlyArray<readonly [prose: string, secret: string]> = [
+    ['feat: add the --token option (#12)', 'feat: add the --token hunter2abc (#12)'],
+    ['Support --password flag in login', 'Support --password correcthorse in login'],
+    ['add --api-key and --secret-key parameters', 'add --api-key 0123abcd4567 and more'],
+    ['usage: tool --api-key KEY --token TOKEN', 'usage: tool --api-key KEY --token s3cr3tXYZ'],
+    ['error: option --token requires an argument', 'error: option --token requires42x an argument'],
+    ['api key: see docs', 'api key: 0123456789abcdef'],
+    ['API key: required', 'API key: sdf87sdf87sdf87'],
+    ['the Authorization: Bearer token header', 'the Authorization: Bearer tokenABCDEF12345 header'],
+    ['Authorization: Basic credentials', 'Authorization: Basic dXNlcjpwYXNz'],
+    ['Token: expired', 'Token: expiredhorse'],
+    ['password: hashed', 'password: sunshineking'],
+    ['- [ ] Add secret: rotation', '- [ ] Add secret: rotationhorse'],
+    ['Unexpected token: identifier', 'token: 8f7d8f7d8f7d8f7d'],
+    ['src/auth/token.ts: refactored', 'auth_token: refactoredhorse'],
+    ['Cookie: session=<id>', 'Cookie: session=abcdef123456'],
+    ['--cookie-jar jar.txt', '--cookie jar=0123456789'],
+    ['git config set credential.helper store', 'git config set x.token storehorse9'],
+  ];
+  for (const [prose, secret] of pairs) {
+    assert.equal(redact(prose), prose);
+    assert.ok(redact(secret).includes('***'), secret);
+  }
+});
