@@ -75,8 +75,6 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     placeholders: `${outside}placeholders${own}.json`,
     /** State of the repository at the start. */
     startPoint: `${outside}contract${own}.json.start-point`,
-    /** Ids of the loops of this name whose start git has recorded, one a line, oldest first. */
-    recorded: `${outside}recorded${own}.txt`,
     /** Files of the project after the baseline. */
     startFiles: `${outside}contract${own}.json.start-files`,
     /** Output of the task's commands at the start, for the first prompt. */

@@ -99,6 +99,32 @@ test('A cache that V8 rejects is compiled again and replaced.', (context) => {
   }
 });
 
+test('A cache that was damaged on the disk is compiled again and replaced: V8 itself would take it.', (context) => {
+  const { cache, call, kept } = hooks(context);
+  const stop = () => call('ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'x' });
+  for (let run = 0; run < 2; run += 1) stop();
+  const path = join(cache, kept()[0] ?? '');
+  const good = readFileSync(path);
+  const half = (good.length - 1) / 2;
+  const damaged = (...places: readonly number[]): Buffer => {
+    const bytes = Buffer.from(good);
+    for (const at of places) bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    writeFileSync(path, bytes);
+    const later = new Date(Date.now() + HOUR_MS);
+    utimesSync(path, later, later);
+    return bytes;
+  };
+  const middle = Math.floor(half / 2);
+  for (const at of [middle, half + middle]) {
+    const bytes = damaged(at);
+    assert.deepEqual(stop(), { status: 0, said: '' });
+    assert.notDeepEqual(readFileSync(path), bytes);
+  }
+  const both = damaged(middle, half + middle);
+  stop();
+  assert.deepEqual(readFileSync(path), both, 'control: whatever the hook did with it, V8 did not reject it');
+});
+
 test('Another build has a cache of its own; one that was unused for a week is removed.', (context) => {
   const { folder, cache, stop, kept } = hooks(context);
   stop();

@@ -103,13 +103,16 @@ interface Cache {
 
 const NO_CACHE: Cache = { writes: 0, isDue: true };
 
-/** Reads V8's data, followed by a byte with the number of writes. */
+/** Reads V8's data, which stands there twice, and a byte with the number of writes. Returns null for damaged data: V8 would crash. */
 function readCache(path: string): Cache | null {
   try {
     const { bytes, stamp } = read(path);
+    const half = (bytes.length - 1) / 2;
+    const cachedData = bytes.subarray(0, half);
+    if (!cachedData.equals(bytes.subarray(half, -1))) return null;
     const writes = bytes.at(-1) ?? 0;
     const age = REFRESH_MS[Math.min(writes, REFRESH_MS.length - 1)] ?? 0;
-    return { cachedData: bytes.subarray(0, -1), writes, isDue: Date.now() - stamp.mtimeMs > age };
+    return { cachedData, writes, isDue: Date.now() - stamp.mtimeMs > age };
   } catch {
     return null;
   }
@@ -138,8 +141,9 @@ function keep(script: Script, path: string, before: number | null): void {
     const writes = isWhole ? (before ?? 0) + 1 : 0;
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const bytes = Buffer.concat([script.createCachedData(), Buffer.of(Math.min(writes, 255))]);
-    // V8 does not notice damaged content, so that waits for the disk; a name that is lost is written again.
+    const data = script.createCachedData();
+    const bytes = Buffer.concat([data, data, Buffer.of(Math.min(writes, 255))]);
+    // The content waits for the disk; a name that is lost is written again.
     writeAtomically(path, bytes, 0o600, 'content');
     const prefix = basename(path).slice(0, -DIGEST_LENGTH);
     for (const other of readdirSync(folder)) {

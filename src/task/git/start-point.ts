@@ -128,12 +128,15 @@ export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPo
     return;
   }
   storeEvidence(files, loopId, 'startPoint', JSON.stringify(point));
-  appendFileSync(files.recorded, `${loopId}\n`, { mode: 0o600 });
+  appendFileSync(recordedIn(files), `${loopId}\n`, { mode: 0o600 });
 }
+
+/** Returns the file with the ids of the loops of this name whose start git has recorded, one a line, oldest first. */
+const recordedIn = ({ startPoint }: LoopFiles): string => `${startPoint}s`;
 
 /** Returns whether what git recorded under this id is a loop's of these files. An archived state does not say so: it is in the agent's reach. */
 export function hasRecorded(files: LoopFiles, loopId: string): boolean {
-  const known = readRegularFile(files.recorded) ?? '';
+  const known = readRegularFile(recordedIn(files)) ?? '';
   return known.split('\n').includes(loopId) || contractOfLoop(files, loopId) !== null;
 }
 
