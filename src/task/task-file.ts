@@ -24,7 +24,7 @@ export function hasTaskFolder(contract: Pick<Contract, 'task' | 'taskPath'>): bo
 
 /** Returns the run state of a loop in the folder of its task; null for a task without a folder of its own. */
 export function runFilesOf(projectDir: string, contract: Pick<Contract, 'task' | 'taskPath'>): RunFiles | null {
-  return hasTaskFolder(contract) ? runFiles(taskFolder(projectDir, contract.taskPath)) : null;
+  return hasTaskFolder(contract) ? runFiles(join(projectDir, dirname(contract.taskPath))) : null;
 }
 
 /** Returns the kind of a task file by its name; any other name is a prompt. */

@@ -2,7 +2,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { readBackwards } from '../../state/event-stream.ts';
-import { liveContract } from '../../state/evidence/live-contract.ts';
+import { liveContract } from '../../state/evidence/evidence.ts';
 import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';

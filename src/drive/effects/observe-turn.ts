@@ -1,7 +1,6 @@
 import type { ChecklistStand } from '../../engine/identity/items.ts';
-import { requireEvidence } from '../../state/evidence/evidence.ts';
+import { liveContract, requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { liveContract } from '../../state/evidence/live-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Message } from '../../text/message.ts';

@@ -1,7 +1,7 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
+import { liveContract } from '../../state/evidence/evidence.ts';
 import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
-import { liveContract } from '../../state/evidence/live-contract.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { drivenElsewhere, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 

@@ -1,7 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import { readEvidence } from '../../state/evidence/evidence.ts';
+import { type EvidenceOf, readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, lossIn } from '../../state/evidence/evidence-lost.ts';
-import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

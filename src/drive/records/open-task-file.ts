@@ -1,7 +1,6 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
-import { readEvidence } from '../../state/evidence/evidence.ts';
+import { EVIDENCE, type EvidenceOf, readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost, lostBy } from '../../state/evidence/evidence-lost.ts';
-import { EVIDENCE, type EvidenceOf } from '../../state/evidence/manifest.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -1,4 +1,4 @@
-import { holdEvidence } from '../../state/evidence/held-digests.ts';
+import { holdEvidence } from '../../state/evidence/evidence.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { runEffects } from '../effects/run-effects.ts';

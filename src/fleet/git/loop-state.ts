@@ -2,8 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import * as z from 'zod';
 import { type Contract, storedContract } from '../../engine/schema/contract.ts';
-import type { EvidenceName, Manifest } from '../../state/evidence/manifest.ts';
-import { EVIDENCE, LIVE, manifestUnlessLost } from '../../state/evidence/manifest.ts';
+import { EVIDENCE, type EvidenceName, LIVE, type Manifest, manifestUnlessLost } from '../../state/evidence/evidence.ts';
 import { namesIn, readRecord, readRegularFile } from '../../state/files/regular-file.ts';
 import { hashContract, sha256 } from '../../state/hash-contract.ts';
 import { homeFolder } from '../../state/home-folder.ts';

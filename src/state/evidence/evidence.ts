@@ -1,11 +1,170 @@
-import { existsSync, statSync } from 'node:fs';
-import { ifOutOfReach } from '../files/regular-file.ts';
-import { sha256 } from '../hash-contract.ts';
-import type { LoopFiles } from '../loop-files.ts';
-import { evidenceBytes, evidenceLost, lostBy } from './evidence-lost.ts';
-import { heldAgainst, proveNotices } from './held-digests.ts';
-import type { Digests, EvidenceName, EvidenceOf } from './manifest.ts';
-import { EVIDENCE, EVIDENCE_NAMES, FIXED, LIVE, readManifest, withManifestLock, writeManifest } from './manifest.ts';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { ifOutOfReach, writeAtomically } from '../files/regular-file.ts';
+import { hashContract, sha256 } from '../hash-contract.ts';
+import { withLock } from '../lock/lock.ts';
+import { findContract, type LoopFiles } from '../loop-files.ts';
+import { readCounters } from '../read-counters.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './evidence-lost.ts';
+import { beginMemory, heldAgainst, hold, proveNotices } from './held-digests.ts';
+
+/**
+ * Files outside the project on which a verdict, a limit or a protection of a loop rests. To add one: a row here,
+ * `storeEvidence` for every write, the first before the contract is written (which then lists it), and `readEvidence`.
+ */
+export const EVIDENCE = {
+  contract: (files: LoopFiles) => files.contract,
+  snapshot: (files: LoopFiles) => `${files.snapshot}.json`,
+  unchanged: (files: LoopFiles) => files.unchanged,
+  seen: (files: LoopFiles) => files.seen,
+  startFiles: (files: LoopFiles) => files.startFiles,
+  openTask: (files: LoopFiles) => files.openTask,
+  commitIntent: (files: LoopFiles) => files.commitIntent,
+  scenarios: (files: LoopFiles) => files.scenarios,
+  counters: (files: LoopFiles) => files.counters,
+  gitView: (files: LoopFiles) => files.gitView,
+  startPoint: (files: LoopFiles) => files.startPoint,
+} as const;
+
+export type EvidenceName = keyof typeof EVIDENCE;
+export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as readonly EvidenceName[];
+
+/** Entries that never change during a loop: the contract itself holds their SHA-256. */
+export const FIXED: ReadonlySet<string> = new Set(['startFiles', 'startPoint']);
+
+/** Entries without a digest, because every turn writes them: what they hold is compared with the state instead. */
+export const LIVE: ReadonlySet<string> = new Set<EvidenceName>(['counters']);
+
+/**
+ * Entries that only a runner's process and the user's `accept` write while the runner drives the loop: it remembers their
+ * digests. Hooks write the snapshot as well, and the agent's `tdd` commands the scenarios; counters are remembered as such.
+ */
+export const HELD: ReadonlySet<string> = new Set<EvidenceName>([
+  'contract',
+  'unchanged',
+  'seen',
+  'openTask',
+  'commitIntent',
+  'gitView',
+]);
+
+/** Part of a contract that says which entries its loop has. */
+export type EvidenceOf = Pick<Contract, 'loopId' | 'evidence'>;
+
+const VERSION = 1;
+
+/** SHA-256 of an entry. While it is replaced, `next` is believed as well, so that a kill at any point loses nothing. */
+export interface Digests {
+  readonly is: string;
+  readonly next?: string;
+  /** Digests of former versions, newest first, by which an older copy is recognised. */
+  readonly was?: readonly string[];
+}
+
+/** Digests of a loop's evidence, beside its contract. */
+export interface Manifest {
+  readonly version: typeof VERSION;
+  readonly loopId: string;
+  readonly entries: Readonly<Record<string, Digests>>;
+}
+
+const WAIT_MS = 20_000;
+
+/** Runs `work` exclusively among all processes that write evidence of this loop. */
+export function withManifestLock<T>(files: LoopFiles, work: () => T): T {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  return withLock(`${files.evidence}.lock`, work, WAIT_MS);
+}
+
+/** Reads the manifest of a loop. Throws `evidence-lost`. */
+export function readManifest(files: LoopFiles, loopId: string): Manifest {
+  const manifest = anyManifest(files);
+  if (manifest.loopId !== loopId) throw evidenceLost(files.evidence, 'foreign');
+  return manifest;
+}
+
+/** Returns the id of the loop whose manifest is there. Throws `evidence-lost`. */
+function ownerOfManifest(files: Pick<LoopFiles, 'evidence'>): string {
+  return anyManifest(files).loopId;
+}
+
+function anyManifest({ evidence: path }: Pick<LoopFiles, 'evidence'>): Manifest {
+  const { version, loopId, entries } = evidenceJson(path, evidenceBytes(path));
+  const isWhole = version === VERSION && typeof loopId === 'string' && typeof entries === 'object' && entries !== null;
+  if (!isWhole) throw evidenceLost(path, 'torn');
+  return { version, loopId, entries: entries as Manifest['entries'] };
+}
+
+/** Returns the manifest of a loop, or without `loopId` of any; null if there is none. Throws `evidence-lost`. */
+export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId?: string): Manifest | null {
+  const found = existsSync(files.evidence) ? anyManifest(files) : null;
+  return found?.loopId === (loopId ?? found?.loopId) ? found : null;
+}
+
+/** Does the same, with null for a manifest that is lost. */
+export function manifestUnlessLost(files: Pick<LoopFiles, 'evidence'>, loopId?: string): Manifest | null {
+  try {
+    return findManifest(files, loopId);
+  } catch (error) {
+    if (lostBy(error) === null) throw error;
+    return null;
+  }
+}
+
+/** Writes the manifest. `waitsFor` the content alone if the one before says the same of what is on disk. */
+export function writeManifest(
+  files: LoopFiles,
+  loopId: string,
+  entries: Manifest['entries'],
+  waitsFor: 'name' | 'content' | 'nothing' = 'name',
+): void {
+  const manifest: Manifest = { version: VERSION, loopId, entries };
+  writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600, waitsFor);
+}
+
+/**
+ * Returns the contract of a loop; null if, and only if, the loop has none: its state names none, and none is there. Throws
+ * `evidence-lost` for one that is missing, empty, torn, older, edited or another loop's. A state that another program has
+ * changed is no reason to doubt the contract. Hashes only if state and contract disagree; `proveContract` always does.
+ */
+export function liveContract(
+  files: LoopFiles,
+  { loopId, contractHash }: Pick<LoopState, 'loopId' | 'contractHash'>,
+): StoredContract | null {
+  const found = findContract(files);
+  if (found === 'absent' && contractHash === null) return null;
+  const stored = presentContract(files, found);
+  const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
+  if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
+  if (stored.contract.evidence['counters'] === undefined) return stored;
+  const counters = readCounters(files);
+  if (counters?.loopId === stored.contract.loopId) return stored;
+  // The state alone could go back.
+  evidenceBytes(files.counters);
+  throw evidenceLost(files.counters, counters === null ? 'torn' : 'foreign');
+}
+
+/** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
+function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, loopId: string): void {
+  const whose = ownerOfManifest(files);
+  if (whose === contract.loopId) readEvidence(files, { loopId: whose, evidence: {} }, 'contract');
+  else if (whose === loopId) throw evidenceLost(files.contract, 'foreign');
+  else throw evidenceLost(files.evidence, 'foreign');
+}
+
+/** Throws `evidence-lost` unless the content of the contract is that of its own hash and of the manifest. */
+export function proveContract(files: LoopFiles): void {
+  const { hash, contract } = presentContract(files, findContract(files));
+  readEvidence(files, contract, 'contract');
+  if (hashContract(contract) !== hash) throw evidenceLost(files.contract, 'edited');
+}
+
+function presentContract(files: LoopFiles, found: ReturnType<typeof findContract>): StoredContract {
+  if (typeof found !== 'string') return found;
+  evidenceBytes(files.contract);
+  throw evidenceLost(files.contract, 'torn');
+}
 
 /**
  * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
@@ -78,6 +237,14 @@ export function isWhole(files: LoopFiles, contract: EvidenceOf, name: EvidenceNa
     if (lostBy(error) === null) throw error;
     return false;
   }
+}
+
+/** Remembers the entries of a loop that this process begins to drive. Returns a function that forgets them. */
+export function holdEvidence(files: LoopFiles, loopId: string): () => void {
+  const { entries } = readManifest(files, loopId);
+  const forget = beginMemory(files);
+  for (const [name, { is }] of Object.entries(entries)) if (HELD.has(name)) hold(files, loopId, name, is);
+  return forget;
 }
 
 /** Returns the entries stored so far, for the contract: the SHA-256 of those that never change, null for the others. */

@@ -2,13 +2,6 @@ import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { noticesOf } from '../notices.ts';
 import { evidenceLost } from './evidence-lost.ts';
-import { type EvidenceName, readManifest } from './manifest.ts';
-
-/**
- * Entries that only a runner's process and the user's `accept` write while the runner drives the loop. Hooks write the
- * snapshot as well, and the agent's `tdd` commands the scenarios; counters are remembered as such.
- */
-const HELD: readonly EvidenceName[] = ['contract', 'unchanged', 'seen', 'openTask', 'commitIntent', 'gitView'];
 
 interface HeldDigest {
   readonly is: string;
@@ -25,19 +18,15 @@ interface Memory {
 /** Memories of the loops that this process drives, by the path of their manifest. */
 const memories = new Map<string, Memory>();
 
-/** Remembers the entries of a loop that this process begins to drive. Returns a function that forgets them. */
-export function holdEvidence(files: LoopFiles, loopId: string): () => void {
-  const { entries } = readManifest(files, loopId);
-  memories.set(files.evidence, { digests: new Map(), notices: [] });
-  for (const [name, { is }] of Object.entries(entries)) hold(files, loopId, name, is);
-  return () => void memories.delete(files.evidence);
+/** Begins the memory of a loop that this process begins to drive. Returns a function that ends it. */
+export function beginMemory({ evidence }: LoopFiles): () => void {
+  memories.set(evidence, { digests: new Map(), notices: [] });
+  return () => void memories.delete(evidence);
 }
 
-/** Remembers what this process stores, if it drives the loop. */
+/** Remembers the digest of an entry, if this process drives the loop. */
 export function hold(files: LoopFiles, loopId: string, name: string, is: string): void {
-  const memory = memories.get(files.evidence);
-  if (memory && HELD.some((held) => held === name))
-    memory.digests.set(name, { is, accepted: acceptedOf(files, loopId) });
+  memories.get(files.evidence)?.digests.set(name, { is, accepted: acceptedOf(files, loopId) });
 }
 
 /**

@@ -3,9 +3,15 @@ import { basename } from 'node:path';
 import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
-import { onceMoreAlone, proved } from './evidence.ts';
+import {
+  findManifest,
+  manifestUnlessLost,
+  onceMoreAlone,
+  proved,
+  withManifestLock,
+  writeManifest,
+} from './evidence.ts';
 import { evidenceJson, evidenceLost } from './evidence-lost.ts';
-import { findManifest, manifestUnlessLost, withManifestLock, writeManifest } from './manifest.ts';
 import { replaceEntry } from './store-evidence.ts';
 
 /** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */

@@ -3,10 +3,10 @@ import type { StoredContract } from '../../engine/schema/contract.ts';
 import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
+import type { Digests, EvidenceName, Manifest } from './evidence.ts';
+import { EVIDENCE, findManifest, HELD, manifestUnlessLost, withManifestLock, writeManifest } from './evidence.ts';
 import { evidenceBytes } from './evidence-lost.ts';
 import { hold } from './held-digests.ts';
-import type { Digests, EvidenceName, Manifest } from './manifest.ts';
-import { EVIDENCE, findManifest, manifestUnlessLost, withManifestLock, writeManifest } from './manifest.ts';
 
 /** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {
@@ -28,7 +28,7 @@ export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceNa
     if (manifest === null) return write();
     const digest = sha256(content);
     replaceEntry(files, manifest, { name, path, digest, write, waitsFor });
-    hold(files, loopId, name, digest);
+    if (HELD.has(name)) hold(files, loopId, name, digest);
   });
 }
 

@@ -1,9 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readEvidence } from '../evidence/evidence.ts';
+import { EVIDENCE, type EvidenceOf, proveContract, readEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
-import { proveContract } from '../evidence/live-contract.ts';
-import { EVIDENCE, type EvidenceOf } from '../evidence/manifest.ts';
 import { storeEvidence } from '../evidence/store-evidence.ts';
 import {
   namesIn,

@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path';
-import { readEvidence } from '../evidence/evidence.ts';
+import { type EvidenceOf, readEvidence } from '../evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
-import type { EvidenceOf } from '../evidence/manifest.ts';
 import { forgetEvidence, storeEvidence } from '../evidence/store-evidence.ts';
 import { removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { filesAtEnd, readEvidence } from '../../state/evidence/evidence.ts';
+import { type EvidenceOf, filesAtEnd, readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/evidence-lost.ts';
-import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import {
   namesIn,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
-import { isWhole, readEvidence } from '../../state/evidence/evidence.ts';
+import { type EvidenceOf, isWhole, readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
-import type { EvidenceOf } from '../../state/evidence/manifest.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeManifest } from '../../../src/state/evidence/manifest.ts';
+import { writeManifest } from '../../../src/state/evidence/evidence.ts';
 import { sha256 } from '../../../src/state/hash-contract.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import fc from '../../support/property.ts';

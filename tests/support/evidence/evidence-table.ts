@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, 
 import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import { EVIDENCE, EVIDENCE_NAMES, LIVE } from '../../../src/state/evidence/manifest.ts';
+import { EVIDENCE, EVIDENCE_NAMES, LIVE } from '../../../src/state/evidence/evidence.ts';
 import { sha256 } from '../../../src/state/hash-contract.ts';
 import { findContract, type LoopFiles, loopFiles, readState } from '../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../src/state/notices.ts';

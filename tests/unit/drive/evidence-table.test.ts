@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { EVIDENCE_NAMES } from '../../../src/state/evidence/manifest.ts';
+import { EVIDENCE_NAMES } from '../../../src/state/evidence/evidence.ts';
 import { COLUMNS } from '../../support/evidence/evidence-columns.ts';
 import { isExplained, pageOf, told, toldOn } from '../../support/evidence/evidence-page.ts';
 import { type Cell, CONSISTENT, controlOf, damagesOf, outcomeOf } from '../../support/evidence/evidence-table.ts';

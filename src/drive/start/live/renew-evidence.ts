@@ -1,7 +1,7 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
+import { liveContract } from '../../../state/evidence/evidence.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
-import { liveContract } from '../../../state/evidence/live-contract.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
 import type { GitPins } from '../../../task/git/run-git.ts';

@@ -1,8 +1,7 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
-import { proveEvidence } from '../../../state/evidence/evidence.ts';
+import { liveContract, proveEvidence } from '../../../state/evidence/evidence.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
-import { liveContract } from '../../../state/evidence/live-contract.ts';
 import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
 import { provedSnapshot, withSnapshotLock } from '../../../state/snapshot/snapshot.ts';

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract } from '../../../../src/drive/start/live/accept-contract.ts';
 import { lossOf } from '../../../../src/drive/start/resume/former-evidence.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
-import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/manifest.ts';
+import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/evidence.ts';
 import { hashContract, sha256 } from '../../../../src/state/hash-contract.ts';
 import { readState } from '../../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../../src/state/notices.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
-import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/manifest.ts';
+import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/evidence.ts';
 import { readNotices } from '../../../../src/state/notices.ts';
 import { aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, startedRouter } from '../../../support/drive/router-project.ts';

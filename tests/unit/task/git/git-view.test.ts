@@ -14,9 +14,8 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { listEvidence } from '../../../../src/state/evidence/evidence.ts';
+import { type EvidenceOf, listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { lostBy } from '../../../../src/state/evidence/evidence-lost.ts';
-import type { EvidenceOf } from '../../../../src/state/evidence/manifest.ts';
 import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { readGitPins } from '../../../../src/task/git/git-pins.ts';
