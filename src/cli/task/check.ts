@@ -68,13 +68,14 @@ const NOT_RUN = 'Note: Its checks were not run, because the task cannot be start
 const NOT_TRIED: TriedChecks = { checks: undefined, problems: [], lines: [] };
 
 /** Returns refusals as problems: what a session alone refuses is a warning. */
-export function startProblems({ refusal, inSession }: StartProblems): Problem[] {
+export function startProblems({ refusal, inSession, unmatched }: StartProblems): Problem[] {
   const at = { path: '', line: null, column: null, value: null, rule: 'start' };
   return [
     ...(refusal === null ? [] : [{ ...at, message: show(refusal), severity: 'error' as const }]),
     ...(inSession === null
       ? []
       : [{ ...at, message: `In a session: ${show(inSession)}`, severity: 'warning' as const }]),
+    ...(unmatched === null ? [] : [{ ...at, message: unmatched, severity: 'warning' as const }]),
   ];
 }
 

@@ -53,7 +53,7 @@ function setOf(files: LoopFiles, contract: Contract, home: string, patterns: rea
 }
 
 /** Returns the files that these globs and policies of the user cover, as the guard reads them. */
-function fileSet(projectDir: string, home: string, patterns: readonly string[]): FileSet {
+export function fileSet(projectDir: string, home: string, patterns: readonly string[]): FileSet {
   const none = { ownFiles: [], controlProgram: [], agentCommands: [] };
   const guard = prepareGuard({ ...none, projectDir, home, caseInsensitive: FOLDS_CASE });
   const compiled = patterns.map((pattern) => compilePattern(pattern, guard, picomatchGlob));

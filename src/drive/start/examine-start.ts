@@ -2,6 +2,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { argumentProblems } from '../../task/settings/task-terms.ts';
 import { type Message, RalphError } from '../../text/message.ts';
+import { unmatchedWarning } from '../control/unmatched-patterns.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
 import { prepareContract, requireOpenItems } from './prepare-contract.ts';
@@ -24,6 +25,8 @@ export interface StartProblems {
   /** Why a session refuses a task that `run` takes. */
   readonly inSession: Message | null;
   readonly needs: readonly Need[];
+  /** Names globs that no file matches; null without them or with a refusal. */
+  readonly unmatched: string | null;
   /** The contract of a run, with stand-ins for missing arguments; null with a refusal. */
   readonly contract: Contract | null;
 }
@@ -45,9 +48,10 @@ export function examineStart(examined: Examined): StartProblems {
     needs.push(...needsOf(request, prepared));
     requireOpenItems(prepared.terms.taskPath, prepared.checklist);
     const { contract } = buildContract({ ...prepared.terms, loopId: 'check' });
-    return { refusal: null, inSession: sessionRefusal({ ...request, mode: 'hook' }), needs, contract };
+    const unmatched = unmatchedWarning(contract, examined.env);
+    return { refusal: null, inSession: sessionRefusal({ ...request, mode: 'hook' }), needs, unmatched, contract };
   } catch (error) {
-    return { refusal: refusalIn(error), inSession: null, needs, contract: null };
+    return { refusal: refusalIn(error), inSession: null, needs, unmatched: null, contract: null };
   }
 }
 

@@ -11,6 +11,7 @@ import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
 import type { ChecklistItem } from '../../text/markdown/lists.ts';
 import { storeProtected } from '../control/restore-protected.ts';
+import { unmatchedWarning } from '../control/unmatched-patterns.ts';
 import { storeStartEvidence } from '../prompt/gather-evidence.ts';
 import { dropLostRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';
@@ -36,7 +37,7 @@ interface Beginning extends Pick<Approved, 'at' | 'baseline' | 'startPoint' | 'g
 
 /**
  * Stores all evidence of a loop, then the contract that lists it, so that no loop runs without it. Called under the lock of the
- * state. `warnings` say which protected files could not be kept, and which other live loop protects other files.
+ * state. `warnings` say which protected files could not be kept, which globs match nothing, and which other live loop protects other files.
  */
 export function storeLoop(
   files: LoopFiles,
@@ -56,7 +57,8 @@ export function storeLoop(
   if (begun.baseline !== null || isNew) storeBaseline(files, loopId, at, begun.baseline);
   else if (former !== null) dropLostRecord(files, former);
   storeRepository(files, loopId, begun);
-  const warnings = [unkept, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
+  const unmatched = isNew ? unmatchedWarning(contract, env) : null;
+  const warnings = [unkept, unmatched, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
   return { stored: fixContract(files, contract), warnings };
 }
 

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { homeFolder } from '../../state/home-folder.ts';
+import { listFiles } from '../../state/snapshot/list-files.ts';
+import { PROTECTION_TEXTS } from './messages.ts';
+import { fileSet } from './protection.ts';
+
+type Named = Pick<Contract, 'projectDir' | 'guardrails' | 'unchanged' | 'sandbox'>;
+
+/**
+ * Returns a warning that names the globs and folders of a contract that no file matches now; null if there are none. A
+ * misspelt one is a protection that is not there, but a file that the task will create is none yet.
+ */
+export function unmatchedWarning(contract: Named, env: NodeJS.ProcessEnv): string | null {
+  const { projectDir, guardrails, unchanged = [], sandbox } = contract;
+  const { protectedFiles, privateFiles } = guardrails;
+  const unmatched = withoutFiles([...new Set([...protectedFiles, ...privateFiles, ...unchanged])], projectDir, env);
+  const isMissing = (path: string): boolean => !existsSync(path);
+  const rows: ReadonlyArray<readonly [key: string, patterns: readonly string[]]> = [
+    ['unchanged', unchanged.filter((pattern) => unmatched.has(pattern))],
+    ['guardrails.protected_files', protectedFiles.filter((pattern) => unmatched.has(pattern))],
+    ['guardrails.private_files', privateFiles.filter((pattern) => unmatched.has(pattern))],
+    ['sandbox.allow_write', sandbox?.allowWrite.filter(isMissing) ?? []],
+    ['sandbox.deny_write', sandbox?.denyWrite.filter(isMissing) ?? []],
+    ['sandbox.deny_read', sandbox?.denyRead.filter(isMissing) ?? []],
+  ];
+  const named = rows.flatMap(([key, patterns]) => (patterns.length === 0 ? [] : [`${key}: ${patterns.join(', ')}`]));
+  return named.length === 0 ? null : PROTECTION_TEXTS.unmatched(named);
+}
+
+/** Returns those of the globs that no file matches, with one walk through the folders that they name. */
+function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.ProcessEnv): ReadonlySet<string> {
+  const patterns = globs.filter((glob) => !glob.startsWith('policy:'));
+  if (patterns.length === 0) return new Set();
+  const home = homeFolder(env);
+  const left = new Map(patterns.map((pattern) => [pattern, fileSet(projectDir, home, [pattern])]));
+  const { roots, skips } = fileSet(projectDir, home, patterns);
+  const covers = (path: string): boolean => {
+    for (const [pattern, set] of left) if (set.covers(path)) left.delete(pattern);
+    return false;
+  };
+  // What was not looked at may match.
+  const { cut } = listFiles({ roots, covers, skips: (folder, names) => left.size === 0 || skips(folder, names) });
+  return cut ? new Set() : new Set(left.keys());
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { unmatchedWarning } from '../../../../src/drive/control/unmatched-patterns.ts';
+import type { Contract } from '../../../../src/engine/schema/contract.ts';
+import { folderWith } from '../../../support/folder.ts';
+
+const RULES = { blockCommands: [], shellAllow: null, strict: false, protectedFiles: [], privateFiles: [] };
+
+test('names the globs and folders that match no file now, and none that match', (t) => {
+  const projectDir = folderWith(t, {
+    'tests/a.test.js': '',
+    'src/deep/x.lock': '',
+    '.env': '',
+    'dist/out.js': '',
+    'node_modules/a/a.pem': '',
+  });
+  const env = { HOME: join(projectDir, 'home') };
+  const told = (rules: Partial<Contract['guardrails']>, more: Partial<Contract> = {}): string | null =>
+    unmatchedWarning({ projectDir, guardrails: { ...RULES, ...rules }, ...more }, env);
+  const matching = [
+    'tests/**',
+    '*.lock',
+    '.env*',
+    'tests/',
+    'dist/**',
+    'policy:secret-bearing-paths',
+    join(projectDir, 'src/**'),
+  ];
+  assert.equal(told({ protectedFiles: matching, privateFiles: ['.env'] }, { unchanged: ['tests/a.test.js'] }), null);
+  assert.equal(told({}), null);
+  assert.equal(
+    told(
+      { protectedFiles: ['test/**', ...matching], privateFiles: ['~/.ssh/**', '*.pem'] },
+      { unchanged: ['tests/*.spec.js'] },
+    ),
+    'No file matches unchanged: tests/*.spec.js; guardrails.protected_files: test/**; ' +
+      'guardrails.private_files: ~/.ssh/**, *.pem now. Correct what is misspelt.',
+  );
+  const sandbox = {
+    allowWrite: [join(projectDir, 'tests'), '/nowhere/at/all'],
+    denyWrite: [],
+    denyRead: [],
+    network: false,
+  };
+  assert.equal(
+    told({}, { sandbox }),
+    'No file matches sandbox.allow_write: /nowhere/at/all now. Correct what is misspelt.',
+  );
+});
