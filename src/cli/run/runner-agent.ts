@@ -34,7 +34,7 @@ export function runnerAgent(
     node: process.execPath,
     outsideRoot: outsideRoot(env),
     bundleDir: bundleDir(),
-    marks: stored.contract.guardrails.privateFiles.length === 0 ? files : null,
+    marks: stored.contract.guardrails?.privateFiles?.length === 0 ? files : null,
   });
   const { agent: command, host } = stored.contract;
   if (command !== undefined) return commandAgent(command, own, env);

@@ -1,14 +1,13 @@
 import { existsSync, writeSync } from 'node:fs';
 import { outOfTime } from '../../engine/policy/iteration-time.ts';
 import { READERS } from '../../engine/schema/constants.ts';
-import type { StoredContract } from '../../engine/schema/contract.ts';
 import { mayWrite } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import { type Denial, deny, type Verdict } from '../../guard/guard.ts';
 import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { type LoopFiles, loopFiles, loopNamesIn } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles, loopNamesIn, type StoredContract } from '../../state/loop-files.ts';
 import { runFilesOf } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
@@ -112,8 +111,8 @@ async function lateness({ loop, stored }: Asked, at: string): Promise<Denial | n
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
 async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
-  // A reader can only be denied by private files.
-  const isFree = READERS.includes(call.name) && stored?.contract.guardrails.privateFiles.length === 0;
+  // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
+  const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);

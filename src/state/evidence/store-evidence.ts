@@ -38,7 +38,7 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   removeIfThere(files.freeReads);
   storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
   // Lost, it costs time alone.
-  if (stored.contract.guardrails.privateFiles.length === 0) writeAtomically(files.freeReads, '', 0o600, 'nothing');
+  if (stored.contract.guardrails?.privateFiles?.length === 0) writeAtomically(files.freeReads, '', 0o600, 'nothing');
 }
 
 const MOST_FORMER = 20;
