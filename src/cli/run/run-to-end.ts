@@ -25,7 +25,7 @@ import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
 
 /** How a run comes about. */
-interface RunManner {
+export interface RunManner {
   readonly supervisor: Supervisor | null;
   readonly review: Review;
   /** The user is shown the start and decides by a key. */
@@ -33,16 +33,13 @@ interface RunManner {
 }
 
 /** Runs one loop to its end, in its worktree if it has one. Returns the exit code. */
-export async function runToEnd(
-  run: CommandContext,
-  projectDir: string,
-  { supervisor, review, isShown }: RunManner,
-): Promise<number> {
+export async function runToEnd(run: CommandContext, projectDir: string, manner: RunManner): Promise<number> {
+  const { review, isShown } = manner;
   const { context: place, worktree, fresh } = await inWorktree(run);
   const noteChecks = (): void => fresh?.noteChecks();
   review.onChecked = noteChecks;
   try {
-    return await runIn(place, projectDir, { supervisor, review, isShown, worktree });
+    return await runIn(place, projectDir, worktree, manner);
   } catch (error) {
     // The start was refused before it was shown: what is new comes from its checks.
     if (!isShown) noteChecks();
@@ -55,7 +52,8 @@ export async function runToEnd(
 async function runIn(
   place: CommandContext,
   projectDir: string,
-  { supervisor, review, isShown, worktree }: RunManner & { readonly worktree: WorktreePlace | null },
+  worktree: WorktreePlace | null,
+  { supervisor, review, isShown }: RunManner,
 ): Promise<number> {
   const found = startTarget(place, 'run');
   const context = await handleRunningLoop({ ...place, files: found.files });

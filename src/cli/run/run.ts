@@ -16,7 +16,7 @@ import { removeDrafts } from '../task/scaffold.ts';
 import { dryRun } from './dry-run.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
-import { runToEnd } from './run-to-end.ts';
+import { type RunManner, runToEnd } from './run-to-end.ts';
 
 /** Names of the clients that work on iterations beside Claude Code. */
 const ITERATING = NAMED_HOSTS.filter(({ iterations }) => iterations !== null).map(({ name }) => name);
@@ -76,7 +76,7 @@ async function runAs(input: CommandContext, supervisor: Supervisor | null): Prom
   const isShown = drafted !== null && asks(context);
   try {
     if (context.values['dry-run'] === true) return await dryRun(context, review);
-    return await withMode(context, input.projectDir, supervisor, { review, isShown });
+    return await withMode(context, input.projectDir, { supervisor, review, isShown });
   } finally {
     if (!review.isKept) removeDrafts(input, review.drafted);
   }
@@ -95,20 +95,15 @@ function isBatch({ positionals, values, files, projectDir, env }: CommandContext
 }
 
 /** Runs the loop; if it lacks a permission mode, proposes one to the user and runs it again. */
-async function withMode(
-  context: CommandContext,
-  projectDir: string,
-  supervisor: Supervisor | null,
-  { review, isShown }: { readonly review: Review; readonly isShown: boolean },
-): Promise<number> {
+async function withMode(context: CommandContext, projectDir: string, manner: RunManner): Promise<number> {
   try {
-    return await runToEnd(context, projectDir, { supervisor, review, isShown });
+    return await runToEnd(context, projectDir, manner);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     if (!context.mayAsk && context.values['yes'] !== true) throw error;
     if (!asks(context)) context.err(withPrefix(YES_MEANS));
     const values = { ...context.values, 'permission-mode': RECOMMENDED, [CHECKS_OFFERED]: true };
-    return runToEnd({ ...context, values }, projectDir, { supervisor, review, isShown: asks(context) });
+    return runToEnd({ ...context, values }, projectDir, { ...manner, isShown: asks(context) });
   }
 }
 

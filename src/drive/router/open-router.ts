@@ -108,15 +108,11 @@ function lookAtLoop(
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }
-  const forged = isRewritten(state, stored, lastRecord(files, state.loopId));
-  if (!forged) {
-    const noted = announceWentBack({ ...current, state: held }, options.now(), stored.contract.policy);
-    effects.push(...noted.effects);
-    return { next: noted.state, result: { answer: null, effects, loop: { state: noted.state, stored } } };
-  }
-  const restored = restore(held, stored, files, options, host);
-  effects.push(...restored.effects);
-  return { next: restored.state, result: { answer: null, effects, loop: { state: restored.state, stored } } };
+  const next = isRewritten(state, stored, lastRecord(files, state.loopId))
+    ? restore(held, stored, files, options, host)
+    : announceWentBack({ ...current, state: held }, options.now(), stored.contract.policy);
+  effects.push(...next.effects);
+  return { next: next.state, result: { answer: null, effects, loop: { state: next.state, stored } } };
 }
 
 /** Pauses a loop whose contract cannot be believed. */

@@ -133,13 +133,6 @@ async function gathered(
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
-  const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
-  const more = isLimit ? { options: { 'max-iterations': 'N' } } : {};
-  const resume = commandLine(ended.next ?? { command: 'resume', ...more }, {
-    name: state.name,
-    mode: state.mode,
-    program: programName(),
-  });
   return {
     outcome: ended.as,
     reason: ended.message,
@@ -166,11 +159,17 @@ async function gathered(
       : null,
     next:
       ended.as !== 'complete'
-        ? resume
+        ? resumeCommand(state)
         : isChanged && point && end
           ? showCommand(files.projectDir, point.tree, end)
           : null,
   };
+}
+
+function resumeCommand({ ended, name, mode }: StateOf<'ended'>): string {
+  const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
+  const more = isLimit ? { options: { 'max-iterations': 'N' } } : {};
+  return commandLine(ended.next ?? { command: 'resume', ...more }, { name, mode, program: programName() });
 }
 
 function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {

@@ -91,8 +91,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   if (named.length > 0) notes.push(TDD_TEXTS.alsoNamed(named));
   // A process of the agent may have shown the command another test.
   const during = ran.problem === null ? otherTests(true) : null;
-  const problem = during === null ? ran.problem : say(during);
-  const run = { ...ran, problem };
+  const run = during === null ? ran : { ...ran, problem: say(during) };
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
     const still = allowed(current.record);
