@@ -302,6 +302,21 @@ test('another program that ticks or renames a task at work is told, and the task
   assertClean(p);
 });
 
+test('an agent cannot free the next task of the plan from its proof', (t) => {
+  const [mark, scope] = ['s/\\] \\*\\*Task 2/] (no-change) **Task 2/', '/Task 2/,$s#work/2#work/1#'];
+  const cheat = `[ $id = 2 ] && exit 0; sed -i '${mark}; ${scope}' "$MAIN_DIR/PLAN.md"\n${MAKES}`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), cheat, 'true\n');
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /tasks of PLAN\.md were changed while the agent worked: Task 2 \(no-change\)\. If you did not/);
+  assert.match(stdout, /no file in the scope of Task 2 changed/);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  // Control: the user's own mark.
+  p.write('PLAN.md', p.read('PLAN.md').replace('(no-change) (blocked)', '(no-change)').replace('(blocked) ', ''));
+  assert.equal(p.run(['--resume']).code, 0);
+  assert.equal(subjects(p).length, 2);
+});
+
 test('the table says why the work of a resumed task was not committed', async (t) => {
   const wait = '[ -e "$NOTES/go" ] || { while [ ! -e "$NOTES/stop" ]; do sleep 0.02; done; exit 1; }\n';
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), wait + MAKES);

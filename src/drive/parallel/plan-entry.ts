@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { exitCode } from '../../engine/exit-code.ts';
-import { blockedIn, planStop } from '../../engine/plan/attempt.ts';
+import { blockedIn, planStop, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { planStopText } from '../../engine/plan/messages.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
@@ -57,9 +57,9 @@ export function isLive(projectDir: string, name: string, env: NodeJS.ProcessEnv)
 }
 
 /** Returns the tasks of a plan for the record of a run that begins: those that are blocked now are skipped. */
-export function tasksAtStart(text: string): Pick<PlanBatch['plan'], 'tasks' | 'blocked'> {
+export function tasksAtStart(text: string): Pick<PlanBatch['plan'], 'tasks' | 'blocked' | 'noChange'> {
   const { tasks } = readPlan(text);
-  return { tasks: plannedTasks(tasks), blocked: blockedIn(tasks) };
+  return { tasks: plannedTasks(tasks), blocked: blockedIn(tasks), noChange: withoutChangeIn(tasks) };
 }
 
 /** Returns the end of a task whose process was killed after its loop had ended. */
@@ -93,7 +93,7 @@ export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatc
   const { plan } = batch;
   const { tasks } = readPlan(readPlanText(projectDir, plan.path));
   const done = plan.done.length >= plan.maxTasks ? [] : plan.done;
-  return { ...batch, plan: { ...plan, blocked: blockedIn(tasks), done } };
+  return { ...batch, plan: { ...plan, blocked: blockedIn(tasks), noChange: withoutChangeIn(tasks), done } };
 }
 
 /** Outcome of a run over a plan. */

@@ -191,7 +191,7 @@ export class PlanRunner extends SideBySideRunner {
   #start(entry: BatchTask): void {
     const { projectDir, env, tell } = this.options;
     const { name, planTask: id = '' } = entry;
-    const { branch, done, baseline } = this.#record.plan;
+    const { branch, done, baseline, noChange = [] } = this.#record.plan;
     const words = wordsOfTask(this.#record, projectDir, env, entry);
     const mayBeDone = entry.step !== 'waiting';
     this.#saveTask({ ...entry, step: 'started', end: null });
@@ -201,7 +201,7 @@ export class PlanRunner extends SideBySideRunner {
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
       plan: {
-        terms: { task: id, mainDir: projectDir, branch, done: done.length, ...(baseline && { baseline }) },
+        terms: { task: id, mainDir: projectDir, branch, done: done.length, noChange, ...(baseline && { baseline }) },
         onTurn: () => this.#turn(name),
         onTurnOver: (proved) => this.#turnOver(name, id, proved),
       },

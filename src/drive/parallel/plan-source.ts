@@ -3,7 +3,8 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { holdPlan, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { replaceText } from '../plan/commit-journal.ts';
-import { heldTexts } from '../plan/messages.ts';
+import { changedTasks } from '../plan/examine-work.ts';
+import { heldTexts, PLAN_TEXTS } from '../plan/messages.ts';
 import { readPlanText } from './plan-entry.ts';
 
 /** The plan in the project, which decides what is done. Between two commits it is held as the loops have left it. */
@@ -31,8 +32,11 @@ export class PlanSource {
       const known = this.#held ?? found;
       const held = holdPlan(mayBeDone.reduce(ticked, known), found);
       this.#held = holdPlan(known, held.text).text;
+      // A loop itself marks its task as blocked.
+      const changed = changedTasks(known, this.#held).filter((text) => !text.endsWith('(blocked)'));
       if (held.text !== found) replaceText(join(this.#projectDir, this.#path), held.text);
-      return heldTexts(held, this.#path);
+      const texts = heldTexts(held, this.#path);
+      return changed.length === 0 ? texts : [...texts, PLAN_TEXTS.tasksChanged(changed, this.#path)];
     } catch (error) {
       this.failure ??= error;
       return [];

@@ -170,15 +170,19 @@ function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
 
 /** Returns tasks that changed meanwhile, each with a word; otherwise a plan could complete without being executed. */
 function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
-  const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
-  if (text === task.plan) return [];
-  const [before, now] = [readPlan(task.plan).tasks, readPlan(text).tasks];
-  const [known, standing] = [tasksByKey(before), tasksByKey(now)];
-  const changed = before.flatMap((was) => {
-    const how = changeOf(was, standing.get(planKey(was.id)), planKey(was.id) === planKey(task.id));
+  return changedTasks(task.plan, readFileSync(join(files.projectDir, task.planPath), 'utf8'), task.id);
+}
+
+/** Returns which tasks of a plan changed and how, one text each, without the scope of the `current` one. */
+export function changedTasks(before: string, now: string, current = ''): string[] {
+  if (now === before) return [];
+  const [were, are] = [readPlan(before).tasks, readPlan(now).tasks];
+  const [known, standing] = [tasksByKey(were), tasksByKey(are)];
+  const changed = were.flatMap((was) => {
+    const how = changeOf(was, standing.get(planKey(was.id)), planKey(was.id) === planKey(current));
     return how === null ? [] : [`${was.id} (${how})`];
   });
-  return [...changed, ...now.flatMap(({ id }) => (known.has(planKey(id)) ? [] : [`${id} (new)`]))];
+  return [...changed, ...are.flatMap(({ id }) => (known.has(planKey(id)) ? [] : [`${id} (new)`]))];
 }
 
 function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: boolean): string | null {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Effect, Told } from '../../engine/events.ts';
-import { isLastAttempt } from '../../engine/plan/attempt.ts';
+import { isLastAttempt, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
@@ -107,7 +107,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
     ...(baseline !== undefined && { baseline }),
     // Like a scope: what the agent writes into the plan waits for the user.
-    noChange: begins ? tasksWithoutChange(plan.tasks) : (before?.noChange ?? []),
+    noChange: begins ? (place.part?.noChange ?? withoutChangeIn(plan.tasks)) : (before?.noChange ?? []),
     hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
     plan: text,
@@ -188,10 +188,6 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
 function conflictSection(place: PlanPlace, task: OpenTask): string[] {
   const marked = withMarkers(place, task);
   return marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
-}
-
-function tasksWithoutChange(tasks: PlanFile['tasks']): string[] {
-  return tasks.flatMap(({ id, noChange }) => (noChange === true ? [planKey(id)] : []));
 }
 
 /**

@@ -108,6 +108,11 @@ export function blockedIn(tasks: readonly PlanTask[]): string[] {
   return tasks.filter(({ status }) => status === 'blocked').map(({ id }) => id);
 }
 
+/** Returns the keys of the tasks that need no change of a file. */
+export function withoutChangeIn(tasks: readonly PlanTask[]): string[] {
+  return tasks.flatMap(({ id, noChange }) => (noChange === true ? [planKey(id)] : []));
+}
+
 export function withDone(plan: PlanState, id: string): PlanState {
   const { returned: _, ...rest } = plan;
   return { ...rest, current: null, attempts: 0, done: [...plan.done, id] };

@@ -102,6 +102,8 @@ export const batch = z.strictObject({
       /** Ids of the tasks done in this session, and of those that were blocked at its start. */
       done: z.array(z.string()),
       blocked: z.array(z.string()),
+      /** Keys of the tasks that the user had marked (no-change) when the session began. */
+      noChange: z.array(z.string()).optional(),
       /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
       baseline: baseline.optional(),
     })

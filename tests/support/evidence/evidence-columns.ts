@@ -92,6 +92,7 @@ const onPlan =
       mainDir: main.directory,
       branch: 'work',
       done: 0,
+      noChange: [],
       takeTurn: () => Promise.resolve([]),
       endTurn: () => undefined,
     };
