@@ -6,7 +6,7 @@ import { evaluateCommandRules } from '../../src/guard/commands/evaluate-rules.ts
 import { pathForms, pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
-import { NO_GUARDRAILS } from '../../src/task/settings/read-values.ts';
+import { NO_GUARDRAILS } from '../support/contract-terms.ts';
 import fc, { runs } from '../support/property.ts';
 
 const DIRECTORY = '/no-such-folder/project';

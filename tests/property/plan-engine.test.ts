@@ -5,9 +5,9 @@ import { initialState } from '../../src/engine/initial-state.ts';
 import { attemptVerdict, planOf, type ToldTask } from '../../src/engine/plan/attempt.ts';
 import { commonPart, type LoopState, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
-import { DEFAULT_POLICY } from '../../src/task/settings/read-values.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
+import { DEFAULT_POLICY } from '../support/contract-terms.ts';
 import fc, { runs } from '../support/property.ts';
 
 const RUNS = { numRuns: runs(500), includeErrorInReport: true };

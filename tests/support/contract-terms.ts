@@ -1,5 +1,10 @@
 import type { ContractTerms } from '../../src/task/settings/build-contract.ts';
-import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../src/task/settings/read-values.ts';
+import { plainValues } from '../../src/task/settings/read-values.ts';
+
+export const {
+  policy: DEFAULT_POLICY,
+  settings: { guardrails: NO_GUARDRAILS },
+} = plainValues();
 
 /** The terms of a loop in `projectDir` with these validation commands. */
 export function terms(

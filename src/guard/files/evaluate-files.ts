@@ -246,7 +246,7 @@ function tooMany(budget: Budget, text: string): Open[] {
 }
 
 /** Options that make a search exclude files matching a glob, and folders of that name. */
-const excludesOf = byProgram<readonly [file: string, folder?: string]>({
+const excludesOf = byProgram<readonly [file: string, folder?: string]>(() => ({
   rg: ["-g '!?'"],
   ag: ["--ignore '?'"],
   'grep egrep fgrep zgrep ggrep': ["--exclude='?'", "--exclude-dir='?'"],
@@ -254,7 +254,7 @@ const excludesOf = byProgram<readonly [file: string, folder?: string]>({
   git: ["-- ':!*?'", "-- ':!*?*'"],
   'fd fdfind': ["-E '?'"],
   find: ["-not -name '?'", "-not -path '*/?/*'"],
-});
+}));
 
 /** Returns the option that makes this search exclude the files of a rule; undefined for other programs. */
 function leftOut({ shown, by }: Access, pattern: string): string | undefined {

@@ -77,13 +77,17 @@ export function isSecretBearing(path: string): boolean {
   return segments.some((segment) => SEGMENTS.has(segment) || segment.startsWith('.env'));
 }
 
-/** Pattern for files that start programs later: start files, keys, settings of git, timers, tools of the client. */
-const PERSISTENT =
-  /(^|\/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|inputrc|pam_environment|gitconfig|npmrc|mcp\.json|envrc)|\.ssh(\/.*)?|\.git\/(hooks|config)(\/.*)?|\.config\/(git|fish|systemd|autostart|environment\.d)(\/.*)?|\.claude\/(agents|skills|commands|hooks)(\/.*)?|launchagents(\/.*)?)$|^\/etc\/(cron|profile|systemd|init)|^\/var\/spool\/cron/i;
+/** Returns whether a file starts programs later: start files, keys, settings of git, timers, tools of the client. */
+function startsPrograms(path: string): boolean {
+  // V8 reads an expression that ignores case in a fifth of a millisecond, so only where it is used.
+  return /(^|\/)(\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|inputrc|pam_environment|gitconfig|npmrc|mcp\.json|envrc)|\.ssh(\/.*)?|\.git\/(hooks|config)(\/.*)?|\.config\/(git|fish|systemd|autostart|environment\.d)(\/.*)?|\.claude\/(agents|skills|commands|hooks)(\/.*)?|launchagents(\/.*)?)$|^\/etc\/(cron|profile|systemd|init)|^\/var\/spool\/cron/i.test(
+    path,
+  );
+}
 
 const POLICIES: ReadonlyMap<string, (path: string) => boolean> = new Map([
   ['policy:secret-bearing-paths', isSecretBearing],
-  ['policy:persistence-paths', (path: string) => PERSISTENT.test(path)],
+  ['policy:persistence-paths', startsPrograms],
 ]);
 
 /** A path under all names by which a user's glob may refer to it. */

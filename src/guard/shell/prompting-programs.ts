@@ -29,7 +29,7 @@ export interface Prompt {
 
 const ANY = Number.POSITIVE_INFINITY;
 
-const promptOf = byProgram<Prompt>({
+const promptOf = byProgram<Prompt>(() => ({
   'bash sh zsh dash ksh mksh ash fish rbash csh tcsh yash posh nu elvish xonsh osh ysh cmd': {
     values: '-o -O -C --rcfile --init-file --init-command',
     given: '-c --command --commands',
@@ -168,7 +168,7 @@ const promptOf = byProgram<Prompt>({
     { given: '--es --nes --batch --script --daemon', places: ANY, words: true, keys: true },
   script: { values: '-c -I -O -B -E -m -T', given: '-c --command', places: ANY, keys: true },
   crontab: { values: '-u', given: '-l -r', asks: '-e' },
-});
+}));
 
 /** The name of a program may end in a version: `python3.12`, `psql-16`. */
 const VERSION = /-?\d[\d.]*(?:t|-dbg)?$/;

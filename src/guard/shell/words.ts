@@ -182,10 +182,12 @@ export function everywhere(names: readonly string[]): string[] {
   return names.flatMap((name) => [`*/${name}`, `*/${name}/*`]);
 }
 
-/** Returns the lookup in tables of programs, in which names separated by spaces share an entry. */
-export function byProgram<T>(...tables: readonly Readonly<Record<string, T>>[]): (name: string) => T | undefined {
+/** Returns the lookup in tables of programs, which are made at the first one. Names separated by spaces share an entry. */
+export function byProgram<T>(...made: readonly (() => Readonly<Record<string, T>>)[]): (name: string) => T | undefined {
   const known = new Map<string, T | undefined>();
+  let tables: readonly Readonly<Record<string, T>>[] | undefined;
   const find = (name: string): T | undefined => {
+    tables ??= made.map((make) => make());
     for (const table of tables) {
       const names = Object.keys(table).find((each) => each.includes(name) && ` ${each} `.includes(` ${name} `));
       if (names !== undefined) return table[names];

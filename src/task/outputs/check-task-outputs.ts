@@ -124,11 +124,9 @@ function lookAtOutput(folder: string, path: string): Output {
   );
 }
 
-/** Any character but white space, and those without a look such as NUL and the zero-width space. */
-const VISIBLE = /[^\s\p{C}\p{Z}]/u;
-
+/** Returns whether a small file has only white space, and what has no look such as NUL and the zero-width space. */
 function isBlank(file: string, size: number): boolean {
-  return size <= MOST_BLANK && !VISIBLE.test(readFileSync(file, 'utf8'));
+  return size <= MOST_BLANK && !/[^\s\p{C}\p{Z}]/u.test(readFileSync(file, 'utf8'));
 }
 
 function markOf(file: string): string {

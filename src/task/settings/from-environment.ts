@@ -4,7 +4,7 @@ import { signalProblem } from '../../engine/signals/signals.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { excerpt } from '../../text/quote.ts';
 import { PROJECT_CONFIG } from '../task-file.ts';
-import { DEFAULT_POLICY } from './read-values.ts';
+import { plainValues } from './read-values.ts';
 
 /**
  * Returns the policy of a four-key state: defaults, the project's limit of iterations, and valid RALPH_ variables. Invalid
@@ -20,12 +20,13 @@ export function policyFromEnvironment(env: Readonly<Record<string, string | unde
     notes.push(`${name} must be an integer from ${least} to ${most}, but is ${shown(text)}: ${otherwise} is used.`);
     return otherwise;
   };
-  const { breaker, maxIterations } = DEFAULT_POLICY;
+  const plain = plainValues().policy;
+  const { breaker, maxIterations } = plain;
   const policy: Policy = {
-    ...DEFAULT_POLICY,
+    ...plain,
     maxIterations: number('RALPH_MAX_ITERATIONS', 1, 100, configured(projectDir) ?? maxIterations),
     breaker: { ...breaker, findings: number('RALPH_CIRCUIT_BREAKER_THRESHOLD', 0, 1_000_000, breaker.findings) },
-    completion: completion(env['RALPH_COMPLETION_SIGNAL'], notes),
+    completion: completion(env['RALPH_COMPLETION_SIGNAL'], plain.completion, notes),
   };
   return { policy, notes };
 }
@@ -36,12 +37,12 @@ function configured(projectDir: string): number | null {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100 ? Number(value) : null;
 }
 
-function completion(text: string | undefined, notes: string[]): Policy['completion'] {
-  if (text === undefined || text === '') return DEFAULT_POLICY.completion;
+function completion(text: string | undefined, otherwise: Policy['completion'], notes: string[]): Policy['completion'] {
+  if (text === undefined || text === '') return otherwise;
   const problem = signalProblem(text);
   if (problem === null) return { kind: 'signal', text };
   notes.push(`RALPH_COMPLETION_SIGNAL ${problem}, but is ${shown(text)}: the default signal is used.`);
-  return DEFAULT_POLICY.completion;
+  return otherwise;
 }
 
 function shown(text: string): string {

@@ -103,6 +103,5 @@ function ruleOf(entry: EffectiveValues['guardrails']['block_commands'][number]):
     : { command: entry.command, args: entry.args ?? [], reason };
 }
 
-const PLAIN = readValues(effectiveValues({}, 'prompt'), 'prompt');
-export const DEFAULT_POLICY = PLAIN.policy;
-export const NO_GUARDRAILS = PLAIN.settings.guardrails;
+/** Returns the values of a prompt without frontmatter. */
+export const plainValues = () => readValues(effectiveValues({}, 'prompt'), 'prompt');

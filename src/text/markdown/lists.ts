@@ -80,20 +80,19 @@ function readItem(
   return { line: number, text: content.slice(box?.length ?? 0).trim(), checked, inDone, nested, inCode: indentedCode };
 }
 
-/** Patterns for what a reader takes for a box at the beginning of an item, and of any other line. */
-const LIKE_BOX = /^\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])/u;
-const BOX_ELSEWHERE =
-  /^(?:(?:[-*+•‣◦▪·–—]|(?:\d{1,9}|[a-z])[.)])[ \t]*\\?\[[ \t]*[^\w\s[\]\\]?|\\?\[[ \t]*)x?[ \t]*\\?\](?![([:])/iu;
-
 /** Returns the lines that look like a task item and are none: `[]`, `[ x ]`, no blank after the box, no list mark before it. */
 export function unreadBoxes(text: string): { readonly line: number; readonly text: string }[] {
+  // What a reader takes for a box at the beginning of an item, and of any other line.
+  const likeBox = /^\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])/u;
+  const boxElsewhere =
+    /^(?:(?:[-*+•‣◦▪·–—]|(?:\d{1,9}|[a-z])[.)])[ \t]*\\?\[[ \t]*[^\w\s[\]\\]?|\\?\[[ \t]*)x?[ \t]*\\?\](?![([:])/iu;
   const found: { line: number; text: string }[] = [];
   for (const { number, content, heading, itemsBegun, isProse, indentedCode } of lines(text)) {
     const said = heading?.isUnderline === false ? heading.title : content;
     const looks =
       itemsBegun > 0
-        ? LIKE_BOX.test(said) && !indentedCode && !BOX.test(said)
-        : (isProse || heading !== null) && BOX_ELSEWHERE.test(said);
+        ? likeBox.test(said) && !indentedCode && !BOX.test(said)
+        : (isProse || heading !== null) && boxElsewhere.test(said);
     if (looks) found.push({ line: number, text: said });
   }
   return found;
@@ -102,18 +101,14 @@ export function unreadBoxes(text: string): { readonly line: number; readonly tex
 const NOUN = 'findings?|issues?|problems?|bugs?|defects?|vulnerabilit(?:y|ies)|questions?';
 const CLOSED = 'fixed|resolved|closed|answered|done';
 
-const NONE = new RegExp(
-  [
+/** Returns whether a line of a list of findings or questions says that none is open: `None.`, `No open findings`. */
+export function saysNone(line: string): boolean {
+  const none = [
     String.raw`^(?:none\b|n/a\b|nothing\b`,
     String.raw`(?:there (?:are|is|were) )?(?:no|zero|0)\b[^.]{0,60}\b(?:${NOUN})\b`,
     String.raw`all\b[^.]{0,60}\b(?:${CLOSED})\b)`,
-  ].join('|'),
-  'i',
-);
-
-/** Returns whether a line of a list of findings or questions says that none is open: `None.`, `No open findings`. */
-export function saysNone(line: string): boolean {
-  return NONE.test(line.slice(firstWordAt(line)));
+  ];
+  return new RegExp(none.join('|'), 'i').test(line.slice(firstWordAt(line)));
 }
 
 export interface ChecklistItem {

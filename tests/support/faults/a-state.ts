@@ -2,7 +2,7 @@ import { initialState } from '../../../src/engine/initial-state.ts';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles, type StoredContract } from '../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/settings/read-values.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../contract-terms.ts';
 
 export function filesIn(directory: string): LoopFiles {
   return loopFiles(directory, null, { XDG_STATE_HOME: `${directory}/outside` });

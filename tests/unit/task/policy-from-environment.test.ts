@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { policy as schema } from '../../../src/engine/schema/contract.ts';
 import { policyFromEnvironment } from '../../../src/task/settings/from-environment.ts';
-import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';
+import { DEFAULT_POLICY } from '../../support/contract-terms.ts';
 import { folderWith } from '../../support/folder.ts';
 
 test('without variables a four-key loop has the defaults', () => {

@@ -4,8 +4,8 @@ import { policy as policySchema } from '../../../src/engine/schema/contract.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
 import type { Frontmatter } from '../../../src/task/frontmatter/schema.ts';
-import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
+import { DEFAULT_POLICY } from '../../support/contract-terms.ts';
 
 type Input = Parameters<typeof resolvePolicy>[0];
 

@@ -29,7 +29,7 @@ const TALKS = new Set(
 
 type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
 
-const subcommandOf = byProgram<Subcommand>({
+const subcommandOf = byProgram<Subcommand>(() => ({
   __proto__: null as never,
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
@@ -142,7 +142,7 @@ const subcommandOf = byProgram<Subcommand>({
   init: (access, args) => {
     for (const into of splitOptions(args, '-b --initial-branch --template').operands) access.write(into, 'argument');
   },
-});
+}));
 
 /** Pattern for options that make git log print lines of files, not only commits. */
 const SHOWS_LINES = /^(-[a-z]*[pucL]|--patch.*|--cc|--full-diff|--remerge-diff|--word-diff.*|--ext-diff)/;

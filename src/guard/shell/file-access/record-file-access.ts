@@ -8,8 +8,10 @@ import { git } from './git.ts';
 import { filesOf, PROGRAMS, ROWS } from './programs.ts';
 import { searchFiles } from './search-files.ts';
 
-const rowOf = byProgram(ROWS);
-const ruleByName = byProgram<FileAccessRule>(PROGRAMS, searchFiles, COPIERS, FETCHERS, ARCHIVERS, { git });
+const rowOf = byProgram(() => ROWS);
+const ruleByName = byProgram<FileAccessRule>(
+  ...[PROGRAMS, searchFiles, COPIERS, FETCHERS, ARCHIVERS, { git }].map((table) => () => table),
+);
 
 /** Records the paths that a command reads and writes through its arguments, and the words that no rule explains. */
 export function recordFileAccess(command: ShellCommand, call: Call, context: ShellContext): void {

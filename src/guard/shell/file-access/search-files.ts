@@ -10,7 +10,7 @@ const VALUES: Readonly<Record<string, string>> = {
   rg: '-e -f -A -B -C -m -g -t -T -j -M -r --regexp --file --glob --iglob --type --type-not --max-count --context --replace --sort --max-depth',
   'ag ack': AG,
 };
-const valuesOf = byProgram(VALUES);
+const valuesOf = byProgram(() => VALUES);
 /** Pattern for options of rg and ag that disable ignore files. */
 const NO_IGNORE = /^(-[uUat]|--unrestricted|--no-ignore.*|--no-config|--all-types|--all-text|--skip-vcs-ignores)$/;
 const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];

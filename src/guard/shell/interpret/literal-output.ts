@@ -122,7 +122,7 @@ const git: Output = ({ call: { words, state } }) => {
 /** Options of git ls-files that take a value. */
 const LS_FILES = '-x -X --exclude --exclude-from --exclude-per-directory --with-tree --format';
 
-const OUTPUTS = byProgram<Output>({
+const OUTPUTS = byProgram<Output>(() => ({
   echo,
   printf: ({ args, texts }) => withTree(literal(formatted(texts)), args),
   pwd: ({ call }) => literal(`${call.state.cwd}\n`),
@@ -136,7 +136,7 @@ const OUTPUTS = byProgram<Output>({
   'find gfind': ({ call }) => ({ ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) }),
   'fd fdfind': ({ call, args }) => ({ ...UNKNOWN_STREAM, under: fdTree(call, args) }),
   git,
-});
+}));
 
 /** Returns a command's output if its words and its input alone determine it. */
 export function literalOutput(call: Call, name: string): Stream {

@@ -102,7 +102,7 @@ export function contentOf({ content, template }: ShellWord, { state }: Call): st
 const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
 
 /** Options that take code, for each interpreter; its name may end in a version: `python3.12`. */
-const codeOption = byProgram({
+const codeOption = byProgram(() => ({
   'node nodejs bun tsx ts-node': NODE,
   deno: /^(eval|-e|--eval)$/,
   'python pypy': /^-[a-zA-Z]*c$|^-c/,
@@ -111,7 +111,7 @@ const codeOption = byProgram({
   ruby: /^-[a-zA-Z]*e/,
   'lua Rscript osascript julia swift elixir scala groovy tclsh expect guile octave R': /^(-e|-E)$/,
   php: /^-[rBRE]$/,
-});
+}));
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
 /** Programs with their own command language, or that run commands later. */
 const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);

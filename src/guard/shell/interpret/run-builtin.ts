@@ -18,7 +18,7 @@ export function runBuiltin(call: Call, name: string, context: ShellContext): Out
   return outcome;
 }
 
-const builtinOf = byProgram<Builtin>({
+const builtinOf = byProgram<Builtin>(() => ({
   __proto__: null as never,
   'cd chdir pushd popd': changeDirectory,
   eval: (call, args, context) => runText(call, args.join(' '), context),
@@ -89,7 +89,7 @@ const builtinOf = byProgram<Builtin>({
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
     return moved(withVariable(call.state, args[1], [{ template: formatted(args.slice(2)) }]));
   },
-});
+}));
 
 function moved(state: ShellState): Outcome {
   return { states: [state], output: SILENT };

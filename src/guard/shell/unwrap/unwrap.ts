@@ -31,7 +31,7 @@ const TMUX_COMMANDS =
 /** Options of sudo whose value is the next word. */
 export const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot';
 
-const wrapperOf = byProgram<Wrapper>({
+const wrapperOf = byProgram<Wrapper>(() => ({
   __proto__: null as never,
   'sudo doas': {
     values: SUDO_VALUES,
@@ -77,7 +77,7 @@ const wrapperOf = byProgram<Wrapper>({
   cmd: { values: '', skip: 1, textOption: ' ' },
   screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
   tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
-});
+}));
 
 /** Returns what a wrapper runs; undefined if the command is not a wrapper or wraps nothing here. */
 export function unwrap(call: Call, name: string): Unwrapped | undefined {

@@ -11,8 +11,9 @@ import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
 import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
-import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
+import { readValues } from '../../../../src/task/settings/read-values.ts';
 import { instantOf } from '../../../../src/text/time.ts';
+import { DEFAULT_POLICY } from '../../../support/contract-terms.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 import { TEST_TIMEOUT_MS } from '../../../support/until.ts';
 

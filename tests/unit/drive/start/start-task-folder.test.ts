@@ -8,7 +8,7 @@ import { acceptContract, changedContract } from '../../../../src/drive/start/liv
 import type { StartRequest } from '../../../../src/drive/start/stages.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { LOOP_NAME, readContract } from '../../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY } from '../../../../src/task/settings/read-values.ts';
+import { DEFAULT_POLICY } from '../../../support/contract-terms.ts';
 import { AT, aProject, PERSON, type Project, put } from '../../../support/drive/drive-project.ts';
 import { startNow } from '../../../support/drive/start-now.ts';
 
