@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -66,6 +67,16 @@ test('the program consists of ASCII, as which it is read', () => {
     const lines = readFileSync(join(DIST, 'scripts', file), 'utf8').split('\n');
     const odd = lines.flatMap((line) => /.{0,30}[^\0-\x7f].{0,30}/.exec(line)?.[0] ?? []);
     assert.deepEqual(odd, [], file);
+  }
+});
+
+test('a chunk has every value that it exports once it is loaded, and few of them by a getter', () => {
+  const load = createRequire(import.meta.url);
+  for (const file of readdirSync(join(DIST, 'scripts')).filter((name) => name.startsWith('ralph-'))) {
+    const fields = Object.entries(Object.getOwnPropertyDescriptors(load(join(DIST, 'scripts', file)) as object));
+    const missing = fields.filter(([, { get, value }]) => get === undefined && value === undefined);
+    assert.deepEqual(missing, [], file);
+    assert.ok(fields.filter(([, { get }]) => get !== undefined).length <= 6, file);
   }
 });
 
