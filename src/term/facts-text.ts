@@ -8,7 +8,7 @@ const FIGURES: Readonly<Record<string, (value: unknown) => string | null>> = {
   model: (value) => String(value),
   maxIterations: (value) => `limit of iterations ${value}`,
   verified: (value) => (value === true ? 'verified' : 'not verified'),
-  proof: (value) => String(value).replaceAll('-', ' '),
+  proof: (value) => (value === 'none' ? 'no proof' : String(value).replaceAll('-', ' ')),
   durationMs: (value) => (typeof value === 'number' ? timeText(value) : null),
   turns: (value) => (typeof value === 'number' ? counted(value, 'turn') : null),
   toolCalls: (value) => (typeof value === 'number' ? counted(value, 'tool call') : null),

@@ -102,6 +102,6 @@ test("a plan's task whose check was red is proved by it, in progress entry, comm
   const proof = 'red-to-green (made failed before), 1 file changed';
   assert.ok(p.read('PLAN.progress.md').includes(`- Proof: ${proof}`), p.read('PLAN.progress.md'));
   assert.ok(git('log', '-1', '--format=%b').includes(`Proof: ${proof}.`));
-  assert.ok(run.stdout.includes(`Task 1 is done and committed (1 of 1): ${proof}.`), run.stdout);
+  assert.ok(run.stdout.includes(`Task 1 is done and committed (1 of 1). Proof: ${proof}.`), run.stdout);
   assert.match(run.stdout, /\n {2}The checks ran in the project \(verify_in: project\)/);
 });

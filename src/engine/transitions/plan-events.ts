@@ -161,7 +161,7 @@ function verdictText({ task: { id }, as, tasks, proof }: PlanAttempt): string {
   const done = tasks.filter(({ status }) => status === 'done').length;
   switch (as) {
     case 'done':
-      return `${id} is done and committed (${done} of ${tasks.length})${proof === undefined ? '' : `: ${proof}`}.`;
+      return `${id} is done and committed (${done} of ${tasks.length}).${proof === undefined ? '' : ` Proof: ${proof}.`}`;
     case 'failed':
       return `${id} did not pass; it will be tried once more.`;
     case 'returned':

@@ -40,10 +40,10 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
   const { id, title, status, done, needs, proof, files, iterations, costUsd, commit, branch, why } = task;
   const name = html`<b>${oneLine(id)}</b>`;
   const [head = '', ...output] = why?.split('\n') ?? [];
-  const proved = [proof?.replaceAll('-', ' ') ?? '', files === null ? '' : `${counted(files, 'file')} changed`].filter(
+  const proved = [proof === 'none' ? 'no proof' : (proof?.replaceAll('-', ' ') ?? ''), files === null ? '' : `${counted(files, 'file')} changed`].filter(
     (part) => part !== '',
   );
-  const where = commit ?? branch;
+  const where = commit?.slice(0, 10) ?? branch;
   return html`<tr>
     <td>${loop === undefined ? name : html`<a href=${`#${loop}`}>${name}</a>`} ${title !== id && oneLine(title)}
       ${head !== '' && html`<br /><span class="dim">${clean(head)}</span>`}
@@ -53,6 +53,6 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
     <td data-label="Proof:" title=${proof === null ? '' : PROOFS[proof]}>${proved.length === 0 ? '–' : proved.join(', ')}</td>
     <td class="number" data-label="Iterations:">${iterations ?? '–'}</td>
     <td class="number" data-label="Cost:">${costUsd === null ? '–' : dollarText(costUsd)}</td>
-    <td data-label="Commit:">${where === null ? '–' : html`<code>${oneLine(where)}</code>`}</td>
+    <td data-label="Commit:">${where === null ? '–' : html`<code title=${commit ?? ''}>${oneLine(where)}</code>`}</td>
   </tr>`;
 }
