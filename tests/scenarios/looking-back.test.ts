@@ -45,7 +45,7 @@ test('without a name, status, logs and archive are about the loop that ended las
   assert.match(p.ralph(['archive']).stdout, /no-progress-exhaustion\.json/);
   assert.equal(p.has('.claude/context/memory'), false, 'a project without a memory gets none');
   const config = p.ralph(['config']).stdout;
-  assert.match(config, /^stateFile +\.claude\/context\/runtime\/ralph-state\.json$/m);
+  assert.match(config, /^state file +\.claude\/context\/runtime\/ralph-state\.json$/m);
 });
 
 test('the status line of a session shows how its own loop ended', (t) => {

@@ -27,7 +27,7 @@ const MOST_SHOWN = 40;
 export const UNDO_COMMAND: Command = {
   name: 'undo',
   usage: '[NAME] [--back] [--dry-run] [--yes [--new-files]]',
-  help: 'Shows what it would do, asks, and brings the files of the project back as they were when the loop started; new files stay unless you say otherwise. What changed after the loop or outside its calls is left alone and named. The state before is kept: `undo --back` returns to it.',
+  help: 'Shows what it would do, asks, and brings the files of the project back as they were when the loop started; new files stay unless you say otherwise. What changed after the loop or outside its calls is left alone and named. The state before the undo is kept: `undo --back` returns to it.',
   example: 'ralph-loop undo docs --dry-run',
   options: options({
     back: 'Take back the last undo.',

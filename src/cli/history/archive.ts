@@ -28,7 +28,7 @@ interface ArchivedFile {
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
   usage: '[show FILE | PATH] [--prune AGE] [--loop NAME]',
-  help: 'Lists the runs over several tasks that are over, and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it; with the PATH of a plan, it moves a run that could be resumed into the archive. It refuses while a loop is active there.',
+  help: 'Lists ended runs of several tasks and the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it; with the PATH of a plan, it moves a run that could be resumed into the archive. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
   options: options({
     'prune AGE':

@@ -151,8 +151,9 @@ function usageText(usage: NonNullable<LiveLoop['usage']>, iteration: number): st
   if (usage.costUsd === null && all.every((count) => count === 0))
     return iteration === 0 ? 'unknown until an iteration ends' : 'unknown';
   const billed = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
-  const cached = usage.cacheReadTokens.toLocaleString('en');
-  return `${billed.toLocaleString('en')} tokens, ${cached} more read from the cache, ${cost}`;
+  const read = usage.cacheReadTokens;
+  const cached = read === 0 ? '' : `, ${read.toLocaleString('en')} more read from the cache`;
+  return `${billed.toLocaleString('en')} tokens${cached}, ${cost}`;
 }
 
 function endedText(loop: EndedLoop, name: string | null, at: string, paint: Paint): string {

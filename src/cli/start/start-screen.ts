@@ -236,7 +236,9 @@ function agentOf({ agent, host, client, clientVersion, sandbox, mayRun = [], ...
   const mode = client?.permissionMode ?? null;
   const does = PERMISSION_MODES.find(({ name }) => name === mode)?.does;
   const title = [hostOf(host).title, ...(clientVersion === null ? [] : [clientVersion])].join(' ');
-  const words = does === undefined ? (mode ?? 'default') : `${does} (${mode})`;
+  // Without a mode of its own, the loop runs in a session that the user begins.
+  const unset = host === undefined ? 'in the permission mode of its session' : 'default';
+  const words = does === undefined ? (mode ?? unset) : `${does} (${mode})`;
   const confined = sandbox === undefined ? '' : ', in a sandbox';
   if (host !== undefined || mode === 'bypassPermissions') return [`${title}, ${words}${confined}`];
   const exact = [...normaliseValidation(terms.validation), ...(terms.task?.commands ?? [])]
