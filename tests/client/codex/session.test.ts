@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { mainPath } from '../../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../../support/client/process-tree.ts';
 import { CODEX, inCodexProject, wrapperIn } from '../../support/codex/codex-project.ts';
 import { say, shell, shellToEnd, status } from '../../support/codex/responses-model.ts';
+import { trustAll } from '../../support/codex/trust-all.ts';
 import { longTest } from '../../support/short-form.ts';
 import { startTerminal } from '../../support/terminal/terminal.ts';
 import { until } from '../../support/until.ts';
@@ -64,6 +67,56 @@ longTest(
         assert.equal(project.ended().verified, true);
       } finally {
         await terminal.close();
+      }
+    });
+  },
+);
+
+longTest(
+  'Codex: a session by hand is in its loop without the background server; control: with it, it is not',
+  async () => {
+    const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
+    const script = ({ input }: { readonly input: string }) => {
+      if (!input.includes('Iteration 2 of 5')) return DONE;
+      return input.includes('touch made.txt') ? DONE : shell('touch made.txt');
+    };
+    await inCodexProject({ frontmatter }, script, async (project) => {
+      const { workspace, codexHome } = project;
+      const env = project.environment({ CODEX_HOME: codexHome, HTTPS_PROXY: 'http://127.0.0.1:9' });
+      const codex = (...words: string[]): void =>
+        assert.equal(spawnSync(process.execPath, [CODEX, ...words], { cwd: workspace.project, env }).status, 0);
+      assert.equal(project.main(['init', '--codex', '--yes'], env).code, 0);
+      await trustAll(env as NodeJS.ProcessEnv, workspace.project);
+      const started = project.main(['start', '--agent', 'codex'], env).stdout;
+      const [, loopId = ''] = /RALPH_LOOP_ID=(\S+)/.exec(started) ?? [];
+      const [, words = ''] = /^ {2}codex(.*)$/m.exec(started) ?? [];
+      codex('app-server', 'daemon', 'start');
+      try {
+        for (const [args, shows] of [
+          [[], /All done/],
+          [words.trim().split(' '), /Complete after 2 iterations/],
+        ] as const) {
+          const terminal = await startTerminal({
+            command: process.execPath,
+            args: [CODEX, ...args, '--sandbox', 'danger-full-access', 'Work.'],
+            env: { ...env, RALPH_ACTIVE: '1', RALPH_LOOP_ID: loopId },
+            cwd: workspace.project,
+            columns: 120,
+          });
+          try {
+            await terminal.waitFor(shows);
+          } finally {
+            await terminal.close();
+          }
+          if (args.length === 0)
+            assert.equal(project.iterations().length, 0, 'control: its hooks have no RALPH_ACTIVE');
+        }
+        assert.equal(project.ended().verified, true);
+      } finally {
+        codex('app-server', 'daemon', 'stop');
+        // Its updater is not ended with it.
+        const updater = readFileSync(join(codexHome, 'app-server-daemon/daemon-updater.pid'), 'utf8');
+        signalQuietly((JSON.parse(updater) as { readonly pid: number }).pid, 'SIGTERM');
       }
     });
   },
