@@ -40,9 +40,10 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
   const { id, title, status, done, needs, proof, files, iterations, costUsd, commit, branch, why } = task;
   const name = html`<b>${oneLine(id)}</b>`;
   const [head = '', ...output] = why?.split('\n') ?? [];
-  const proved = [proof === 'none' ? 'no proof' : (proof?.replaceAll('-', ' ') ?? ''), files === null ? '' : `${counted(files, 'file')} changed`].filter(
-    (part) => part !== '',
-  );
+  const proved = [
+    proof === 'none' ? 'no proof' : (proof?.replaceAll('-', ' ') ?? ''),
+    files === null ? '' : `${counted(files, 'file')} changed`,
+  ].filter((part) => part !== '');
   const where = commit?.slice(0, 10) ?? branch;
   return html`<tr>
     <td>${loop === undefined ? name : html`<a href=${`#${loop}`}>${name}</a>`} ${title !== id && oneLine(title)}
