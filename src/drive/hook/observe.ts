@@ -1,6 +1,5 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { mayWrite } from '../../guard/client-tools.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
@@ -15,8 +14,11 @@ import type { ProtectionContext, ProtectionReport } from '../control/restore-pro
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { contractOf, type Guarded } from './guarded-loop.ts';
 
-interface CallOfLoop {
+/** A tool call, and the loop whose rules apply to it. */
+export interface CallOfLoop {
   readonly call: HookToolCall;
+  /** The tool may change files. */
+  readonly writes: boolean;
   readonly loop: Guarded;
 }
 
@@ -41,26 +43,26 @@ export function record(
 /** Examines the protected files before a call that may write, and records it with what the rules left undecided. */
 export async function observeBefore(
   context: ProtectionContext,
-  { call, writes, loop, stored }: CallOfLoop & { readonly writes: boolean; readonly stored: StoredContract | null },
+  { call, writes, loop, stored }: CallOfLoop & { readonly stored: StoredContract | null },
   recorded: readonly string[],
 ): Promise<ProtectionReport | null> {
   // A change from before this call, outside any other call, is the user's: examine before recording the call.
   const seen = writes ? await lookAtProtected(context, loop, stored, null) : null;
   const undecided = recorded.length > 0 ? { undecided: recorded } : {};
-  record(context.files, context.now(), { call, loop }, 'asked', undecided);
+  record(context.files, context.now(), { call, writes, loop }, 'asked', undecided);
   return seen;
 }
 
 /** Examines the protected files after a call that may have written, and records its end and a heartbeat. */
 export async function observeAfter(
   context: DriverContext,
-  { call, loop }: CallOfLoop,
+  { call, writes, loop }: CallOfLoop,
 ): Promise<ProtectionReport | null> {
   // Examine before recording the end of the call: until then, changes count as that call's, also after a kill.
-  const seen = mayWrite(call.name) ? await lookAfter(context, loop, call) : null;
+  const seen = writes ? await lookAfter(context, loop, call) : null;
   const background = mayStayInBackground(call.name, call.input, call.response) ? { background: true } : {};
   const phase = context.input.event === 'PostToolUseFailure' ? 'failed' : 'done';
-  record(context.files, context.now(), { call, loop }, phase, background);
+  record(context.files, context.now(), { call, writes, loop }, phase, background);
   if (typeof loop !== 'string') showHeartbeat(context.files, context.now(), loop);
   return seen;
 }

@@ -4,7 +4,7 @@ import { READERS } from '../../engine/schema/constants.ts';
 import { mayWrite } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import { type Denial, deny, type Verdict } from '../../guard/guard.ts';
-import { type HookToolCall, toolCall } from '../../hosts/hook-io/hook-input.ts';
+import { toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, loopFiles, loopNamesIn, type StoredContract } from '../../state/loop-files.ts';
@@ -14,6 +14,7 @@ import { type DriverContext, isCancelled, rulesApply } from '../control/ownershi
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
 import { contractOf, type Guarded, guardedLoop } from './guarded-loop.ts';
+import type { CallOfLoop } from './observe.ts';
 import { runHook } from './run-hook.ts';
 import { allowed, denied, together, turnEnds } from './tool-answer.ts';
 
@@ -46,11 +47,7 @@ export function runPostToolUse(): Promise<void> {
 const LOST = 'evidence-lost';
 
 /** A tool call, and what its answer rests on, read once. */
-interface Asked {
-  readonly call: HookToolCall;
-  /** The tool may change files. */
-  readonly writes: boolean;
-  readonly loop: Guarded;
+interface Asked extends CallOfLoop {
   readonly stored: StoredContract | null;
 }
 
@@ -69,7 +66,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   } catch (error) {
     const { text } = lossIn(error);
     if (!writes || loop === 'none') return null;
-    return refused(context.files, context.now(), { call, loop }, LOST, HOOK_TEXTS.onlyReading(text));
+    return refused(context.files, context.now(), { call, writes, loop }, LOST, HOOK_TEXTS.onlyReading(text));
   }
 }
 
@@ -127,6 +124,8 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
+  const call = toolCall(context.input);
+  const writes = mayWrite(call.name);
   let loop: Guarded | 'none' = 'none';
   try {
     loop = await guardedLoop(context.files, context.env, context.input.sessionId);
@@ -135,7 +134,7 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
     lossIn(error);
   }
   if (loop === 'none') return null;
-  const seen = await (await import('./observe.ts')).observeAfter(context, { call: toolCall(context.input), loop });
+  const seen = await (await import('./observe.ts')).observeAfter(context, { call, writes, loop });
   return typeof loop === 'string' ? null : allowed(context.input.event, seen, await steering(context, loop));
 }
 
@@ -143,7 +142,7 @@ export async function postToolUse(context: DriverContext): Promise<HookAnswer | 
 async function refused(
   files: LoopFiles,
   at: string,
-  asked: Pick<Asked, 'call' | 'loop'>,
+  asked: CallOfLoop,
   rule: string,
   reason: string,
 ): Promise<HookAnswer> {
