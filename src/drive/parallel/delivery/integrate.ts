@@ -142,14 +142,15 @@ class OneIntegration {
     return paths.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.links(name, paths));
   }
 
-  /** Commits what the agent left uncommitted, except the loop's own files and files that the project has as well. */
+  /** Commits what the agent left uncommitted, except the loop's own files and copies of what the project has not committed. */
   async #commitRest({ contract }: Verified): Promise<Ended> {
     const { projectDir, name, env } = this.#request;
     const { dir } = this.#place;
     const { changed, removed } = changedFiles(dir, env);
+    const uncommitted = new Set(changedFiles(projectDir, env).changed);
+    const isCopy = (path: string): boolean => uncommitted.has(path) && isSame(join(projectDir, path), join(dir, path));
     const paths = [...changed, ...removed].filter(
-      (path) =>
-        !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isSame(join(projectDir, path), join(dir, path)),
+      (path) => !/^\.(?:claude|ralph)\/|\/\.ralph-runner\//.test(path) && !isCopy(path),
     );
     if (paths.length === 0) return null;
     const view = viewAtEnd(worktreeLoop(projectDir, name, env), contract);

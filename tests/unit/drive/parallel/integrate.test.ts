@@ -139,6 +139,18 @@ test('files that a killed move has written are taken back, and those of the user
   assert.equal(readFileSync(join(projectDir, 'made.txt'), 'utf8'), 'made\n');
 });
 
+test('work that the project has committed as well is part of the branch that is checked', async (t) => {
+  const { projectDir, place, git, again } = await worktree(t, false);
+  for (const dir of [projectDir, place.dir]) writeFileSync(join(dir, 'same.txt'), 'same\n');
+  git('add', 'same.txt');
+  git('commit', '-q', '-m', 'Another loop made it too');
+  writeFileSync(join(place.dir, 'own.txt'), 'own\n');
+  const { outcome, message } = await again();
+  assert.equal(outcome, 'done', message);
+  // Its checks run on a clean checkout of this commit.
+  assert.deepEqual(git('show', '--name-only', '--format=', 'main^2').split('\n'), ['own.txt', 'same.txt']);
+});
+
 test('a branch without commits is left with its worktree', async (t) => {
   const { place, git, again } = await worktree(t, false);
   assert.deepEqual(await again(), { message: 'one: there are no changes to integrate.', outcome: 'done' });
