@@ -218,12 +218,16 @@ interface CheckStand {
 /** Size of the stream's end that is read; more than two iterations write. */
 const BUDGET = 8 * 1024 * 1024;
 
+const STAND = ['check.', 'loop.started'];
+
 /** Reads the status of the checks from the end of the stream. */
 export function checkStand(files: LoopFiles, loopId: string, status: string): CheckStand {
   let running: string | null = null;
   const results: Entry[] = [];
   let isOver = status !== 'verifying';
-  readBackwards(files, loopId, BUDGET, ['check.', 'iteration.ended', 'loop.started'], (event) => {
+  // The end of an iteration says that no check runs, or that the verification before it is another one.
+  const types = (): string[] => [...STAND, ...(isOver && results.length === 0 ? [] : ['iteration.ended'])];
+  readBackwards(files, loopId, BUDGET, types, (event) => {
     const { type } = event;
     if (type === 'check.started' && !isOver) running = String(event['name']);
     if (type === 'check.ran') results.push(event);

@@ -99,43 +99,54 @@ function endsTorn(descriptor: number): boolean {
 
 const BLOCK = 64 * 1024;
 
-/** Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. */
-export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
+/**
+ * Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. Lines that hold
+ * none of the texts that `holds` returns may be left out.
+ */
+export function readTail(
+  path: string,
+  budget: number,
+  stop: (line: string) => boolean,
+  holds: () => readonly string[] = () => [''],
+): void {
   const isFile = ifOutOfReach(() => statSync(path, { throwIfNoEntry: false })?.isFile() === true, false);
   const descriptor = isFile ? ifOutOfReach(() => openSync(path, 'r'), null) : null;
   if (descriptor === null) return;
   try {
     let end = fstatSync(descriptor).size;
-    let rest: Buffer[] = [];
+    // One memory for all blocks: pages that are touched for the first time cost more than reading does.
+    let space = Buffer.allocUnsafe(Math.min(end, budget, BLOCK) * 2);
+    /** Length of what is kept of a line whose beginning has not been read. */
+    let kept = 0;
     for (let left = budget; left > 0 && end > 0; ) {
       const length = Math.min(BLOCK, end, left);
-      const block = Buffer.allocUnsafe(length);
-      const got = readSync(descriptor, block, 0, length, end - length);
+      const larger = length + kept > space.length ? Buffer.allocUnsafe((length + kept) * 2) : space;
+      space.copy(larger, length, 0, kept);
+      space = larger;
+      const got = readSync(descriptor, space, 0, length, end - length);
       if (got !== length) return; // the file shrank: the data is invalid
       end -= length;
       left -= length;
-      rest = [block, ...rest];
-      const first = block.indexOf(0x0a);
-      if (first === -1 && end > 0) continue;
-      const whole = Buffer.concat(rest);
-      const from = end === 0 ? 0 : whole.indexOf(0x0a) + 1;
-      if (linesBackwards(whole.subarray(from)).some((line) => stop(line))) return;
-      rest = [whole.subarray(0, from)];
+      const first = space.subarray(0, length).indexOf(0x0a);
+      const from = end === 0 ? 0 : first + 1;
+      const whole = space.subarray(from, length + kept);
+      kept = from;
+      if (first === -1 && end > 0) kept = whole.length;
+      else if (holds().some((text) => whole.includes(text)) && someLine(whole, stop)) return;
     }
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Splits at newline bytes only: U+2028 does not end a line in JSON lines. */
-function linesBackwards(bytes: Buffer): string[] {
-  const lines: string[] = [];
+/** Passes lines, the last one first, until `stop` returns true. Newline bytes alone end a line: U+2028 does not in JSON lines. */
+function someLine(bytes: Buffer, stop: (line: string) => boolean): boolean {
   for (let end = bytes.length; end > 0; ) {
     const newline = bytes.lastIndexOf(0x0a, end - 1);
-    if (newline + 1 < end) lines.push(bytes.toString('utf8', newline + 1, end));
+    if (newline + 1 < end && stop(bytes.toString('utf8', newline + 1, end))) return true;
     end = newline === -1 ? 0 : newline;
   }
-  return lines;
+  return false;
 }
 
 /** Returns the latest matching record of this loop in the last `budget` bytes, or null. `mayBe` rejects lines unparsed. */

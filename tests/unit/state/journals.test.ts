@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { appendLine, readLines } from '../../../src/state/files/journal-lines.ts';
+import { appendLine, readLines, readTail } from '../../../src/state/files/journal-lines.ts';
 import { aProject } from './a-loop.ts';
 
 test('Lines are read back in order, and the next read starts after the last one.', (t) => {
@@ -140,4 +140,26 @@ test('A path on which nothing can exist has no lines and does not throw.', (t) =
   appendLine(events, {});
   for (const path of [join(runtimeDir, 'x'.repeat(300)), join(events, 'x'), '/'.repeat(5_000)])
     assert.deepEqual(readLines(path, 7).entries, [], path);
+});
+
+test('The end of a journal is read backwards whatever the length of its lines, and without lines that hold no wanted text.', (t) => {
+  const { events } = aProject(t);
+  const lengths = [3, 70_000, 1, 64 * 1024 - 1, 64 * 1024, 300_000, 20, 131_072, 5];
+  const lines = Array.from({ length: 60 }, (_, at) => `${at}${'\u00fc'.repeat(lengths[at % lengths.length] ?? 0)}`);
+  lines[7] += 'wanted';
+  for (const end of ['', '\n']) {
+    writeFileSync(events, `${lines.join('\n')}${end}`);
+    const read = (budget: number, holds?: () => readonly string[]): string[] => {
+      const found: string[] = [];
+      readTail(events, budget, (line) => found.push(line) === 0, holds);
+      return found;
+    };
+    const all = lines.toReversed();
+    assert.deepEqual(read(Number.MAX_SAFE_INTEGER), all);
+    assert.ok(read(Number.MAX_SAFE_INTEGER, () => ['wanted']).includes(lines[7] ?? ''));
+    assert.ok(read(Number.MAX_SAFE_INTEGER, () => ['wanted']).length < 20);
+    const some = read(1_500_000);
+    assert.ok(some.length > 2 && some.length < all.length);
+    assert.deepEqual(some, all.slice(0, some.length));
+  }
 });
