@@ -33,11 +33,18 @@ const CHECKS = [
   'task/commands/run-evidence',
   'task/pinned-scripts/contract-scripts',
 ];
+const GIT = [
+  ...['guard/files/picomatch-glob', 'task/git/git-view', 'task/git/start-point'],
+  ...['engine/plan/commit-subject', '../node_modules/picomatch/index.js'],
+];
 const MAIN = ['cli/command-line'];
 const SHOW = [
   ...['cli/show/list', 'cli/show/status', 'cli/show/explain', 'cli/history/logs', 'cli/history/archive'],
   ...['cli/history/signs', 'cli/control/operator-commands'],
 ];
+
+/** What reads a task file with its settings, and starts nothing. */
+const SETTINGS = ['cli/task/config', 'cli/setup/doctor'];
 
 /** Holds also what no list names: commands that have little of their own. */
 const OTHERS = 'commands';
@@ -56,15 +63,18 @@ const CHUNKS: readonly (readonly [name: string, ...needed: (readonly string[])[]
   ['session', [...SESSION, ...STATUS]],
   ['stop', STOP],
   ['common', [...MAIN, ...SHOW], [...PLAN, ...CHECKS]],
-  ['git', ['guard/files/picomatch-glob', 'task/git/git-view', 'task/git/start-point']],
+  ['git', GIT],
+  ['session', SETTINGS, [...PLAN, ...CHECKS]],
   ['plan', PLAN],
   ['checks', CHECKS],
-  ['main', MAIN],
+  ['main', [...MAIN, 'cli/run/run']],
+  ['main', ['cli/setup/doctor'], SHOW],
   // The checker of schemas: for `--input` and the two checks of a host alone.
   ['json', ['drive/hook/validate-json', 'task/skill-contract/schema-problems']],
   ['show', SHOW],
+  ['task', SETTINGS],
   ['start', ['cli/start/start', 'drive/start/start-by-hand', 'cli/task/check']],
-  [OTHERS, ['cli/run/run', 'cli/run/batch/run-parallel', 'cli/run/resume', 'cli/setup/router', 'cli/web/report']],
+  [OTHERS, ['cli/run/run-words', 'cli/run/batch/run-parallel', 'cli/run/resume', 'cli/setup/router', 'cli/web/report']],
   ['telemetry', ['telemetry/settings', 'telemetry/send']],
   ['web', ['cli/web/serve', 'cli/web/write-report']],
   ['fleet', ['cli/fleet/run-fleet', 'cli/fleet/fleet-feed']],
@@ -128,7 +138,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
                 if (info === null && of.startsWith(root)) throw new Error(`${of} is no part of the program any more`);
                 return info?.importedIds ?? [];
               },
-              (path) => join(root, 'src', `${path}.ts`),
+              (path) => join(root, 'src', path.endsWith('.js') ? path : `${path}.ts`),
             );
             return chunks.get(id) ?? OTHERS;
           },

@@ -17,9 +17,10 @@ import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
 import { hostHooks, noSession, requireUserHooks } from './host-hooks.ts';
 import { launchClient } from './launch-client.ts';
-import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS, withInput } from './start-options.ts';
+import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { requestStart, startTarget } from './start-request.ts';
 import { printManualStartWarnings, printWarnings } from './warnings.ts';
+import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',

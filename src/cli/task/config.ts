@@ -3,7 +3,7 @@ import { readConfigs } from '../../drive/start/read-settings.ts';
 import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
-import { normaliseValidation } from '../../task/settings/build-contract.ts';
+import { VALIDATION_TIMEOUT_SECONDS } from '../../task/settings/defaults.ts';
 import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
 import { table } from '../../term/format.ts';
@@ -74,13 +74,13 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
     throw new RalphError('task-invalid', `the settings of this project have errors:\n${list.join('\n')}`);
   }
   const { completion, maxIterations } = resolved.policy;
-  const commands = normaliseValidation(resolved.settings.validation);
+  const timeouts = resolved.settings.validation.map((entry) => (typeof entry === 'string' ? undefined : entry.timeout));
   return {
     maxIterations,
     completionSignal: completion.kind === 'none' ? null : completion.text,
     policy: resolved.policy,
     /** Sum of the timeouts of the gate's commands. */
-    gateSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
+    gateSeconds: timeouts.reduce<number>((sum, seconds) => sum + (seconds ?? VALIDATION_TIMEOUT_SECONDS), 0),
     sources: resolved.sources,
   };
 }

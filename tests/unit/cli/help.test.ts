@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { commandName, parseOptions } from '../../../src/cli/command.ts';
 import { COMMANDS } from '../../../src/cli/commands.ts';
 import { commandHelp, commandList, SUMMARIES } from '../../../src/cli/help.ts';
+import { NAMED_HOSTS } from '../../../src/hosts/hosts.ts';
 
 const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
 
@@ -37,4 +38,10 @@ test('the command list names every command once, on one screen of 42 lines of 80
   assertFits(list, 42);
   const listed = [...list.matchAll(/^ {2}([a-z]+) {2,}(\S.*)$/gm)].map(([, name]) => name);
   assert.deepEqual(listed.sort(), commands.map(({ name }) => name).sort());
+});
+
+test('the help of run, which loads no client, names those that work on iterations', () => {
+  const names = NAMED_HOSTS.filter(({ iterations }) => iterations !== null).map(({ name }) => name);
+  const said = commands.find(({ name }) => name === 'run')?.options?.['agent']?.help;
+  assert.equal(said, `${names.join(', ')}, or another agent without guardrails.`);
 });

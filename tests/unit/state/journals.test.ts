@@ -142,7 +142,7 @@ test('A path on which nothing can exist has no lines and does not throw.', (t) =
     assert.deepEqual(readLines(path, 7).entries, [], path);
 });
 
-test('The end of a journal is read backwards whatever the length of its lines, and without lines that hold no wanted text.', (t) => {
+test('The end of a journal is read backwards with lines of any length, or without those that nobody wants.', (t) => {
   const { events } = aProject(t);
   const lengths = [3, 70_000, 1, 64 * 1024 - 1, 64 * 1024, 300_000, 20, 131_072, 5];
   const lines = Array.from({ length: 60 }, (_, at) => `${at}${'\u00fc'.repeat(lengths[at % lengths.length] ?? 0)}`);
