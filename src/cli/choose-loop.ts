@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/ownership.ts';
 import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts';
-import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
+import type { LoopReport } from '../drive/status/loop-report.ts';
 import { describeProject, loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import type { StateOf } from '../engine/schema/state.ts';
@@ -161,13 +161,14 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   );
   const chosen = onlyOf(left, 'loops are live here', usage);
   if (chosen !== undefined) return loopFiles(projectDir, chosen.name, env);
-  const ended = loopNames(projectDir, env).flatMap((name) => {
-    const { lastLoop } = describeLoop(loopFiles(projectDir, name, env), env);
-    return lastLoop === null ? [] : [{ ...lastLoop, name }];
-  });
-  if (ended.some(({ name }) => name === null)) return context.files;
-  const incomplete = ended.filter(({ status }) => status !== 'complete');
-  return loopFiles(projectDir, onlyOf(incomplete, 'loops have ended here', usage)?.name ?? null, env);
+  const ended = describeProject(projectDir, env).flatMap(({ files, lastLoop, worktree }) =>
+    lastLoop === null ? [] : [{ ...lastLoop, name: files.name, files, isOwn: worktree === null }],
+  );
+  if (ended.some(({ name, isOwn }) => isOwn && name === null)) return context.files;
+  // Those of worktrees go on only by the command that finds them by their names.
+  const hasOwn = command !== 'resume' || ended.some(({ isOwn }) => isOwn);
+  const incomplete = ended.filter(({ status, isOwn }) => isOwn === hasOwn && status !== 'complete');
+  return onlyOf(incomplete, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
 }
 
 /** Returns the only loop that awaits consent, else the default one. Throws `usage` with a list if there are several. */

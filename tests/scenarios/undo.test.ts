@@ -161,6 +161,24 @@ for (const [what, script, prepare, reason, then] of someOf(
   });
 }
 
+test('an undo names a changed submodule, and each name is on a line of its own and as it is', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  p.write('mod/f.txt', '1\n');
+  commitFolder(join(p.dir, 'mod'));
+  for (const path of ['ä.txt', 'two\nlines.txt']) p.write(path, '1\n');
+  const command = agent(p, `for f in mod/f.txt ä.txt two*; do echo 2 >> "$f"; done; echo ${SIGNAL}`);
+  p.write('.gitignore', 'runs.txt\n');
+  commitFolder(p.dir);
+  const { stdout } = p.ralph(['run', '--plain', '--agent', command]);
+  assert.match(stdout, /^ +ä\.txt +\| 1 \+$/m);
+  assert.equal(
+    p.ralph(['undo', '--yes']).stdout.split('Undone.')[0],
+    'Files to bring back:\n  two\\nlines.txt\n  ä.txt\nLeft alone:\n  mod (a submodule or a repository of its own)\n',
+  );
+  assert.equal(p.read('mod/f.txt'), '1\n2\n');
+});
+
 test('what the user staged after the loop stays staged', (t) => {
   const { p, git } = ranLoop(t, 'echo agent >> kept.txt; git add -A; git commit -qm work');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);

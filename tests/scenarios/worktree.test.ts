@@ -134,6 +134,11 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   assert.doesNotMatch(resumed.stdout, /Iteration 1 of/);
   const found = p.ralph(['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4']);
   assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
+  assert.match(found.stdout, / Next: \S*.* resume fix --max-iterations N$/m);
+  const named = p.ralph(['resume', 'fix', '--max-iterations', '5']);
+  assert.match(named.stdout, /Iteration 5 of 5/, named.stdout + named.stderr);
+  assert.match(p.ralph(['resume', '--max-iterations', '6']).stdout, /Iteration 6 of 6/, 'the only one');
+  assert.equal(p.has('.claude/context/runtime/ralph-state.fix.json'), false, 'none began in the project');
   const fresh = run(p, ['--fresh', '--max-iterations', '1']);
   assert.match(fresh.stdout, /Iteration 1 of 1/);
 });

@@ -157,7 +157,7 @@ function planText(plan: UndoPlan): string {
   const lines = rows.flatMap(([heading, items]) => {
     if (items.length === 0) return [];
     const more = items.length > MOST_SHOWN ? [`  and ${items.length - MOST_SHOWN} more`] : [];
-    return [heading, ...items.slice(0, MOST_SHOWN).map((item) => `  ${item}`), ...more];
+    return [heading, ...items.slice(0, MOST_SHOWN).map((item) => `  ${item.replaceAll('\n', '\\n')}`), ...more];
   });
   return lines.length === 0 ? 'Nothing changed since the start.' : lines.join('\n');
 }

@@ -43,6 +43,8 @@ export const ARCHIVE_COMMAND: Command = {
     if (action === undefined) return listing(context);
     if (action === 'show' && file !== undefined && more.length === 0) return printState(context, file);
     if (action !== 'show' && file === undefined) return archive(context, action);
+    if (action === 'show' && file === undefined)
+      throw new RalphError('usage', advise('archive show needs the name of a file.', 'List them', 'archive'));
     const message =
       'archive takes no argument, "show FILE" with a name from the list, or the path of a task folder (quoted if it has spaces).';
     throw new RalphError('usage', message);

@@ -7,6 +7,7 @@ import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
 import { lossOf } from '../../drive/start/resume/former-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
+import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -75,10 +76,10 @@ function loopMeant(context: CommandContext): LoopFiles {
   return loopToResume(context, 'resume');
 }
 
-/** Returns the ended loop of this name; null if the word is a path, or there was no such loop. */
+/** Returns the ended loop of this name, of the project or a worktree; null if the word is a path, or there was no such loop. */
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
   if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return null;
-  const files = loopFiles(projectDir, word, env);
+  const files = loopFiles(projectOfLoop(projectDir, word, env), word, env);
   return lastLoopIn(files) === null ? null : files;
 }
 

@@ -4,7 +4,9 @@ import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/sta
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
+import { isDependency } from '../../task/commands/installed-dependencies.ts';
 import { type Aside, filesAside, listOf } from '../../task/git/files-aside.ts';
+import { ignoredUnderPins } from '../../task/git/list-files.ts';
 import { type Around, git, onScreen, projectTree, repositoryAround } from '../../task/git/record-tree.ts';
 import { partsOf, runGit } from '../../task/git/run-git.ts';
 import { loopsBooks } from '../../task/progress/loops-files.ts';
@@ -52,14 +54,19 @@ export const VERIFY_COMMAND: Command = {
     ];
     const verified = findings.every(({ ok }) => ok);
     const checks = ran.results.map(({ name, outcome }) => ({ name, outcome }));
-    const note = commit !== null && onCopy.verifyIn.setup === null ? `\n${SHARED}` : '';
+    const shared = commit === null || onCopy.verifyIn.setup !== null ? [] : await sharedWith(context, around, commit);
+    const note =
+      shared.length === 0 ? '' : `\nThe checks used ${listOf(shared)} as installed here: changes there are not seen.`;
     context.answer({ verified, findings, checks, record }, () => shown(context, subject, findings, verified) + note);
     return verified ? 0 : 1;
   },
 };
 
-const SHARED =
-  'The checks used the dependencies that are installed here, such as node_modules: changes in them are not seen.';
+/** Returns the installed dependencies that a clean copy of a commit shares with the repository, as paths from its top. */
+async function sharedWith({ projectDir, env }: CommandContext, around: Around | null, commit: string) {
+  const ignored = around && (await ignoredUnderPins(projectDir, commit, { env }));
+  return (ignored ?? []).filter((path) => isDependency(around?.top ?? '', path));
+}
 
 interface Finding {
   readonly what: 'record' | 'contract' | 'task' | 'files' | 'checks' | 'proof';

@@ -381,6 +381,13 @@ export async function changesFrom(
   return changes;
 }
 
+/** Returns the repositories of an index, submodules or not, that hold what their commit does not. */
+export async function changedRepositories(around: Around, index: string): Promise<string[]> {
+  const words = ['diff-files', '--raw', '-z', '--ignore-submodules=none', '--', `:(top)${around.prefix}`];
+  const fields = must(await git(around, words, { index, at: around.top })).split('\0');
+  return fields.filter((_, field) => field % 2 === 1 && fields[field - 1]?.includes(' 160000 '));
+}
+
 /** Returns names as git reads them with `-z --stdin`. */
 export const nulList = (paths: readonly string[]): Buffer =>
   Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');

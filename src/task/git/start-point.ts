@@ -70,6 +70,7 @@ export async function readStartPoint(
   return { point: { loopId, tree, pins }, changed: repository.changed };
 }
 
+const NAMES_AS_THEY_ARE = [['core.quotePath', 'false']] as const;
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-renames', '--relative'];
 
 export interface Changes {
@@ -85,7 +86,8 @@ export async function changesBetween(
   options: GitOptions,
 ): Promise<Changes | null> {
   const between = [start.commit, end.commit, '--', '.', ...WITHOUT_OWN];
-  const ask = (...words: string[]) => runGit(projectDir, ['diff', ...PLAIN, ...words, ...between], options);
+  const ask = (...words: string[]) =>
+    runGit(projectDir, ['diff', ...PLAIN, ...words, ...between], options, NAMES_AS_THEY_ARE);
   const [stat, added] = [await ask('--stat=72', '--diff-filter=a'), await ask('-z', '--name-only', '--diff-filter=A')];
   if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
   return {

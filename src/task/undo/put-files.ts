@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, rmdirSync, type Stats, statfsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { RalphError } from '../../text/message.ts';
 import { type Around, git, isFileAt, must, nulList, onDisk } from '../git/record-tree.ts';
 
 /** Writes files of a commit over those of a work tree. Replaces no folder and leaves the index. */
@@ -94,6 +95,26 @@ export async function growthOf(
   const sizeOf = (path: string): number => (isFileAt(top, path) ? blocks(lstatSync(onDisk(top, path)).size) : 0);
   const after = sizes.split('\n').reduce((sum, size) => sum + blocks(Number(size)), 0);
   return [...bring, ...removed].reduce((sum, path) => sum - sizeOf(path), after);
+}
+
+interface FileChange {
+  readonly bring: readonly string[];
+  readonly removed: readonly string[];
+  /** Returns how many bytes the disk of a folder has free. */
+  readonly freeBytes: (folder: string) => number;
+}
+
+/** Throws `refused` if the disk has too little space for these files of a commit. */
+export async function refuseFullDisk(
+  around: Around,
+  commit: string,
+  { bring, removed, freeBytes }: FileChange,
+): Promise<void> {
+  const growth = await growthOf(around, commit, bring, removed);
+  const missing = growth - freeBytes(around.top);
+  if (missing <= 0) return;
+  const text = `The files need ${Math.ceil(missing / 1024)} KB more than the disk has free.`;
+  throw new RalphError('refused', `${text} Nothing was changed.`);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Sandbox } from '../../engine/schema/contract.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import {
   type Around,
+  changedRepositories,
   changesFrom,
   commitIndex,
   fileAbove,
@@ -23,7 +24,7 @@ import {
 } from '../git/record-tree.ts';
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { growthOf, keepPrivate, modesOf, putFiles, removeFiles, timesOf } from './put-files.ts';
+import { keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
 import type { WorkTimes } from './work-times.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
@@ -78,13 +79,13 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
   refuseUnfinished(around, startedAt);
   const commits = await commitsSince(around, facts);
-  const { since, later } = await projectSince(around, start.commit, end?.commit ?? null);
+  const { since, later, repositories } = await projectSince(around, start.commit, end?.commit ?? null);
   const ignored = await ignoredAtStart(around, start.commit, since);
   const blocked: Path[] = [];
   const bring: Path[] = [];
   const added: Path[] = [];
   const old: TreeChange[] = [];
-  const left: LeftAlone[] = [];
+  const left: LeftAlone[] = repositories.map((path) => ({ path, why: 'repository' }));
   for (const change of since) {
     const { path, was, is } = change;
     if (isLoopsOwn(path.slice(Buffer.byteLength(around.prefix)))) continue;
@@ -219,7 +220,12 @@ function projectSince(
   around: Around,
   start: string,
   end: string | null,
-): Promise<{ readonly since: readonly TreeChange[]; readonly later: ReadonlySet<Path> }> {
+): Promise<{
+  readonly since: readonly TreeChange[];
+  readonly later: ReadonlySet<Path>;
+  /** Repositories within the project that hold what their commit does not. */
+  readonly repositories: readonly Path[];
+}> {
   return withFilesIndexed(around, async (index) => {
     let since = await changesFrom(around, start, { index });
     const ignored = since.filter(({ path, is }) => is === null && isFileAt(around.top, path)).map(({ path }) => path);
@@ -228,7 +234,10 @@ function projectSince(
       since = await changesFrom(around, start, { index });
     }
     const later = end === null ? [] : await changesFrom(around, end, { index });
-    return { since, later: new Set(later.map(({ path }) => path)) };
+    const repositories = (await changedRepositories(around, index)).filter(
+      (path) => !since.some((change) => change.path === path),
+    );
+    return { since, later: new Set(later.map(({ path }) => path)), repositories };
   });
 }
 
@@ -300,19 +309,6 @@ export async function applyUndo(
     const text = `${(error as Error).message} Only a part is undone; another undo does the rest.`;
     throw new RalphError('refused', advise(text, 'To take it back', 'undo', { back: true }), error);
   }
-}
-
-/** Throws `refused` if the disk has too little space for these files of a commit. */
-async function refuseFullDisk(
-  around: Around,
-  commit: string,
-  change: { readonly bring: readonly Path[]; readonly removed: readonly Path[] } & Pick<UndoFacts, 'freeBytes'>,
-): Promise<void> {
-  const growth = await growthOf(around, commit, change.bring, change.removed);
-  const missing = growth - change.freeBytes(around.top);
-  if (missing <= 0) return;
-  const text = `The files need ${Math.ceil(missing / 1024)} KB more than the disk has free.`;
-  throw new RalphError('refused', `${text} Nothing was changed.`);
 }
 
 /**
