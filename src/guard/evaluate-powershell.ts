@@ -6,7 +6,7 @@ import { mentionsControl } from './own-files/control-commands.ts';
 import { hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
 import { basenameOf } from './shell/program-words.ts';
-import { type FileAccess, NOTHING_READ, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
+import { emptyReading, type FileAccess, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
 const WRITES =
@@ -66,7 +66,7 @@ function readPowerShell(text: string, cwd: string, writes: boolean): ShellReadin
     return [{ word, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 }];
   });
   return {
-    ...NOTHING_READ,
+    ...emptyReading(),
     commands,
     pipelines: lines.filter((line) => line.length > 1).map((line) => line.map((command) => [command])),
     writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],

@@ -21,7 +21,7 @@ import { shownPath } from './own-files/own-files.ts';
 import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import { readsTerminal } from './shell/reads-terminal.ts';
-import { NOTHING_READ, type ShellReading, type Undecidable } from './shell/shell-reading.ts';
+import { emptyReading, type ShellReading, type Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
 const MAX_GLOBS = 200;
@@ -59,7 +59,7 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
     if (verdict.decision === 'deny') return verdict;
   }
   const { guardrails } = guard.rules;
-  const reading: ShellReading = { ...NOTHING_READ, undecidable: [piece] };
+  const reading: ShellReading = { ...emptyReading(), undecidable: [piece] };
   const denial =
     evaluateUndecidable(piece, guard) ??
     (guardrails ? (await evaluateGuardrails('', reading, guard, guardrails)).denial : null);

@@ -53,7 +53,6 @@ export interface HookPlace {
   readonly env: NodeJS.ProcessEnv;
   /** Node that runs the hooks. */
   readonly node: string;
-  /** Returns the path of a hook by its file name. */
   readonly hookPath: (file: string) => string;
 }
 

@@ -32,7 +32,6 @@ import { START_COMMAND } from '../start/start.ts';
 import { NEW_START } from '../start/start-request.ts';
 import { RUN_COMMAND } from './run.ts';
 
-/** Commands that start a loop of each mode, with their words. */
 const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; readonly words: readonly string[] }>> =
   {
     hook: { command: START_COMMAND, words: [] },

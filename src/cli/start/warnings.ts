@@ -19,7 +19,6 @@ interface LaterClient {
   readonly byHand: boolean;
 }
 
-/** Prints warnings. */
 export function printWarnings(
   context: CommandContext,
   { warnings, stored }: StartedLoop,

@@ -68,7 +68,6 @@ interface Opening {
   readonly plan: PlanFile;
   /** Text of the plan. */
   readonly text: string;
-  /** Task that was open before. */
   readonly before: OpenTask | null;
   /** The user has started or resumed the loop. */
   readonly begins: boolean;

@@ -26,7 +26,6 @@ export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   return { name, branch: `ralph/${name}`, dir, projectDir: resolve(dir, prefixInRepository(projectDir) ?? '') };
 }
 
-/** Returns the files of the loop `name` in its worktree. */
 export function worktreeLoop(projectDir: string, name: string, env: NodeJS.ProcessEnv): LoopFiles {
   return loopFiles(worktreePlace(projectDir, name).projectDir, name, env);
 }

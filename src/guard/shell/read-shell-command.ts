@@ -2,7 +2,7 @@ import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
 import { isShell } from './program-words.ts';
-import type { ReadOptions, ShellReading } from './shell-reading.ts';
+import { emptyReading, type ReadOptions, type ShellReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */
@@ -11,15 +11,7 @@ const MAX_SOURCE = 4 * 1024 * 1024;
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
 export function readShellCommand(source: string, options: ReadOptions): ShellReading {
   const facts: Facts = {
-    commands: [],
-    opened: [],
-    pipelines: [],
-    writes: [],
-    reads: [],
-    named: [],
-    undecidable: [],
-    assigned: [],
-    copies: [],
+    ...emptyReading(),
     seen: new Set(),
     called: new Set(),
     atEnd: new Set(),

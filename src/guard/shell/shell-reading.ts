@@ -144,7 +144,10 @@ export interface ShellReading {
   readonly assigned: readonly string[];
 }
 
-export const NOTHING_READ: ShellReading = {
+export type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Element)[] ? Element[] : never };
+
+/** Returns a reading to which facts can be added. */
+export const emptyReading = (): Growing<ShellReading> => ({
   commands: [],
   opened: [],
   pipelines: [],
@@ -154,7 +157,7 @@ export const NOTHING_READ: ShellReading = {
   undecidable: [],
   copies: [],
   assigned: [],
-};
+});
 
 /** Returns whether only a run could tell which path a word in this directory is. */
 export function isUnknownPath({ text }: ShellWord, cwdTemplate: string): boolean {

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
   type FileAccess,
+  type Growing,
   type ReadOptions,
   type SearchedTree,
   type ShellCommand,
@@ -132,8 +133,6 @@ export interface Outcome {
   readonly failed?: States;
   readonly output: Stream;
 }
-
-type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Element)[] ? Element[] : never };
 
 /** Facts gathered so far, which alone change while a command is read. */
 export interface Facts extends Growing<ShellReading> {

@@ -54,7 +54,6 @@ export const CLAUDE_CODE: Host = {
 
 type ClientSettings = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>;
 
-/** Returns the client's options for settings of the loop. */
 function clientOptions(settings: ClientSettings): string[] {
   const { permissionMode, model, effort } = settings;
   const named = { '--permission-mode': permissionMode, '--model': model, '--effort': effort };

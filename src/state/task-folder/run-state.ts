@@ -69,7 +69,6 @@ function numbered(folder: string, iteration: number, extension: string): string 
 export interface RunState {
   /** Null if no run has written one, or if `problem` explains why it cannot be read. */
   readonly status: RunStatus | null;
-  /** Last record of the iterations, or null. */
   readonly lastIteration: TaskIterationRecord | null;
   /** Number of unreadable lines of the iterations. */
   readonly torn: number;
