@@ -158,13 +158,8 @@ export class LoopFeed extends NewsFeed {
 
   /** Returns whether any run has news. */
   #readRuns(): boolean {
-    let found: readonly WatchedRun[];
-    try {
-      found = this.#source.runs();
-    } catch (error) {
-      this.failed((error as Error).message);
-      return false;
-    }
+    const found = this.#tried(() => this.#source.runs());
+    if (found === null) return false;
     const before = this.#runs;
     this.#runs = new Map(
       found.map((watched) => {
@@ -180,24 +175,24 @@ export class LoopFeed extends NewsFeed {
   }
 
   #read(files: LoopFiles): ShownLoop | null {
+    return this.#tried(() => this.#source.loopOf(files), `${files.state}: `);
+  }
+
+  /** Returns what is read; null after a failure, which is told after the words `of`. */
+  #tried<T>(read: () => T, of = ''): T | null {
     try {
-      return this.#source.loopOf(files);
+      return read();
     } catch (error) {
-      this.failed(`${files.state}: ${(error as Error).message}`);
+      this.failed(`${of}${(error as Error).message}`);
       return null;
     }
   }
 
   /** Returns whether a loop was dropped; a new one is read by the following look. */
   #discover(): boolean {
-    let found: readonly LoopFiles[];
-    try {
-      found = this.#source.places();
-    } catch (error) {
-      // The project is being removed; the known loops stay.
-      this.failed((error as Error).message);
-      return false;
-    }
+    const found = this.#tried(() => this.#source.places());
+    // The project is being removed; the known loops stay.
+    if (found === null) return false;
     const places = new Map(found.map((files) => [keyOf(files), files]));
     const gone = [...this.#watched.keys()].filter((key) => !places.has(key));
     for (const key of gone) this.#watched.delete(key);
