@@ -515,3 +515,15 @@ test('a router hands each scenario to a developer, with its red evidence, and en
   const last = router('report --spawn 3 --file report.txt');
   assert.deepEqual([last['action'], last['status'], last['verified']], ['stop', 'complete', true]);
 });
+
+test('at a terminal, a scenario whose command fails names its failed tests', async (t) => {
+  const where = project(t);
+  where.write('a.test.mjs', TEST_OF('a.txt'));
+  const list = 'tdd init --scenario "one" --command "node --test a.test.mjs"';
+  const steps = ['red', 'green'].map((step) => `$RALPH tdd ${step}`);
+  const shown = await peopleTerminal(t, where, [`$RALPH ${list}`, ...steps, 'echo over'].join('; '));
+  const screen = (await shown.waitFor(/^over$/m)).replaceAll(/\s+/g, ' ');
+  assert.match(screen, /sc-001 is red: 1 of 1 test fails: a\.txt \(.*?a\.test\.mjs:\d+\): a\.txt is missing/);
+  assert.match(screen, /sc-001 is not green: .*? 1 of 1 test fails: a\.txt/);
+  await shown.close();
+});

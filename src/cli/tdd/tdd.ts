@@ -117,10 +117,13 @@ async function tddPhase(context: CommandContext, phase: TddPhase, id: string | n
 }
 
 function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): void {
-  const { ok, ran, scenario, problem, output, bytes, exitCode, notes } = answer;
+  const { ok, ran, scenario, problem, output, bytes, exitCode, failedTests, notes } = answer;
   if (context.atTerminal) {
     const why = [...notes, ...(problem === null ? [] : [problem])];
-    const head = ok ? `${phase}: its command exits with ${exitCode}.` : `not ${phase}: ${why.join(' ')}`;
+    const result = failedTests ?? `its command exits with ${exitCode}.`;
+    const head = ok
+      ? `${phase}: ${result}`
+      : [`not ${phase}:`, ...why, ...(failedTests ? [failedTests] : [])].join(' ');
     const next = ok ? NEXT[phase] : advise('', 'Try again', `tdd ${phase}`);
     if (ok) for (const note of notes) context.err(withPrefix(note));
     if (ran) sayStep(context, `${scenario?.id} is ${head}`, output, next);

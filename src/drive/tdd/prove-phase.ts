@@ -39,7 +39,7 @@ interface PhaseRequest {
   readonly now: () => string;
 }
 
-export interface PhaseAnswer extends Pick<ScenarioRun, 'problem' | 'bytes' | 'exitCode'> {
+export interface PhaseAnswer extends Pick<ScenarioRun, 'problem' | 'bytes' | 'exitCode' | 'failedTests'> {
   readonly ok: boolean;
   readonly ran: boolean;
   readonly scenario:
@@ -231,13 +231,12 @@ function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: Scen
 function refusal(record: TddRecord, id: string | null, problem: string, notes: readonly string[]): PhaseAnswer {
   const meant = id === null ? scenarioAtWork(record) : (record.scenarios.find((one) => one.id === id) ?? null);
   const scenario = meant === null ? null : shown(record, meant);
-  return { ok: false, ran: false, scenario, problem, output: '', bytes: 0, exitCode: null, notes };
+  return { ok: false, ran: false, scenario, problem, output: '', bytes: 0, exitCode: null, failedTests: null, notes };
 }
 
 function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, notes: readonly string[]): PhaseAnswer {
-  const { problem, output, bytes, exitCode } = run;
-  const ok = problem === null;
-  return { ok, ran: true, scenario: shown(record, scenario), problem, output, bytes, exitCode, notes };
+  const { ended: _, ...said } = run;
+  return { ok: said.problem === null, ran: true, scenario: shown(record, scenario), ...said, notes };
 }
 
 function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {
@@ -251,6 +250,7 @@ function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, not
     output: entry?.output ?? '',
     bytes: entry?.bytes ?? 0,
     exitCode: entry?.exitCode ?? null,
+    failedTests: null,
   };
 }
 

@@ -3,6 +3,7 @@ import type { TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
 import { evaluateRun, type RunFor, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { show } from '../../state/process/program.ts';
 import { redact } from '../../text/redact/redact.ts';
+import { failedTestsText } from '../../text/test-results/test-summary.ts';
 import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 
@@ -14,6 +15,8 @@ export interface ScenarioRun {
   readonly output: string;
   readonly bytes: number;
   readonly exitCode: number | null;
+  /** Names the failed tests in one sentence; null if the command's runner is not known. */
+  readonly failedTests: string | null;
 }
 
 interface ScenarioOptions {
@@ -51,11 +54,13 @@ function judged(phase: RunFor, run: TddRun, bytes: number): ScenarioRun {
   const { end } = run;
   const output = redact(run.output);
   const problem = evaluateRun(phase, { ...run, output });
+  const failed = failedTestsText(run.tests);
   return {
     problem: problem === null ? null : show(problem),
     ended: end.kind === 'exit',
     output,
     bytes,
     exitCode: end.kind === 'exit' ? end.code : null,
+    failedTests: failed && redact(failed),
   };
 }
