@@ -21,7 +21,7 @@ test('archive and prune take a run over a plan with its loops as one thing, and 
   const kept = (): string => p.sh(`ls ${RUNTIME}/worktrees`).stdout;
   assert.match(kept(), /^PLAN-Task-1-/m);
   const young = p.ralph(['archive', '--prune', '1d']);
-  assert.match(young.stdout, /^No archived state or run is older than 1d\.$/m);
+  assert.match(young.stdout, /^No archived state of the default loop, and no run, is older than 1d\.$/m);
   const refused = p.ralph(['archive', '--prune', '0s']);
   assert.match(refused.stderr, /Removing 1 run with 1 loop needs a terminal, or --yes\./);
   assert.match(listed(), /1 of 2 tasks/, 'control: nothing is removed without a yes');

@@ -256,7 +256,10 @@ test('archive --prune removes archived states of that age, and asks first', (t) 
   assert.match(asked.stderr, /needs a terminal, or --yes/);
   const pruned = p.ralph(['archive', '--prune', '30d', '--yes', '--json']);
   assert.deepEqual([(pruned.json['removed'] as unknown[]).length, count()], [1, 1]);
-  assert.match(p.ralph(['archive', '--prune', '30d']).stdout, /No archived state or run is older than 30d/);
+  assert.match(
+    p.ralph(['archive', '--prune', '30d']).stdout,
+    /^No archived state of the default loop, and no run, is older than 30d\.$/m,
+  );
 });
 
 test('archive --prune removes the files that were recorded for undo, of the removed loops alone', (t) => {
@@ -265,6 +268,7 @@ test('archive --prune removes the files that were recorded for undo, of the remo
     git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop').split('\n').filter(Boolean);
   const before = kept();
   assert.equal(before.length, 4, 'the start and the end of two loops');
+  assert.match(p.ralph(['archive', '--prune', '30d', '--yes']).stdout, /\. --loop NAME removes those of another\. /);
   age(old);
   p.ralph(['archive', '--prune', '30d', '--loop', 'job']);
   assert.deepEqual(kept(), before, 'the control: nothing goes before the answer');

@@ -135,6 +135,11 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   const found = p.ralph(['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4']);
   assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
   assert.match(found.stdout, / Next: \S*.* resume fix --max-iterations N$/m);
+  assert.match(
+    p.ralph(['undo', 'fix', '--dry-run']).stdout,
+    /^Only in \.ralph\/worktrees\/fix:\nNew since the start:\n/,
+  );
+  assert.match(p.ralph(['undo', 'fix']).stderr, /Show what it would do: \S*.* undo fix --dry-run$/m);
   const named = p.ralph(['resume', 'fix', '--max-iterations', '5']);
   assert.match(named.stdout, /Iteration 5 of 5/, named.stdout + named.stderr);
   assert.match(p.ralph(['resume', '--max-iterations', '6']).stdout, /Iteration 6 of 6/, 'the only one');

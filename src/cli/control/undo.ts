@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { endOfLoop } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -9,7 +10,7 @@ import { freeBytes } from '../../task/undo/put-files.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { workTimes } from '../../task/undo/work-times.ts';
 import { printable } from '../../term/format.ts';
-import { advise, commandLine, RalphError } from '../../text/message.ts';
+import { commandLine, RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { agrees } from '../ask.ts';
 import { endedLoop } from '../choose-loop.ts';
@@ -60,6 +61,7 @@ async function undo(context: CommandContext): Promise<number> {
     freeBytes,
   };
   const plan = await planUndo(files.projectDir, env, facts);
+  const place = placeOf(context, files);
   const shown = {
     commits: plan.commits.map(text),
     files: texts(plan, plan.bring),
@@ -72,16 +74,14 @@ async function undo(context: CommandContext): Promise<number> {
   const isNothing = plan.bring.length + plan.added.length + plan.commits.length === 0;
   if (values['dry-run'] === true || isNothing) {
     const next = isNothing ? '' : `\n${context.paint('dim', `To undo: ${lineFor()}`)}`;
-    answer({ undone: false, ...shown }, () => planText(plan) + next);
+    answer({ undone: false, ...shown }, () => planText(plan, place) + next);
     return 0;
   }
   if (values['yes'] !== true && !mayAsk) {
-    throw new RalphError(
-      'usage',
-      advise('An undo needs a person who agrees.', 'Show what it would do', 'undo', { 'dry-run': true }),
-    );
+    const text = `An undo needs a person who agrees. Show what it would do: ${lineFor({ 'dry-run': true })}`;
+    throw new RalphError('usage', text);
   }
-  if (context.forPeople) context.out(planText(plan));
+  if (context.forPeople) context.out(planText(plan, place));
   const removesNew = values['yes'] === true ? values['new-files'] === true : await agreesToRemove(plan);
   if (removesNew === null) throw new RalphError('refused', 'Nothing was changed.');
   // A question may wait for hours.
@@ -90,7 +90,7 @@ async function undo(context: CommandContext): Promise<number> {
   const isUndone = removesNew || plan.bring.length + plan.commits.length > 0;
   if (isUndone) await applyUndo(plan, { ...facts, loopId }, removesNew);
   const [said, advice, next] = isUndone
-    ? ['Undone.', 'To take it back', { back: true }]
+    ? [`Undone${place}.`, 'To take it back', { back: true }]
     : ['Nothing was undone: new files stay.', 'To remove them', { yes: true, 'new-files': true }];
   answer(
     { undone: isUndone, removedNewFiles: removesNew, ...shown },
@@ -114,7 +114,7 @@ async function back(context: CommandContext): Promise<number> {
   const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox, freeBytes });
   const shown = leftTexts('', left);
   context.answer({ back: true, left: shown }, () =>
-    ['The undo was taken back.', ...shown.map((text) => `Left alone: ${text}`)].join('\n'),
+    [`The undo${placeOf(context, files)} was taken back.`, ...shown.map((text) => `Left alone: ${text}`)].join('\n'),
   );
   return 0;
 }
@@ -146,7 +146,12 @@ function leftTexts(prefix: string, left: readonly LeftAlone[]): string[] {
   return left.map(({ path, why }) => `${text(path.slice(Buffer.byteLength(prefix)))} (${WHY[why]})`);
 }
 
-function planText(plan: UndoPlan): string {
+/** Returns words for the worktree of a loop, whose branch and files alone an undo changes; '' for a loop of the project. */
+function placeOf({ projectDir }: CommandContext, files: LoopFiles): string {
+  return files.projectDir === projectDir ? '' : printable(` in ${relative(projectDir, files.projectDir)}`);
+}
+
+function planText(plan: UndoPlan, place: string): string {
   const rows: readonly (readonly [string, readonly string[]])[] = [
     ['Commits to take back; their changes are undone with the files:', plan.commits.map(text)],
     ['Files to bring back:', texts(plan, plan.bring)],
@@ -159,5 +164,6 @@ function planText(plan: UndoPlan): string {
     const more = items.length > MOST_SHOWN ? [`  and ${items.length - MOST_SHOWN} more`] : [];
     return [heading, ...items.slice(0, MOST_SHOWN).map((item) => `  ${item.replaceAll('\n', '\\n')}`), ...more];
   });
-  return lines.length === 0 ? 'Nothing changed since the start.' : lines.join('\n');
+  if (lines.length === 0) return `Nothing changed${place} since the start.`;
+  return [...(place === '' ? [] : [`Only${place}:`]), ...lines].join('\n');
 }

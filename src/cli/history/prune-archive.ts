@@ -2,19 +2,21 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { archivedBatches } from '../../drive/parallel/batch.ts';
 import { holdsLoop, runOfBatch, type Where } from '../../drive/parallel/project-runs.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
 import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { onPath } from '../../state/process/find-program.ts';
+import { show } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { refOf } from '../../task/git/record-tree.ts';
 import { hasRecorded, recordedRefs, removeRecorded } from '../../task/git/start-point.ts';
 import { repositoryRoot } from '../../task/project-file.ts';
 import { printable } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
-import { RalphError } from '../../text/message.ts';
+import { advise, RalphError } from '../../text/message.ts';
 import { listed } from '../../text/quote.ts';
 import { parseDuration } from '../../text/time.ts';
 import { agrees } from '../ask.ts';
@@ -54,7 +56,7 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   const removed = [...runs, ...states].map(({ file }) => file);
   const kept = runs.flatMap(({ worktrees }) => worktrees);
   answer({ success: true, removed, kept }, () => {
-    if (found === '') return `No archived state or run is older than ${age}.`;
+    if (found === '') return noneText(context, age);
     const [of, on] = kept.length === 1 ? ['The worktree', 'its branch'] : ['The worktrees', 'their branches'];
     const stays = `${of} ${kept.join(', ')} and the work on ${on} stay.`;
     return [`Removed ${found}.`, ...(kept.length === 0 ? [] : [stays])].join(' ');
@@ -93,6 +95,14 @@ async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLo
   if ((await recordedRefs(place, others)).length === 0) return [];
   const text = `What git recorded for an undo of ${listed(others, MOST_NAMED)} stays: nothing outside the project says whose it is.`;
   return [`${text} To see it: git for-each-ref refs/ralph-loop`];
+}
+
+/** Says that nothing is so old. `archive` lists the last loop where the default one has none, so this names whose was looked at. */
+function noneText({ projectDir, env, files: { name } }: CommandContext, age: string): string {
+  const whose = name === null ? 'of the default loop, and no run,' : `of loop ${name}`;
+  const text = `No archived state ${whose} is older than ${age}.`;
+  if (!loopNames(projectDir, env).some((other) => other !== name)) return text;
+  return show(advise(`${text} --loop NAME removes those of another.`, 'List the loops', 'list'));
 }
 
 function foundText(states: number, runs: readonly OldRun[]): string {
