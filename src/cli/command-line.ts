@@ -163,6 +163,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many files are open',
   EIO: 'the disk reported an error',
   ENOTDIR: 'a file exists where a folder is needed',
+  EISDIR: 'a folder exists where a file is needed',
+  ELOOP: 'it is a link to itself',
   ENAMETOOLONG: 'the name is too long',
 };
 
@@ -171,14 +173,15 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
 /** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
-  const { path, syscall } = error as NodeJS.ErrnoException;
+  // A draft that is renamed is named after the file in whose place it comes.
+  const { path, syscall, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to another one: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
   const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : known;
   if (reason === undefined || syscall === undefined) return null;
-  return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
+  return `${dest ?? path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }
 
 /** Returns the path that a system error reports as read-only, or null. */

@@ -50,6 +50,15 @@ for (const { file, what, shell } of SOME)
     assert.doesNotMatch(stderr, /internal error/);
   });
 
+test('a folder in the place of a file that is written is named in one sentence, and the loop does not complete', (t) => {
+  for (const file of ['counters.job.json', 'turn.job.json']) {
+    const { code, stdout, stderr } = played(t, inOutside(file, DAMAGES['a folder']));
+    assert.equal(code, 1, `${file}\n${stdout}\n${stderr}`);
+    assert.match(stderr, new RegExp(`/${file} cannot be used: a folder exists where a file is needed`));
+    assert.doesNotMatch(`${stdout}${stderr}`, /internal error|omplete, verified/);
+  }
+});
+
 test('control: without damage the changed file is refused, and the unchanged one is not', (t) => {
   assert.equal(played(t, 'echo evil > test/a.js').code, 2);
   assert.equal(played(t, ':').code, 0);

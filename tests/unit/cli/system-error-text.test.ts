@@ -30,3 +30,19 @@ test('leaves out errors that no system call caused', () => {
     null,
   );
 });
+
+test('names the file in whose place a folder or a link to itself is, not the draft of it', () => {
+  const folder = Object.assign(failed('EISDIR', 'rename', '/x/counters.json.draft'), { dest: '/x/counters.json' });
+  assert.match(
+    systemErrorText(folder) ?? '',
+    /^\/x\/counters\.json cannot be used: a folder exists where a file is needed/,
+  );
+  assert.match(
+    systemErrorText(failed('EISDIR', 'unlink', '/x/turn.json')) ?? '',
+    /^\/x\/turn\.json cannot be used: a folder/,
+  );
+  assert.match(
+    systemErrorText(failed('ELOOP', 'open', '/x/turn.json')) ?? '',
+    /^\/x\/turn\.json cannot be used: .*itself/,
+  );
+});
