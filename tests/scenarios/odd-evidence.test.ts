@@ -50,7 +50,7 @@ for (const { file, what, shell } of SOME)
     assert.doesNotMatch(stderr, /internal error/);
   });
 
-test('a folder in the place of a file that is written is named in one sentence, and the loop does not complete', (t) => {
+test('a folder in the place of a file that is written is named, and the loop does not complete', (t) => {
   for (const file of ['counters.job.json', 'turn.job.json']) {
     const { code, stdout, stderr } = played(t, inOutside(file, DAMAGES['a folder']));
     assert.equal(code, 1, `${file}\n${stdout}\n${stderr}`);

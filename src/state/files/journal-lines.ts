@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { jsonOrNull } from '../../text/json.ts';
 import { ifOutOfReach, regularFile, withDescriptor } from './regular-file.ts';
 
@@ -77,9 +77,15 @@ export function readAllLines(path: string, mayBe?: MayBe): Pick<Lines, 'entries'
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }
 
-/** Appends one JSON line in a single write, so that lines of several processes never mix. First terminates a torn last line. */
+/** Flags with which a file is created or appended to; through a link, which an agent can make, nothing is written. */
+export const APPEND_HERE = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
+
+/**
+ * Appends one JSON line in a single write, so that lines of several processes never mix. First terminates a torn last line.
+ * Throws where the path is a link.
+ */
 export function appendLine(path: string, entry: object): void {
-  withDescriptor(path, 'a+', 0o600, (descriptor) => {
+  withDescriptor(path, APPEND_HERE, 0o600, (descriptor) => {
     const bytes = Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(entry)}\n`);
     const written = writeSync(descriptor, bytes);
     if (written !== bytes.length)

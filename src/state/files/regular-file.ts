@@ -147,7 +147,12 @@ export function removeDrafts(path: string): void {
 }
 
 /** Opens a file, passes its descriptor to `work` and closes it. */
-export function withDescriptor<T>(path: string, flags: string, mode: number, work: (descriptor: number) => T): T {
+export function withDescriptor<T>(
+  path: string,
+  flags: string | number,
+  mode: number,
+  work: (descriptor: number) => T,
+): T {
   const descriptor = openSync(path, flags, mode);
   try {
     return work(descriptor);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { type EvidenceOf, isWhole, readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
-import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
+import { APPEND_HERE } from '../../state/files/journal-lines.ts';
+import { readRegularFile, removeIfThere, withDescriptor } from '../../state/files/regular-file.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { shellWord } from '../../text/quote.ts';
 import { WITHOUT_OWN } from '../left-out.ts';
@@ -129,7 +130,7 @@ export function writeStartPoint(files: LoopFiles, loopId: string, start: StartPo
     return;
   }
   storeEvidence(files, loopId, 'startPoint', JSON.stringify(point));
-  appendFileSync(recordedIn(files), `${loopId}\n`, { mode: 0o600 });
+  withDescriptor(recordedIn(files), APPEND_HERE, 0o600, (descriptor) => writeSync(descriptor, `${loopId}\n`));
 }
 
 /** Returns the file with the ids of the loops of this name whose start git has recorded, one a line, oldest first. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { appendLine, readLines, readTail } from '../../../src/state/files/journal-lines.ts';
@@ -133,6 +133,18 @@ test('A folder in the place of a journal is an error for its writer, and has no 
   const { runtimeDir } = aProject(t);
   assert.throws(() => appendLine(runtimeDir, {}), { code: 'EISDIR' });
   assert.deepEqual(readLines(runtimeDir, 7), { entries: [], torn: 0, next: 7 });
+});
+
+test('Nothing is written through a link in the place of a journal, which may lead to a file of the user.', (t) => {
+  const { runtimeDir, events } = aProject(t);
+  const users = join(runtimeDir, 'users.txt');
+  writeFileSync(users, 'mine\n');
+  symlinkSync(users, events);
+  assert.throws(() => appendLine(events, {}), { code: 'ELOOP' });
+  assert.equal(readFileSync(users, 'utf8'), 'mine\n');
+  rmSync(events);
+  appendLine(events, {});
+  assert.equal(readFileSync(events, 'utf8'), '{}\n', 'control: without the link');
 });
 
 test('A path on which nothing can exist has no lines and does not throw.', (t) => {
