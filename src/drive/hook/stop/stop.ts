@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Tell } from '../../../engine/runner-event.ts';
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import {
@@ -15,17 +14,15 @@ import { findContract, type LoopFiles, type ReadState, type StoredContract } fro
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { clearCancellation, isCancelled, launchedHeadless, launcherGone, ownership } from '../../control/ownership.ts';
+import { clearCancellation, isCancelled, launcherGone, ownership } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
-import { deliveryOf } from '../../effects/make-prompt.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
-import { recordLive } from '../../records/live-events.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { announcement, HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
-import { type Dispatched, type Driver, dispatch, type Prompt, pauseForLoss, type Turn } from '../../turn/turn.ts';
-import { waitStep } from '../../turn/wait.ts';
+import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
+import { type Dispatched, type Driver, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
 import { waitForBackground } from './await-background.ts';
+import { hookDriver } from './hook-driver.ts';
 import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
 
 interface StopOptions {
@@ -134,49 +131,4 @@ async function originOf(
     if (waited >= TRANSCRIPT_WAIT_MS || signal().aborted) return 'loop';
     await sleep(POLL_MS);
   }
-}
-
-/** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null means no output. */
-export function hookDriver(notes: string[]): Driver<HookAnswer | null> {
-  let record: Tell | null = null;
-  return {
-    deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
-    wait: waitStep,
-    release: async (turn, step) => ({ answer: step?.type === 'allow' ? await allow(turn, step.message, notes) : null }),
-    notify: (_, message) => void notes.push(message),
-    tell: ({ context, loaded }, event) => {
-      record ??= recordLive(context.files, loaded.state, () => undefined);
-      record(event);
-    },
-  };
-}
-
-function block(turn: Turn, prompt: Prompt, notes: readonly string[]): HookAnswer {
-  const { state, policy } = turn.loaded;
-  const { reason, context } = deliveryOf(prompt, policy.reinject, state.taskPath);
-  const announced = announcement(prompt.step.steering);
-  const lines = [...notes, `iteration ${state.iteration + 1} of ${state.maxIterations}.`];
-  return {
-    decision: 'block',
-    reason,
-    systemMessage: [...(announced === null ? [] : [announced]), ...lines.map((each) => withPrefix(each))].join('\n'),
-    ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop', additionalContext: context } }),
-  };
-}
-
-async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<HookAnswer | null> {
-  const { signal, loaded, context } = turn;
-  const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
-  // After an abort the client ignores the answer.
-  if (lines.length === 0 || signal().aborted) return null;
-  return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
-}
-
-async function reportOf(state: LoopState, { files, env }: Turn['context']): Promise<string> {
-  if (state.status !== 'ended') return '';
-  const { reportText } = await import('../../status/end-report.ts');
-  const { leftRunningText } = await import('../../status/left-running.ts');
-  // A headless launcher ends it, once its client has exited.
-  const left = launchedHeadless(env) ? null : leftRunningText(state.loopId);
-  return `${left === null ? '' : `\n${left}`}${await reportText(files, state, env)}`;
 }
