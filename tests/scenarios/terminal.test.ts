@@ -23,10 +23,10 @@ test('in a terminal the commands print text, not JSON', async (t) => {
     /iterations +0 of 25 done/,
     /\(default\) +\.claude\/ralph\/PROMPT\.md +running +0\/25/,
     /Next: Start the client/,
-    /maxIterations +25/,
+    /max_iterations +25 \(default\)/,
     /There are no signs/,
     /PROMPT\.md is fine/,
-    /cancelled\.json/,
+    /cancelled\.json .*\n {2}0 of 25 iterations\. Cancelled /,
     /The last loop ended \(cancelled, /,
     /loop\.ended +cancelled/,
   ]) {

@@ -110,7 +110,11 @@ test('what the user changed after the loop is left alone and named', (t) => {
 
 for (const [what, change, reason] of someOf(
   [
-    ['another branch is checked out', 'git checkout -qb other', /started on main, and other is checked out/],
+    [
+      'another branch is checked out',
+      'git checkout -qb other',
+      /started on main, and other is checked out\. Nothing was changed\. To undo it, first: git switch main\. /,
+    ],
     [
       'a commit of the user follows',
       'git commit -qam later',

@@ -122,10 +122,11 @@ function runRow({ file, run }: ArchivedRun, at: string): string[] {
   return [file, instantText(endedAt ?? startedAt, at), `${done} of ${total} tasks`, printable(`${title}: ${why}`)];
 }
 
-/** Lists the rows with each message on a line of its own: a terminal would wrap a column of messages. */
+/** Lists the rows with figures and message on a line of their own: a terminal would wrap their columns. */
 function messagesBelow(rows: readonly string[][]): string {
-  const heads = table(rows.map((cells) => cells.slice(0, 3))).split('\n');
-  return rows.map(([, , , message], at) => [heads[at], ...(message ? [`  ${message}`] : [])].join('\n')).join('\n');
+  const heads = table(rows.map((cells) => cells.slice(0, 2))).split('\n');
+  const below = rows.map(([, , figures, message]) => (figures && message ? [`  ${figures}. ${message}`] : []));
+  return heads.flatMap((head, at) => [head, ...(below[at] ?? [])]).join('\n');
 }
 
 function emptyText(name: string | null, names: readonly (string | null)[]): string {

@@ -2,6 +2,7 @@ import { lstatSync, lutimesSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import {
   type Around,
   changedRepositories,
@@ -176,8 +177,9 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   const where = (name: string | null): string => name?.replace('refs/heads/', '') ?? 'a detached HEAD';
   const advice = `${ADVICE}=${start.commit.slice(0, 12)} -- PATH`;
   if (branch !== start.branch) {
-    const text = `The loop started on ${where(start.branch)}, and ${where(branch)} is checked out. Nothing was changed. ${advice}`;
-    throw new RalphError('refused', text);
+    const text = `The loop started on ${where(start.branch)}, and ${where(branch)} is checked out. Nothing was changed.`;
+    const first = start.branch === null ? '' : ` To undo it, first: git switch ${quoted(where(start.branch))}.`;
+    throw new RalphError('refused', `${text}${first} ${advice}`);
   }
   if (head === start.head) return [];
   const words = ['log', '--left-right', '--no-show-signature', '--format=%m%x09%H%x09%ct%x09%h %s'];
