@@ -17,7 +17,7 @@ import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../runner-lines.ts';
 import { LEFT } from '../start/first-checks.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
-import { withInput } from '../start/with-input.ts';
+import { withInput } from '../start/start-request.ts';
 import { reportOf } from './router-report.ts';
 import { startRouterLoop } from './router-start.ts';
 

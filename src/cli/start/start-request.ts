@@ -6,6 +6,7 @@ import { checkExistingLoop } from '../../drive/start/resume/existing-loop.ts';
 import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
@@ -13,9 +14,11 @@ import { findEndedContract, type LoopFiles, loopFiles, readContract, readState }
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
 import { readArguments } from '../../task/settings/task-terms.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
+import { printable } from '../../term/format.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
-import { loopAwaitingConsent, loopToResume, pathNamed } from '../choose-loop.ts';
+import { loopAwaitingConsent, loopToResume, pathNamed, readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
+import { readInput } from '../read-input.ts';
 import { planToStart } from './start-plan.ts';
 
 export type StartTarget = ReturnType<typeof startTarget>;
@@ -194,4 +197,52 @@ function tddTask(projectDir: string): string {
     writeAtomically(path, bundledText('templates/TDD.md'), modeOf(path));
   }
   return TDD_TASK;
+}
+
+/** Fills in missing options from the file of `--input`. Throws `usage` with all problems. */
+export async function withInput(context: CommandContext): Promise<CommandContext> {
+  const { values, projectDir, env } = context;
+  const path = values['input'];
+  if (typeof path !== 'string') return context;
+  const text = path === '-' ? readInput() : readTaskText(resolve(path), path);
+  const { checkInput, evaluateJson, unknownKeys } = await import('../../task/skill-contract/schema-problems.ts');
+  const evaluated = evaluateJson(text, `input ${path}`, checkInput);
+  if (evaluated.code !== 0) throw new RalphError('usage', printable(evaluated.lines.join('\n')));
+  const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;
+  const unknown = unknownKeys(input);
+  if (unknown.length > 0) context.err(`ralph-loop: ignored keys of ${path}: ${printable(unknown.join(', '))}.`);
+  const { loop } = input;
+  const named = values['loop'] === undefined && loop !== undefined;
+  return {
+    ...context,
+    ...(named && { files: loopFiles(projectDir, loop, env) }),
+    values: {
+      ...optionsOf(input, values['path'] !== undefined),
+      ...values,
+      set: [...settingsOf(input), ...valuesOf(context, 'set')],
+      arg: argsOf(input, valuesOf(context, 'arg')),
+    },
+  };
+}
+
+function optionsOf(input: SkillInput, hasPath: boolean): CommandContext['values'] {
+  const { maxIterations, task, loop, tdd, plan, from, maxTasks } = input;
+  const numbers = { 'max-iterations': maxIterations?.toString(), 'max-tasks': maxTasks?.toString() };
+  const values = { ...numbers, loop, tdd, plan, from, ...(!hasPath && { task }) };
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+/** Returns settings in the form of `--set`; those of the command line come later and take precedence. */
+function settingsOf({ completionSignal, circuitBreakerThreshold, settings = {} }: SkillInput): string[] {
+  return [
+    ...(completionSignal === undefined ? [] : [`completion_signal=${completionSignal}`]),
+    ...(circuitBreakerThreshold === undefined ? [] : [`breaker.findings=${circuitBreakerThreshold}`]),
+    ...Object.entries(settings).map(([key, value]) => `${key}=${value}`),
+  ];
+}
+
+function argsOf({ args = {} }: SkillInput, pairs: readonly string[]): string[] {
+  const names = pairs.map((pair) => pair.split('=')[0]);
+  const own = Object.entries(args).filter(([name]) => !names.includes(name));
+  return [...own.map(([name, value]) => `${name}=${value}`), ...pairs];
 }

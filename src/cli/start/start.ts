@@ -18,9 +18,8 @@ import { LEFT } from './first-checks.ts';
 import { hostHooks, noSession, requireUserHooks } from './host-hooks.ts';
 import { launchClient } from './launch-client.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
-import { requestStart, startTarget } from './start-request.ts';
+import { requestStart, startTarget, withInput } from './start-request.ts';
 import { printManualStartWarnings, printWarnings } from './warnings.ts';
-import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
