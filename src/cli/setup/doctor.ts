@@ -64,14 +64,15 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
 async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNullable<Examined['hostHooks']>> {
   const asked = USER_HOOK_HOSTS.map(async (host) => {
     const { userHooks } = host;
+    const begin = host.byHand.join(' ');
     const place = orError(() => userHooksPlace(userHooks, env));
     if (place === null) return [];
     if (place instanceof RalphError) {
       const text = place.message.replace(/\.$/, '');
-      return [{ place: userHooks.file(env), problem: { text, repair: 'fix the file.' } }];
+      return [{ place: userHooks.file(env), begin, problem: { text, repair: 'fix the file.' } }];
     }
     const problem = await userHooksProblem(host, projectDir, env);
-    return [{ place, problem }];
+    return [{ place, begin, problem }];
   });
   return (await Promise.all(asked)).flat();
 }

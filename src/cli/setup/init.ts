@@ -213,7 +213,7 @@ async function initHost(context: CommandContext, host: HostWithUserHooks): Promi
       `${change.path}: ${isChanged ? 'hooks added' : 'nothing to change'}.`,
       ...(copy === null ? [] : [`The file as it was: ${copy}.`]),
       text === null
-        ? `${title} runs them.`
+        ? `${title} runs them. A session of a loop begins with: ${host.byHand.join(' ')}`
         : `${text[0]?.toUpperCase()}${text.slice(1)}.${next === null ? '' : ` Next: ${next}`}`,
     ].join('\n'),
   );

@@ -18,7 +18,12 @@ export interface Examined {
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
   /** Where another client has hooks of ours, and why that client would not run them; null if it would. */
-  readonly hostHooks?: readonly { readonly place: string; readonly problem: HookProblem | null }[];
+  readonly hostHooks?: readonly {
+    readonly place: string;
+    /** Command with which the user begins a session of a loop. */
+    readonly begin: string;
+    readonly problem: HookProblem | null;
+  }[];
   /** Policy of a loop on PROMPT.md; null if its settings have errors. */
   readonly policy: Policy | null;
   /** Total timeout of the gate's commands, in seconds. */

@@ -27,9 +27,9 @@ export const settingsReadable: Check = ({ sources }) => {
 
 /** Checks that another client runs the hooks that `init` wrote for it. */
 export const hostHooks: Check = ({ hostHooks = [] }) =>
-  hostHooks.map(({ place, problem }) =>
+  hostHooks.map(({ place, begin, problem }) =>
     problem === null
-      ? ok(`the client runs the hooks in ${place}.`)
+      ? ok(`the client runs the hooks in ${place}. A session of a loop begins with: ${begin}`)
       : error(`the hooks in ${place}: ${problem.text}.`, problem.repair),
   );
 

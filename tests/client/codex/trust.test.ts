@@ -39,8 +39,11 @@ test("Codex: init writes its hooks beside the user's, doctor names a lost trust,
     assert.doesNotMatch(untrusted.stderr, /Checks before the start/, 'nothing runs in vain');
 
     await trustAll(environment() as NodeJS.ProcessEnv, workspace.project);
-    assert.match(state() ?? '', /^ok: /);
-    assert.match(call(['init', '--codex', '--yes']).stdout, /nothing to change.*Codex runs them/s);
+    assert.match(state() ?? '', /^ok: .* begins with: RALPH_ACTIVE=1 codex --no-daemon$/);
+    assert.match(
+      call(['init', '--codex', '--yes']).stdout,
+      /nothing to change.*Codex runs them\. .* begins with: RALPH_ACTIVE=1 codex --no-daemon/s,
+    );
     assert.equal(readFileSync(file, 'utf8'), written, 'a second init keeps every place, and so the trust');
 
     const started = call(['start', '--agent', 'codex']);
