@@ -1,6 +1,6 @@
 import { counted } from '../text/figures.ts';
 import { advise, type Message, type MessageContext, render } from '../text/message.ts';
-import { asSentence, excerpt, oneLine, shorten } from '../text/quote.ts';
+import { asSentence, excerpt, firstLine, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
@@ -88,8 +88,7 @@ export function budgetText(name: BudgetReading['name'], reading: string, cut = '
 /** Says what the checks show at the end of a loop without a claim; `failed` is the first one that failed. */
 export function unclaimedText(failed: CheckResult | undefined): string {
   if (failed === undefined) return 'The checks pass now, but the agent did not say that it was done.';
-  const [head = ''] = reasonText(failed).split('\n');
-  return `A check fails: ${asSentence(head)}`;
+  return `A check fails: ${asSentence(firstLine(reasonText(failed)))}`;
 }
 
 export const CHECKS_CUT = ' The checks of the last claim were ended before they had finished.';

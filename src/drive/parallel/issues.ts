@@ -4,6 +4,7 @@ import type { BatchTask } from '../../engine/schema/batch.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { RalphError } from '../../text/message.ts';
+import { firstLine } from '../../text/quote.ts';
 import { ISSUE_TEXTS } from './messages.ts';
 import { quotedForOthers } from './proved-text.ts';
 
@@ -165,8 +166,7 @@ export function commentIssue(
 }
 
 function textOf(from: Gh, { name, end }: Ended, proved: string): string {
-  const [first = ''] = end.message.split('\n');
-  const reason = quotedForOthers(from, first);
+  const reason = quotedForOthers(from, firstLine(end.message));
   if (end.status !== 'complete')
     return `ralph-loop worked on this issue and did not complete it (${end.status}).\n\n${reason}`;
   const pull = /https:\/\/\S+/.exec(end.integrated ?? '')?.[0];

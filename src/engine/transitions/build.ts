@@ -1,4 +1,6 @@
 import { type Message, render } from '../../text/message.ts';
+import { firstLine } from '../../text/quote.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { isFinished } from '../identity/items.ts';
 import type { Proof } from '../schema/proof.ts';
@@ -128,6 +130,14 @@ export function release(state: LoopState, message: string | null, next: 'rest' |
 export function overtaken(state: LoopState): Transition {
   if (state.status === 'paused') return releasePaused(state);
   return { state, effects: [{ type: 'allow', message: null }] };
+}
+
+/** Number of characters of a reason that a state keeps. */
+const REASON_LIMIT = 400;
+
+/** Returns the first line of a reason, without secrets. */
+export function headOf(reason: string): string {
+  return redact(firstLine(reason)).slice(0, REASON_LIMIT);
 }
 
 /** Returns the event with the completion claim that a finished checklist makes. */

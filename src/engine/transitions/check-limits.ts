@@ -1,6 +1,5 @@
 import type { Message } from '../../text/message.ts';
 import { asSentence } from '../../text/quote.ts';
-import { redact } from '../../text/redact/redact.ts';
 import type { Effect, Sign } from '../events.ts';
 import {
   budgetText,
@@ -18,7 +17,7 @@ import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '..
 import { timeSpent } from '../policy/loop-time.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
-import { end, event, pause, recordPause, type Transition, tellPause } from './build.ts';
+import { end, event, headOf, pause, recordPause, type Transition, tellPause } from './build.ts';
 
 type Running = StateOf<'running'>;
 
@@ -139,13 +138,10 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
   }
 }
 
-const REFUSAL_LIMIT = 400;
-
 /** Adds why the last claim was refused, or how the agent would have had to claim if its last message was meant as a claim. */
 function withHint(message: Message, { notices }: LoopState): Message {
-  const [refusal] = notices.rejection;
-  const [head = ''] = refusal?.split('\n') ?? [];
-  const refused = head === '' ? null : `The last claim was refused: ${redact(head).slice(0, REFUSAL_LIMIT)}`;
+  const head = headOf(notices.rejection[0] ?? '');
+  const refused = head === '' ? null : `The last claim was refused: ${head}`;
   const hint = refused ?? notices.misplacedSignal;
   return hint === null ? message : { ...message, text: `${message.text} ${asSentence(hint)}` };
 }

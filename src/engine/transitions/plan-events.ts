@@ -1,5 +1,4 @@
 import { shorten } from '../../text/quote.ts';
-import { redact } from '../../text/redact/redact.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { failureLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
@@ -14,7 +13,7 @@ import type { PlanState } from '../schema/plan.ts';
 import type { Proof } from '../schema/proof.ts';
 import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
-import { end, event, overtaken, running, type Transition } from './build.ts';
+import { end, event, headOf, overtaken, running, type Transition } from './build.ts';
 import { decideNext, iterationEnded } from './iteration-ended.ts';
 import type { Ended } from './record-iteration.ts';
 
@@ -95,8 +94,6 @@ export function planVerified(
   return { state: next.state, effects: [named, ...told, ...verdict, ...next.effects] };
 }
 
-const REASON_LIMIT = 400;
-
 function follow(
   state: StateOf<'verifying'>,
   at: string,
@@ -123,8 +120,7 @@ function follow(
       const plan = { ...before, current: null };
       const loop = { ...running(state), plan };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
-      const [head = ''] = reasons[0]?.split('\n') ?? [];
-      const why = redact(head).slice(0, REASON_LIMIT);
+      const why = headOf(reasons[0] ?? '');
       const message = stop === null ? `Blocked: ${task.id}.` : planStopText(stop, plan, tasks, state.taskPath, why);
       return end(loop, at, 'blocked', message);
     }

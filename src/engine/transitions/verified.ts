@@ -1,12 +1,11 @@
 import { render } from '../../text/message.ts';
-import { redact } from '../../text/redact/redact.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, failureLines, reasonText, rejectedText, unclaimedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
-import { end, event, overtaken, running, type Transition } from './build.ts';
+import { end, event, headOf, overtaken, running, type Transition } from './build.ts';
 import { decideNext } from './iteration-ended.ts';
 import { planVerified } from './plan-events.ts';
 
@@ -29,11 +28,9 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
 
 /** Returns a result as the state keeps it: with the first line of the reason, without secrets, if it failed. */
 function standOf({ name, outcome, detail }: CheckResult): NonNullable<LoopState['checks']>[number] {
-  const [head = ''] = detail.split('\n');
-  return { name, outcome, ...(outcome !== 'ok' && head !== '' && { why: redact(head).slice(0, WHY_LIMIT) }) };
+  const why = headOf(detail);
+  return { name, outcome, ...(outcome !== 'ok' && why !== '' && { why }) };
 }
-
-const WHY_LIMIT = 400;
 
 /** Keeps for the end of a loop whose agent never said that it was done what the checks say. */
 function withUnclaimed(state: StateOf<'verifying'>, results: readonly CheckResult[]): StateOf<'running'> {

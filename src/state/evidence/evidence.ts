@@ -84,11 +84,6 @@ export function readManifest(files: LoopFiles, loopId: string): Manifest {
   return manifest;
 }
 
-/** Returns the id of the loop whose manifest is there. Throws `evidence-lost`. */
-function ownerOfManifest(files: Pick<LoopFiles, 'evidence'>): string {
-  return anyManifest(files).loopId;
-}
-
 function anyManifest({ evidence: path }: Pick<LoopFiles, 'evidence'>): Manifest {
   const { version, loopId, entries } = evidenceJson(path, evidenceBytes(path));
   const isWhole = version === VERSION && typeof loopId === 'string' && typeof entries === 'object' && entries !== null;
@@ -147,7 +142,7 @@ export function liveContract(
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
 function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, loopId: string): void {
-  const whose = ownerOfManifest(files);
+  const { loopId: whose } = anyManifest(files);
   if (whose === contract.loopId) readEvidence(files, { loopId: whose, evidence: {} }, 'contract');
   else if (whose === loopId) throw evidenceLost(files.contract, 'foreign');
   else throw evidenceLost(files.evidence, 'foreign');

@@ -46,9 +46,7 @@ function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unk
   const digests = findManifest(own, OWNER)?.entries[basename(path)];
   if (!existsSync(path) && (digests === undefined || digests.next === REMOVED)) return null;
   if (digests === undefined) throw evidenceLost(own.evidence, existsSync(own.evidence) ? 'edited' : 'missing');
-  // Earlier builds marked their records.
-  const { isListed: _, ...record } = evidenceJson(path, proved(path, digests));
-  return record;
+  return evidenceJson(path, proved(path, digests));
 }
 
 /** Removes a record and its digest. */
