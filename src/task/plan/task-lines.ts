@@ -31,22 +31,25 @@ export function readHead(line: string): TaskHead | null {
   if (box === undefined) return null;
   const marks: string[] = [];
   let rest = line.slice(box.length).trim();
-  for (let found = MARK_BEFORE.exec(rest); found !== null; found = MARK_BEFORE.exec(rest)) {
+  // V8 takes long for the expressions of marks, so a line without a bracket is not asked.
+  const mayHaveMarks = /[([]/.test(rest);
+  for (let found = mayHaveMarks && MARK_BEFORE.exec(rest); found; found = MARK_BEFORE.exec(rest)) {
     marks.push(String(found[2]).toLowerCase());
     rest = `${found[1]}${rest.slice(found[0].length)}`;
   }
   const { id, title: whole } = named(rest);
   let title = whole;
-  for (let found = MARK_BEHIND.exec(title); found !== null; found = MARK_BEHIND.exec(title)) {
+  for (let found = mayHaveMarks && MARK_BEHIND.exec(title); found; found = MARK_BEHIND.exec(title)) {
     marks.push(String(found[1]).toLowerCase());
     title = title.slice(0, -found[0].length).trimEnd();
   }
   const isDone = mark.toLowerCase() === 'x';
   const marked = marks.includes('blocked') ? 'blocked' : marks.includes('manual-verify') ? 'manual-verify' : 'open';
   const noChange = marks.includes('no-change');
-  const unknownMark = isDone
-    ? null
-    : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
+  const unknownMark =
+    isDone || !mayHaveMarks
+      ? null
+      : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
   return { id, title: title || id || '', status: isDone ? 'done' : marked, noChange, unknownMark };
 }
 
