@@ -317,6 +317,21 @@ test('an agent cannot free the next task of the plan from its proof', (t) => {
   assert.equal(subjects(p).length, 2);
 });
 
+test('an agent cannot change the checks of the tasks that begin after its own', (t) => {
+  const cheat = `[ $id = 2 ] || sed -i 's/sh check.sh/true/' "$MAIN_DIR/PLAN.md"\n${MAKES}`;
+  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), cheat, 'test ! -e work/2\n');
+  const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(code, 1, stdout);
+  assert.match(
+    stdout,
+    /the settings of PLAN\.md are no longer those with which this run began, so Task 2 does not go on/,
+  );
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  // Control: the user takes them by a resume.
+  assert.equal(p.run(['--resume']).code, 0);
+  assert.equal(subjects(p).length, 2);
+});
+
 test('the table says why the work of a resumed task was not committed', async (t) => {
   const wait = '[ -e "$NOTES/go" ] || { while [ ! -e "$NOTES/stop" ]; do sleep 0.02; done; exit 1; }\n';
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), wait + MAKES);

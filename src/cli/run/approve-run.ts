@@ -1,6 +1,8 @@
 import type { Supervisor } from '../../drive/parallel/supervise.ts';
+import { PART_TEXTS } from '../../drive/plan/messages.ts';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { givenBaseline } from '../../drive/start/baseline.ts';
+import { settingsMark } from '../../drive/start/find-task.ts';
 import type { Approved } from '../../drive/start/stages.ts';
 import { takeFixedTerms } from '../../drive/start/terms/portable-terms.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
@@ -46,6 +48,9 @@ export async function approveRun(
     }).approve();
   }
   const prepared = await prepareAsked(request, approver);
+  const { taskPath, frontmatter } = prepared.terms;
+  if (part !== null && settingsMark(frontmatter) !== part.settings)
+    throw new RalphError('refused', PART_TEXTS.otherSettings(part.task, taskPath));
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
     throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
   return approveStart(prepared, approver, !isWorktree);

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { sha256 } from '../../state/hash-contract.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
@@ -31,6 +32,11 @@ export function findTask(projectDir: string, task: string | null, isPlan: boolea
   const checked = checkTaskFile(taskPath, text, isPlan ? 'plan' : undefined);
   refuseErrors(checked.problems, taskPath);
   return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
+}
+
+/** Identifies the settings of a task file by its frontmatter, whatever ends its lines in this checkout. */
+export function settingsMark(frontmatter: string): string {
+  return sha256(frontmatter.replaceAll('\r\n', '\n'));
 }
 
 /** Returns the task file that `task` names, relative to the project, links resolved. Throws `task-missing`. */

@@ -93,6 +93,7 @@ const onPlan =
       branch: 'work',
       done: 0,
       noChange: [],
+      settings: '',
       takeTurn: () => Promise.resolve([]),
       endTurn: () => undefined,
     };
