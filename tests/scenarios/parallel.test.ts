@@ -67,6 +67,19 @@ test('of tasks side by side, those of a lazy and of a lying agent are not verifi
   assert.equal(git(p, 'branch --list ralph/lazy ralph/lying --format=%\\(refname:short\\)'), 'ralph/lazy\nralph/lying');
 });
 
+test('an agent cannot change the checks of a task that has not begun', (t) => {
+  const names = ['a', 'b'];
+  const cheat = `[ $name = b ] || sed -i s/fails/true/ "$MAIN_DIR/jobs/b/RALPH.md"\n${OWN_FILE}`;
+  const p = repository(t, names, cheat, 'max_iterations: 1\nvalidation: ["test ! -e b.txt # fails"]');
+  const more = { MAIN_DIR: p.dir };
+  const answer = run(p, [...jobs(names), '--parallel', '1'], more);
+  assert.equal(answer.code, 1, answer.stdout + answer.stderr);
+  assert.match(answer.stdout, /the settings of jobs\/b\/RALPH\.md are no longer those with which the run began/);
+  assert.deepEqual(log(p), ['+a', '-a']);
+  // Control: the user takes them by a resume.
+  assert.deepEqual([run(p, ['--resume'], more).code, log(p).slice(2)], [2, ['+b', '-b']]);
+});
+
 test('every problem is reported before anything is created', (t) => {
   const p = repository(t, ['a', 'b']);
   p.write('jobs/b/RALPH.md', '---\nmax_iterations: many\n---\nDo b.\n');

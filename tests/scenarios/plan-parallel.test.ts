@@ -322,10 +322,7 @@ test('an agent cannot change the checks of the tasks that begin after its own', 
   const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), cheat, 'test ! -e work/2\n');
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
   assert.equal(code, 1, stdout);
-  assert.match(
-    stdout,
-    /the settings of PLAN\.md are no longer those with which this run began, so Task 2 does not go on/,
-  );
+  assert.match(stdout, /the settings of PLAN\.md are no longer those with which the run began/);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   // Control: the user takes them by a resume.
   assert.equal(p.run(['--resume']).code, 0);

@@ -1,5 +1,5 @@
+import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { Supervisor } from '../../drive/parallel/supervise.ts';
-import { PART_TEXTS } from '../../drive/plan/messages.ts';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { givenBaseline } from '../../drive/start/baseline.ts';
 import { settingsMark } from '../../drive/start/find-task.ts';
@@ -16,6 +16,7 @@ import { type Review, StartReview } from './review-start.ts';
 interface RunFacts {
   /** Task of a plan that this run does beside others, whose supervisor has run the checks. */
   readonly part: Supervisor['part'];
+  readonly settings: Supervisor['settings'];
   readonly isWorktree: boolean;
   readonly client: ReturnType<typeof clientFinder>;
   /** The user is shown the start and decides by a key; null otherwise. */
@@ -26,7 +27,7 @@ interface RunFacts {
 export async function approveRun(
   context: CommandContext,
   target: StartTarget,
-  { part, isWorktree, client, shown }: RunFacts,
+  { part, settings, isWorktree, client, shown }: RunFacts,
 ): Promise<Approved | null> {
   const user = userOf(context);
   const approver: Approver =
@@ -49,8 +50,9 @@ export async function approveRun(
   }
   const prepared = await prepareAsked(request, approver);
   const { taskPath, frontmatter } = prepared.terms;
-  if (part !== null && settingsMark(frontmatter) !== part.settings)
-    throw new RalphError('refused', PART_TEXTS.otherSettings(part.task, taskPath));
+  // One that is resumed takes the file in its worktree as it is, as any resume does.
+  if (settings !== null && request.existing !== 'resume' && settingsMark(frontmatter) !== settings)
+    throw new RalphError('refused', PARALLEL_TEXTS.otherSettings(taskPath));
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
     throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
   return approveStart(prepared, approver, !isWorktree);

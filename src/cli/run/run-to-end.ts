@@ -73,7 +73,13 @@ async function runIn(
   };
   const taskFile = join(projectDir, target.task ?? DEFAULT_TASK);
   const shown = isShown ? { review, taskFile } : null;
-  const approved = await approveRun(context, target, { part, isWorktree: worktree !== null, client, shown });
+  const approved = await approveRun(context, target, {
+    part,
+    settings: supervisor?.settings ?? null,
+    isWorktree: worktree !== null,
+    client,
+    shown,
+  });
   if (approved === null) return LEFT;
   const passed = await hostHooks(context, approved.prepared.terms.host, client, 'iteration');
   const { tell, live, close } = await loopView(context);

@@ -23,6 +23,7 @@ export interface LoopProcessOptions {
   readonly budget: SharedBudget;
   readonly tell: (event: RunnerEvent) => void;
   readonly onPermit: () => Permit | Promise<Permit>;
+  readonly settings: SupervisedRun['settings'];
   readonly plan?: NonNullable<SupervisedRun['plan']>;
 }
 
@@ -49,7 +50,7 @@ export class LoopProcess {
   #stopped: 'stop' | 'cancel' | null = null;
 
   constructor(options: LoopProcessOptions) {
-    const { projectDir, env, name, program, words, budget, tell, onPermit, plan } = options;
+    const { projectDir, env, name, program, words, budget, tell, onPermit, settings, plan } = options;
     this.#options = options;
     this.#run = supervise({
       directory: projectDir,
@@ -65,6 +66,7 @@ export class LoopProcess {
         this.#isHeld = permit.kind === 'hold';
         return permit;
       },
+      settings,
       ...(plan && { plan }),
     });
     this.over = this.#run.done.then((end) => this.#endOf(end));

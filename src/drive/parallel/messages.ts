@@ -55,6 +55,8 @@ export const PARALLEL_TEXTS = {
     `the project is on ${current ?? 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
   planChanged: (id: string, path: string): string =>
     `${id} is no longer open in ${path}, so its work is not committed.`,
+  otherSettings: (path: string): string =>
+    `the settings of ${path} are no longer those with which the run began. If you changed them, resume: they apply then.`,
   diedInTurn: (id: string): string =>
     `the process of ${id} ended while it was committing, so nothing more was committed.`,
   committed: (id: string): string => `${id} is committed on the plan's branch.`,

@@ -3,25 +3,14 @@ import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { ProvedWork } from '../../engine/schema/proof.ts';
-import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
-import { settingsMark } from '../start/find-task.ts';
 import { plannedTasks } from '../status/plan-run.ts';
 import { branchOf, headOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import {
-  endNow,
-  entryOf,
-  isLive,
-  planEnd,
-  readPlanText,
-  removeDone,
-  withoutReport,
-  wordsOfTask,
-} from './plan-entry.ts';
+import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervise.ts';
@@ -51,8 +40,6 @@ export class PlanRunner extends SideBySideRunner {
   readonly #active = new Map<string, ActiveTask>();
   readonly #plan: PlanSource;
   #record: PlanBatch;
-  /** Mark of the plan's settings before the first agent. */
-  #settings = '';
   /** Commits of the tasks committed in this run, and what they rest on, by loop name. */
   readonly #commits = new Map<string, Pick<NonNullable<BatchTask['end']>, 'commit' | 'proved'>>();
   /** The plan as last read. */
@@ -71,8 +58,6 @@ export class PlanRunner extends SideBySideRunner {
   }
 
   protected async work(): Promise<void> {
-    const text = readPlanText(this.options.projectDir, this.#record.plan.path);
-    this.#settings = settingsMark(splitFrontmatter(text).frontmatter);
     this.#save({});
     this.#takeUp();
     await Promise.all(this.processes().map(({ over }) => over));
@@ -212,6 +197,7 @@ export class PlanRunner extends SideBySideRunner {
     this.#saveTask({ ...entry, step: 'started', end: null });
     const process = this.start({
       name,
+      taskPath: entry.taskPath,
       words,
       tell: (event) => tell(name, withoutReport(event)),
       onPermit: () => this.#permit(name),
@@ -221,7 +207,6 @@ export class PlanRunner extends SideBySideRunner {
           mainDir: projectDir,
           branch,
           done: done.length,
-          settings: this.#settings,
           noChange,
           ...(baseline && { baseline }),
         },

@@ -100,6 +100,7 @@ export class BatchRunner extends SideBySideRunner {
     const { tell } = this.options;
     const process = this.start({
       name,
+      taskPath: task.taskPath,
       words,
       tell: (event) => tell(name, event),
       onPermit: () => this.permit(),

@@ -1,15 +1,19 @@
+import { join } from 'node:path';
 import type { OperatorCommand } from '../../engine/events.ts';
 import { reasonLines } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { Batch } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
+import { settingsMark } from '../start/find-task.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
 import { LoopProcess, type LoopProcessOptions, operateLoop } from './loop-process.ts';
@@ -33,6 +37,10 @@ export interface BatchEnd {
   readonly code: number;
 }
 
+interface LoopToStart extends Omit<LoopProcessOptions, 'projectDir' | 'env' | 'program' | 'budget' | 'settings'> {
+  readonly taskPath: string;
+}
+
 /** Runs loops side by side, each in its own worktree and process. Answers the user's terminal and the shared budget. */
 export abstract class SideBySideRunner {
   protected readonly options: BatchRun;
@@ -42,8 +50,14 @@ export abstract class SideBySideRunner {
   protected closed = false;
   protected refused: string | null = null;
 
+  /** Marks of the settings of the task files before the first agent, by path. */
+  readonly #settings: ReadonlyMap<string, string>;
+
   constructor(options: BatchRun) {
     this.options = options;
+    const { projectDir, batch } = options;
+    const paths = batch.plan === undefined ? batch.tasks.map(({ taskPath }) => taskPath) : [batch.plan.path];
+    this.#settings = new Map(paths.flatMap((path) => settingsOf(projectDir, path)));
     this.budget = new SharedBudget(options.batch);
   }
 
@@ -79,9 +93,10 @@ export abstract class SideBySideRunner {
   }
 
   /** Starts a loop in a process of its own. */
-  protected start(loop: Omit<LoopProcessOptions, 'projectDir' | 'env' | 'program' | 'budget'>): LoopProcess {
+  protected start({ taskPath, ...loop }: LoopToStart): LoopProcess {
     const { projectDir, env, program } = this.options;
-    return new LoopProcess({ ...loop, projectDir, env, program, budget: this.budget });
+    const settings = this.#settings.get(taskPath) ?? null;
+    return new LoopProcess({ ...loop, settings, projectDir, env, program, budget: this.budget });
   }
 
   protected leave(): void {
@@ -144,4 +159,9 @@ export abstract class SideBySideRunner {
   protected abstract end(): BatchEnd;
   protected abstract processes(): readonly LoopProcess[];
   protected abstract stopLoops(how: 'stop' | 'cancel'): void;
+}
+
+function settingsOf(projectDir: string, path: string): [path: string, mark: string][] {
+  const text = readRegularFile(join(projectDir, path));
+  return text === null ? [] : [[path, settingsMark(splitFrontmatter(text).frontmatter)]];
 }

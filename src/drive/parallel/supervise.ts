@@ -14,6 +14,7 @@ const SUPERVISOR = 'RALPH_SUPERVISOR';
 
 /** Describes the one task of a plan that a supervised run works on, as JSON; agents and checks never see it. */
 const PLAN_PART = 'RALPH_PLAN_PART';
+const TASK_SETTINGS = 'RALPH_TASK_SETTINGS';
 
 /** Request of a supervised run to its supervisor, over the channel between them. */
 type SupervisedRequest =
@@ -42,6 +43,8 @@ export interface SupervisedRun {
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
   readonly onPermit: (spent: Spent) => Permit | Promise<Permit>;
+  /** Mark of the settings in the task file when the run began; null if there was none. */
+  readonly settings: string | null;
   /** Task of the plan to work on, and the function that grants its turn. */
   readonly plan?: {
     readonly terms: PlanTerms;
@@ -70,13 +73,14 @@ const MAX_COMPLAINT = 4096;
 const NO_PLAN = 'this run works on no task of a plan.';
 
 /** Starts `ralph-loop run … --json` in a process group of its own and reads its events. */
-export function supervise({ directory, env, words, onEvent, onPermit, plan }: SupervisedRun): Supervised {
+export function supervise({ directory, env, words, onEvent, onPermit, settings, plan }: SupervisedRun): Supervised {
   const child = spawn(process.execPath, words, {
     cwd: directory,
     env: {
       ...env,
       [SUPERVISOR]: String(process.pid),
       [RUN_MEMBER]: '1',
+      ...(settings !== null && { [TASK_SETTINGS]: settings }),
       ...(plan && { [PLAN_PART]: JSON.stringify(plan.terms) }),
     },
     // A Ctrl+C in the terminal goes to the supervisor, which passes it on.
@@ -148,6 +152,8 @@ function eventOf(line: string): RunnerEvent | null {
 export interface Supervisor {
   readonly askPermit: AskPermit;
   readonly part: PlanPart | null;
+  /** Mark of the settings with which the task has to begin: an agent may write into the task files of the main project. */
+  readonly settings: string | null;
   /** Reports the error that ends this run. */
   readonly tellFailure: (error: unknown) => void;
 }
@@ -157,9 +163,10 @@ type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 /** Returns the supervisor; null if there is none. If it exits, this process ends as by SIGTERM, and the loop can be resumed. */
 export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
-  const { [SUPERVISOR]: named, [PLAN_PART]: described } = env;
+  const { [SUPERVISOR]: named, [PLAN_PART]: described, [TASK_SETTINGS]: settings = null } = env;
   delete env[SUPERVISOR];
   delete env[PLAN_PART];
+  delete env[TASK_SETTINGS];
   if (named === undefined || named !== String(process.ppid) || process.send === undefined) return null;
   const waiting = new Map<number, (answer: SupervisorAnswer['answer']) => void>();
   let next = 0;
@@ -195,6 +202,7 @@ export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
     tellFailure: (error) => {
       if (error instanceof RalphError) tell({ type: 'failed', message: error.advised });
     },
+    settings,
     part: described === undefined ? null : { ...(JSON.parse(described) as PlanTerms), takeTurn, endTurn },
   };
 }

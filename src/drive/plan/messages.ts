@@ -134,7 +134,5 @@ export const PART_TEXTS = {
     `${id} passed by itself, but not together with what was committed on the plan's branch meanwhile. The working tree has both now.`,
   planLeftOut: (id: string, path: string): string =>
     `The agent of ${id} changed ${path} in its worktree. Its changes were left out: the plan in the project counts.`,
-  otherSettings: (id: string, path: string): string =>
-    `the settings of ${path} are no longer those with which this run began, so ${id} does not go on. If you changed them, resume: they apply then.`,
   onlyInParallel: (id: string, path: string): string => `this loop works on ${id} of ${path} beside others.`,
 } as const;

@@ -203,8 +203,6 @@ export interface PlanTerms {
   readonly branch: string;
   /** Number of tasks done in this session when the loop began. */
   readonly done: number;
-  /** Mark of the plan's settings when the session began: an agent may write into the plan of the main project. */
-  readonly settings: string;
   /** Keys of the tasks that the user had marked (no-change) when the session began: an agent may write that into the plan. */
   readonly noChange: readonly string[];
   /** Results of the last verification before its task; absent if they are unknown. */

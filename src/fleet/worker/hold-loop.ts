@@ -87,6 +87,8 @@ export class LoopHolder {
       words: [...program, ...this.#words()],
       onEvent: (event) => this.#hear(event),
       onPermit: (spent) => this.#boundary(spent),
+      // Its terms are fixed.
+      settings: null,
     });
   }
 

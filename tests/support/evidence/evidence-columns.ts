@@ -93,7 +93,6 @@ const onPlan =
       branch: 'work',
       done: 0,
       noChange: [],
-      settings: '',
       takeTurn: () => Promise.resolve([]),
       endTurn: () => undefined,
     };

@@ -49,6 +49,7 @@ function started(projectDir: string, program: string, words: readonly string[] =
       budget: new SharedBudget({ limits: LIMITS, stoppedMs: 0, startedAt: new Date(0).toISOString(), tasks: [] }),
       tell: () => undefined,
       onPermit: () => ({ kind: 'start' }) as never,
+      settings: null,
     },
   });
   return { run, env };
