@@ -10,10 +10,13 @@ export function countersOf({
   epoch,
   usage,
   marks: read,
+  mode,
+  sessionId,
   ...rest
 }: LoopState): Counters {
   const { callsBytes: _, ...marks } = read;
-  return { loopId, iteration, idleIterations, epoch, usage, marks, ...stoppedTime(rest) };
+  const session = mode === 'hook' && sessionId !== null ? { sessionId } : {};
+  return { loopId, iteration, idleIterations, epoch, usage, marks, ...session, ...stoppedTime(rest) };
 }
 
 type StoppedTime = Pick<Counters, 'stoppedMs' | 'stoppedUntil' | 'asleepMs'>;
@@ -80,7 +83,7 @@ function difference(
   return now < kept ? `${name} ${format(kept)} -> ${format(now)}` : null;
 }
 
-type Counts = Omit<Counters, 'loopId' | 'marks'>;
+type Counts = Omit<Counters, 'loopId' | 'marks' | 'sessionId'>;
 
 function isBehind(state: Counts, kept: Counts): boolean {
   const { iteration, idleIterations, epoch, usage } = state;

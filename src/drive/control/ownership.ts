@@ -8,6 +8,7 @@ import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { readCounters } from '../../state/read-counters.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
@@ -45,6 +46,14 @@ export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: s
   if (state.sessionId === sessionId) return 'ours';
   if (state.sessionId === null) return 'unbound';
   return sameClient(state, clientIdentity(env, sessionId)) ? 'ours' : 'foreign';
+}
+
+/** Returns the loop that this client was started for, else the one that its session was bound to last; null without one. */
+export function loopOfSession(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
+  const launched = env['RALPH_LOOP_ID'];
+  if (launched) return launched;
+  const counters = drivenElsewhere(env) ? null : readCounters(files);
+  return counters?.sessionId === sessionId ? counters.loopId : null;
 }
 
 /** Returns whether a runner or a router drives the client of this hook, and decides in its place whether the loop goes on. */

@@ -3,7 +3,7 @@ import type { LiveState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/evidence.ts';
 import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
-import { drivenElsewhere, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
+import { drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 
 /** Loop whose rules apply to a tool call; only its files are guarded if its state is unreadable or others drive it. */
 export type Guarded = LiveState | 'unreadable' | 'others';
@@ -14,21 +14,22 @@ export async function guardedLoop(
   env: NodeJS.ProcessEnv,
   sessionId: string,
 ): Promise<Guarded | 'none'> {
-  const launched = env['RALPH_LOOP_ID'];
   const current = readState(files.state);
   if (current.kind === 'absent') {
-    // Rules apply only to a client that was started for a loop: unless that has ended, its contract still names it.
-    if (!launched) return 'none';
+    // Rules apply only to a client that is in a loop: unless that has ended, its contract still names it.
+    const loopId = loopOfSession(files, env, sessionId);
+    if (loopId === null) return 'none';
     const found = findContract(files);
-    if (isContractOf(launched, found)) return 'unreadable';
-    if (findEndedContract(files, launched) !== null) return 'none';
+    if (isContractOf(loopId, found)) return 'unreadable';
+    if (findEndedContract(files, loopId) !== null) return 'none';
     const { archivedLoops } = await import('../../state/with-state.ts');
-    if ([...archivedLoops(files)].some(({ state }) => state.loopId === launched)) return 'none';
+    if ([...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
     throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
   }
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
+  const launched = env['RALPH_LOOP_ID'];
   // Another loop can have taken the place of the launched one; its contract says so.
   if (launched && launched !== state.loopId && isContractOf(launched, findContract(files))) return 'unreadable';
   if (drivenElsewhere(env)) {

@@ -270,7 +270,11 @@ export const counters = commonPart
     stoppedUntil: true,
     asleepMs: true,
   })
-  .extend({ marks: readMarks.omit({ callsBytes: true }) });
+  .extend({
+    marks: readMarks.omit({ callsBytes: true }),
+    /** Session that the loop is bound to, which is known even if the state is lost; absent without one. */
+    sessionId: z.string().optional(),
+  });
 
 const loopState = z.intersection(commonPart, statusPart);
 

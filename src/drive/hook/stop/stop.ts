@@ -14,7 +14,7 @@ import { findContract, type LoopFiles, type ReadState, type StoredContract } fro
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { clearCancellation, isCancelled, launcherGone, ownership } from '../../control/ownership.ts';
+import { clearCancellation, isCancelled, launcherGone, loopOfSession, ownership } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
@@ -88,9 +88,10 @@ function afterCancel(files: LoopFiles): HookAnswer {
 
 /** Reports once that the state file of this session's loop is missing. */
 function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): HookAnswer | null {
-  const { env, files, now } = context;
-  const loopId = env['RALPH_LOOP_ID'];
-  if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
+  const { env, files, input, now } = context;
+  if (found !== 'absent') return null;
+  const loopId = loopOfSession(files, env, input.sessionId);
+  if (loopId === null || stored?.contract.loopId !== loopId) return null;
   if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
   const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
   recordEvent(files, now(), event);

@@ -76,3 +76,23 @@ test('a launched session whose state and contract are gone may only read', async
   assert.equal(await preToolUse(aHook(project, 'PreToolUse', READ, launched)), null);
   assert.equal(await preToolUse(aHook(project, 'PreToolUse', RUN)), null, 'control: a session without a loop');
 });
+
+test('without its state, the rules of a loop hold in its session, and a Stop says what is missing', async (t) => {
+  const project = aProtectedLoop(t);
+  await aStop(project, { prompt_id: 'p1' });
+  rmSync(project.files.state);
+  const write = { ...RUN, tool_name: 'Write', tool_input: { file_path: project.files.contract, content: '' } };
+  const answer = await preToolUse(aHook(project, 'PreToolUse', write));
+  assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny');
+  assert.match((await aStop(project, DONE))?.systemMessage ?? '', /state file of this loop is missing/);
+  const other = { session_id: 'session-2' };
+  assert.equal(
+    await preToolUse(aHook(project, 'PreToolUse', { ...write, ...other })),
+    null,
+    'control: another session',
+  );
+  assert.equal(await aStop(project, { ...DONE, ...other }), null, 'control: another session');
+  rmSync(project.files.contract);
+  const lost = await preToolUse(aHook(project, 'PreToolUse', RUN));
+  assert.match(lost?.hookSpecificOutput?.permissionDecisionReason ?? '', /contract\.json is missing/);
+});
