@@ -148,6 +148,20 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   assert.match(fresh.stdout, /Iteration 1 of 1/);
 });
 
+test('a loop that a session worked on in a worktree resumes there by its name', (t) => {
+  const p = repository(t);
+  writeFileSync(join(p.dir, 'do.sh'), 'echo working\n');
+  git(p, 'commit -qam lazy');
+  assert.equal(run(p, ['--max-iterations', '1']).code, 2);
+  const byHand = (...words: readonly string[]) => p.ralph([...words, '--loop', 'fix'], {}, tree(p));
+  const started = byHand('start', '--fresh', '--permission-mode', 'acceptEdits', '--task', 'jobs/fix');
+  assert.equal(started.code, 0, started.stderr);
+  assert.equal(byHand('cancel').code, 0);
+  const resumed = p.ralph(['resume', 'fix']);
+  assert.match(resumed.stdout, /^The loop fix is ready\.\n[^\n]*\n {2}cd '.*\/worktrees\/fix'\n/, resumed.stderr);
+  assert.equal(p.has('.claude/context/runtime/ralph-state.fix.json'), false, 'none began in the project');
+});
+
 test('an interrupted creation is repeated; a foreign folder and a branch with its own work are not touched', (t) => {
   const p = repository(t);
   const record = {

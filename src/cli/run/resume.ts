@@ -118,8 +118,10 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
     ...launched,
     ...(files.name !== null && { loop: files.name }),
   };
-  // The loop of a worktree is found by its name.
-  return startDriver(context, mode, values, loopFiles(context.projectDir, files.name, context.env));
+  // A runner of a worktree is started from the project, which finds it by its name. Every other loop resumes where its files are.
+  const isFound = mode === 'runner' && projectOfLoop(context.projectDir, files.name, context.env) === files.projectDir;
+  const projectDir = isFound ? context.projectDir : files.projectDir;
+  return startDriver({ ...context, projectDir }, mode, values, loopFiles(projectDir, files.name, context.env));
 }
 
 /** Returns the options that relaunch a session's loop: headless as before, otherwise only if the user is at a terminal. */
