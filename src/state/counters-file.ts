@@ -22,15 +22,19 @@ export function beginCounters(files: LoopFiles, state: LoopState): void {
 /**
  * Stores the counts of a state that was read or written, if the loop keeps counters, and returns what is stored then. The
  * state is written first, so that a kill in between leaves a state with more than its counters, never with less: a state
- * that has less was put back. The next access makes up for such a kill before anything else is counted.
+ * that has less was put back. The next access makes up for such a kill before anything else is counted. The session of a state
+ * that was only read (`isRead`) is not stored: another program can have written it.
  */
 export function keepCounters(
   files: LoopFiles,
   state: LoopState,
   stored: Counters | null,
   known: KnownCounters | undefined,
+  isRead = false,
 ): Counters | null {
-  const counters = countersOf(state);
+  const { sessionId: named, ...counts } = countersOf(state);
+  const sessionId = isRead && stored?.loopId === state.loopId ? stored.sessionId : named;
+  const counters: Counters = { ...counts, ...(sessionId !== undefined && { sessionId }) };
   const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
   if (!isKept) return stored;
   if (stored?.loopId !== state.loopId) note(files, state, COUNTERS_TEXTS.writtenAgain(files.counters));

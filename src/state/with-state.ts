@@ -69,7 +69,7 @@ function changeUnderLock<T>(
   const read = found.kind === 'loop' ? withKept(files, found.state, stored, known) : found;
   const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
   if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
-  const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known) : stored;
+  const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known, true) : stored;
   // Written out before `decide`, which may change the object.
   const before = found.kind === 'loop' ? serialise(found.state) : null;
   const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);

@@ -50,8 +50,11 @@ export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: s
 
 /** Returns the loop that this client was started for, else the one that its session was bound to last; null without one. */
 export function loopOfSession(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
-  const launched = env['RALPH_LOOP_ID'];
-  if (launched) return launched;
+  return env['RALPH_LOOP_ID'] || boundLoop(files, env, sessionId);
+}
+
+/** Returns the loop that this session was bound to last, as it is known outside the project; null without one. */
+export function boundLoop(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
   const counters = drivenElsewhere(env) ? null : readCounters(files);
   return counters?.sessionId === sessionId ? counters.loopId : null;
 }

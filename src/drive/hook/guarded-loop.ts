@@ -3,7 +3,7 @@ import type { LiveState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/evidence.ts';
 import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
 import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
-import { drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
+import { boundLoop, drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 
 /** Loop whose rules apply to a tool call; only its files are guarded if its state is unreadable or others drive it. */
 export type Guarded = LiveState | 'unreadable' | 'others';
@@ -15,17 +15,7 @@ export async function guardedLoop(
   sessionId: string,
 ): Promise<Guarded | 'none'> {
   const current = readState(files.state);
-  if (current.kind === 'absent') {
-    // Rules apply only to a client that is in a loop: unless that has ended, its contract still names it.
-    const loopId = loopOfSession(files, env, sessionId);
-    if (loopId === null) return 'none';
-    const found = findContract(files);
-    if (isContractOf(loopId, found)) return 'unreadable';
-    if (findEndedContract(files, loopId) !== null) return 'none';
-    const { archivedLoops } = await import('../../state/with-state.ts');
-    if ([...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
-    throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
-  }
+  if (current.kind === 'absent') return withoutState(files, loopOfSession(files, env, sessionId));
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
@@ -36,7 +26,21 @@ export async function guardedLoop(
     const isRunners = state.mode === 'runner' && runnersOwn(state.loopId, env);
     return isRunners || routersOwn(state, env, sessionId) ? state : 'others';
   }
-  return ownership(state, env, sessionId) === 'foreign' ? 'none' : state;
+  if (ownership(state, env, sessionId) !== 'foreign') return state;
+  // A program that rewrites the state frees no session.
+  return withoutState(files, boundLoop(files, env, sessionId));
+}
+
+/** Judges a session whose loop has no state of its own: unless the loop has ended, its contract still names it. */
+async function withoutState(files: LoopFiles, loopId: string | null): Promise<'unreadable' | 'none'> {
+  // Rules apply only to a client that is in a loop.
+  if (loopId === null) return 'none';
+  const found = findContract(files);
+  if (isContractOf(loopId, found)) return 'unreadable';
+  if (findEndedContract(files, loopId) !== null) return 'none';
+  const { archivedLoops } = await import('../../state/with-state.ts');
+  if ([...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
+  throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
 }
 
 function isContractOf(loopId: string, found: ReturnType<typeof findContract>): boolean {

@@ -10,7 +10,7 @@ import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { Message } from '../../../text/message.ts';
-import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
+import { boundLoop, clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
 import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
 import { type Loaded, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
@@ -77,7 +77,8 @@ function adopted(file: FourKeyState, context: DriverContext): LoadedLoop {
 
 function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
   const owned = ownership(state, context.env, context.input.sessionId);
-  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID'])) return NOT_OURS;
+  if (owned === 'foreign') return takenAway(state.epoch, context);
+  if (owned === 'unbound' && context.env['RALPH_LOOP_ID']) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
   const client = owned === 'unbound' ? clientIdentity(context.env, context.input.sessionId) : null;
@@ -93,6 +94,14 @@ function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, cont
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env, context.files.projectDir).policy;
   const bound = client === null ? state : bindSession(state, client);
   return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack ?? null, lost } };
+}
+
+/** Restores a loop whose state says that it belongs to another session or driver, which no process of ours has written. */
+function takenAway(epoch: number, context: DriverContext): LoadedLoop {
+  const { files, env, input } = context;
+  const found = findContract(files);
+  const isOurs = typeof found !== 'string' && boundLoop(files, env, input.sessionId) === found.contract.loopId;
+  return isOurs ? restored(found, context, epoch) : NOT_OURS;
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {

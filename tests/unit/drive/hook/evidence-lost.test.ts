@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
+import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { readNotices } from '../../../../src/state/notices.ts';
+import { withState } from '../../../../src/state/with-state.ts';
 import { aHook, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
 import { someOf } from '../../../support/short-form.ts';
 import { aProtectedLoop } from '../../../support/snapshot/guarded-project.ts';
@@ -96,3 +98,40 @@ test('without its state, the rules of a loop hold in its session, and a Stop say
   const lost = await preToolUse(aHook(project, 'PreToolUse', RUN));
   assert.match(lost?.hookSpecificOutput?.permissionDecisionReason ?? '', /contract\.json is missing/);
 });
+
+const moveTo = ({ files }: Project, change: object): void =>
+  withState<void>(files, (current) => {
+    assert.equal(current.kind, 'loop');
+    return { next: { ...(current as { state: LoopState }).state, ...change }, result: undefined };
+  });
+
+const TAKEN_AWAY = {
+  'of another session': { sessionId: 'session-2', clientPid: null, clientStartedAt: null },
+  'of a runner': { mode: 'runner' },
+};
+
+for (const [what, change] of Object.entries(TAKEN_AWAY))
+  test(`a state that another program rewrites as ${what} frees no session`, async (t) => {
+    const project = aProtectedLoop(t);
+    await aStop(project, { prompt_id: 'p1' });
+    const rewrite = () => writeFileSync(project.files.state, JSON.stringify({ ...stateOf(project), ...change }));
+    rewrite();
+    const write = { ...RUN, tool_name: 'Write', tool_input: { file_path: project.files.contract, content: '' } };
+    const other = { session_id: 'session-3' };
+    assert.equal(
+      await preToolUse(aHook(project, 'PreToolUse', { ...write, ...other })),
+      null,
+      'control: another session',
+    );
+    assert.equal(await aStop(project, { ...DONE, ...other }), null, 'control: another session');
+    const denied = await preToolUse(aHook(project, 'PreToolUse', write));
+    assert.equal(denied?.hookSpecificOutput?.permissionDecision, 'deny');
+    const stopped = await aStop(project, { last_assistant_message: 'More to do.' });
+    assert.match(stopped?.systemMessage ?? '', /state was changed by another program/);
+    const { sessionId, mode, iteration } = stateOf(project);
+    assert.deepEqual({ sessionId, mode, iteration }, { sessionId: 'session-1', mode: 'hook', iteration: 2 });
+    // What a process of ours writes is believed.
+    moveTo(project, change);
+    assert.equal(await preToolUse(aHook(project, 'PreToolUse', write)), null, 'control: the loop went elsewhere');
+    assert.equal(await aStop(project, DONE), null, 'control: the loop went elsewhere');
+  });
