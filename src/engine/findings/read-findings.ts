@@ -162,10 +162,10 @@ class LogReader {
   }
 
   #endHtml(line: number): void {
-    const rows = (this.#html ?? '').split(/<tr\b[^>]*>/i).slice(1);
+    const rows = (this.#html ?? '').split(/<tr\b[^<>]*>/i).slice(1);
     this.#html = null;
     const [header, ...others] = rows.map((row) => {
-      const cells = row.split(/<t[hd]\b[^>]*>/i).slice(1);
+      const cells = row.split(/<t[hd]\b[^<>]*>/i).slice(1);
       return cells.map((cell) => withoutTags(cell.replace(/<\/t[hd][\s\S]*$/i, '')).trim());
     });
     const columns = header === undefined ? null : columnsOf(header);

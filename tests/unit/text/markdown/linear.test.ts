@@ -27,6 +27,11 @@ for (const [what, part] of Object.entries(PARTS)) {
   });
 }
 
+for (const tag of ['<tr ', '<td '])
+  test(`reads tables in HTML in linear time: ${tag}`, () => {
+    assert.equal(isLinear(work, 'readRows', tag), true);
+  });
+
 test('control: a reader that searches the rest for the end of each comment is not linear', () => {
   // Each round takes it the time of a whole test, and says the same.
   assert.equal(isLinear(work, 'readQuadratically', 'a <!-- ', 5), false);
