@@ -120,7 +120,7 @@ export const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 /** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is none of the project's. */
 function isScratch(path: string, { project, rules }: Guard): boolean {
   if (!SCRATCH.test(path)) return false;
-  if (path.startsWith(`${NEW_FOLDER}/`)) return true;
+  if (path.startsWith(`${NEW_FOLDER}/`)) return !path.includes(UNKNOWN, NEW_FOLDER.length);
   if (path.includes(UNKNOWN)) return !project.some((folder) => SCRATCH.test(`${folder}/`));
   return relativeTo(project, comparablePath(path, rules.caseInsensitive)) === null;
 }

@@ -121,6 +121,33 @@ export function hasOddGlobs({ variables }: ShellState): boolean {
   return ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS', ODD_GLOBS].some((name) => variables.has(name));
 }
 
+/** Returns whether a name surely starts the program of the system, and its effect is followed. */
+export function hasUsualPrograms(name: string, { functions, variables }: ShellState, { facts }: ShellContext): boolean {
+  return facts.newFolders !== 'doubted' && !functions.has(name) && !variables.has('PATH');
+}
+
+/** Returns the variable that is set once the command has surely made a folder. */
+export function madeKey(folder: string): string {
+  return `\0made:${folder}`;
+}
+
+/** Returns what a run knows of folders that the command has made. */
+export function newsOf({ cwd, variables }: ShellState): string {
+  const isNews = (text: string): boolean => /\/tmp\/(?:tmp|new)\.\0/.test(text);
+  const known = [...variables].filter(
+    ([name, values]) => name.startsWith(madeKey('')) || values.some(({ template }) => isNews(template)),
+  );
+  return JSON.stringify([isNews(cwd) || variables.has(madeKey(cwd)) ? cwd : '', known]);
+}
+
+/** Returns the outcome of code that may not run: if it makes a folder, or goes there, the states before it remain possible. */
+export function orNot(before: States, outcome: Outcome, { facts }: ShellContext): Outcome {
+  if (facts.newFolders !== 'used') return outcome;
+  const known = new Set(before.map(newsOf));
+  if (outcome.states.every((state) => known.has(newsOf(state)))) return outcome;
+  return { ...outcome, failed: joinStates(outcome.failed ?? [], before) };
+}
+
 export interface Stream {
   readonly kind: 'none' | 'pipe' | 'file' | 'literal';
   readonly text: string;
@@ -140,6 +167,8 @@ export interface Facts extends Growing<ShellReading> {
   readonly called: Set<unknown>;
   /** Writes that a trap does at the end. */
   readonly atEnd: Set<FileAccess>;
+  /** Whether folders that the command makes are known, and whether one was. */
+  newFolders: 'doubted' | 'known' | 'used';
   steps: number;
   /** True after `exec > file`. */
   away?: true;
@@ -162,6 +191,7 @@ export interface ShellContext {
   readonly via: readonly string[];
   /** Output here goes to a file, a variable or another descriptor. */
   readonly away?: true;
+  readonly isInFunction?: true;
   /** Standard input of the command whose words are expanded, which the substitutions in them share. */
   readonly stdin?: Stream;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;

@@ -8,7 +8,7 @@ import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as again from './corpus/examined-again.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
-import { BESIDE_NEW_FOLDERS, IN_NEW_FOLDERS } from './corpus/temporary-folders.ts';
+import { BEHIND_LINKS, BESIDE_NEW_FOLDERS, IN_NEW_FOLDERS } from './corpus/temporary-folders.ts';
 import { MAIN } from './guard-project.ts';
 import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
@@ -58,7 +58,7 @@ const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], 
   ['an own file behind settings of the shell', [...attacks.BY_SETTINGS, ...again.BY_STATE], {}, { free: true }],
   [
     'a protected file',
-    [...attacks.PROTECTED, ...again.OUTPUTS],
+    [...attacks.PROTECTED, ...again.OUTPUTS, ...BEHIND_LINKS],
     { rules: { protectedFiles: ['test/**', 'package.json'] } },
     {},
   ],

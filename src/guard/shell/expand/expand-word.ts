@@ -1,11 +1,11 @@
 import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
-import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { NEW_FOLDER, type ShellWord, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
 import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
-import { NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
+import { hasUsualPrograms, NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
-import { expandParameter } from './expand-parameter.ts';
+import { expandParameter, valuesOf } from './expand-parameter.ts';
 
 /** Expands a word into words: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
 export function expandWord(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
@@ -103,14 +103,18 @@ function addParts(
       case 'SimpleExpansion':
       case 'ParameterExpansion': {
         if (part.type === 'ParameterExpansion') readPattern(part, state, context);
-        const values = expandParameter(part, state, context, (word) => expandToValue(word, state, context).template);
+        const values = expandParameter(part, state, context, (word) =>
+          // `${x-$(mktemp -d)}` may be empty.
+          expandToValue(word, state, context).template.replace(/\/tmp\/(?:tmp|new)\.(?=\0)/g, UNKNOWN),
+        );
         const isJoined = quoted && /[*]\]?\}?$/.test(part.text);
         if (isJoined) builder.literal(values.map((value) => value.template).join(' '));
         else builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
       case 'CommandExpansion': {
-        const { text, under } = substitute(part, state, context);
+        const { text: output, under } = substitute(part, state, context);
+        const text = madeTemporary(part.text, state, context) ?? output;
         const values = [{ template: text.replace(/\n+$/, ''), ...(under && { under }) }];
         builder.values(quoted ? values : separated(values, state), quoted);
         return;
@@ -144,6 +148,21 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
   // The input of `>(…)` is the command's output, which is unknown.
   const stdin = operator === '>' ? UNKNOWN_STREAM : (context.stdin ?? NO_INPUT);
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
+}
+
+const MKTEMP =
+  /^(?:\$\(|`)\s*mktemp((?:\s+(?:-[dqt]+|--directory|--quiet|--suffix=[\w.-]+))*)(?:\s+(["']?)(\/tmp\/)?\w[\w.-]*?XXX([\w.-]*)\2)?(?:\s+2>\s?\/dev\/null)?\s*[)`]$/;
+
+/** Returns the path that a substitution surely makes in the folder for temporary files: `$(mktemp -d)`; null for all others. */
+function madeTemporary(text: string, state: ShellState, context: ShellContext): string | null {
+  const [whole, options = '', , folder, end] = MKTEMP.exec(text) ?? [];
+  if (whole === undefined || !hasUsualPrograms('mktemp', state, context)) return null;
+  if (valuesOf('TMPDIR', state, context) !== undefined) return null;
+  // With -t, mktemp fails for a path; without, it works in the current folder. A suffix may be given once.
+  if (/\s-[dq]*t/.test(options) !== (end !== undefined && folder === undefined)) return null;
+  if (options.includes('--suffix') && end !== undefined && !/^X*$/.test(end)) return null;
+  context.facts.newFolders = 'used';
+  return /\s(?:-[qt]*d|--directory)/.test(options) ? NEW_FOLDER : TEMPORARY;
 }
 
 /** Splits values like the shell if IFS contains other characters than white space. */

@@ -3,7 +3,17 @@ import { hasParseErrors, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/
 import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Code, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
-import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
+import {
+  isSpent,
+  joinStates,
+  newsOf,
+  orNot,
+  report,
+  SILENT,
+  spend,
+  UNKNOWN_STREAM,
+  withVariable,
+} from '../shell-state.ts';
 import { asValue } from '../words.ts';
 import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
@@ -60,10 +70,11 @@ function interpretStatements(
   for (const statement of list) {
     if (isSpent(context)) break;
     const start = failed.length === 0 ? current : joinStates(current, failed);
-    const outcome = interpretNode(statement.command, start, stdin, context);
+    const isBehind = statement.background === true;
+    const outcome = interpretNode(statement.command, start, stdin, isBehind ? deeper(context) : context);
     output = appended(output, outcome.output);
-    current = statement.background === true ? start : outcome.states;
-    failed = statement.background === true ? [] : (outcome.failed ?? []);
+    current = isBehind ? start : outcome.states;
+    failed = isBehind ? [] : (outcome.failed ?? []);
   }
   return { states: current, failed, output };
 }
@@ -84,14 +95,15 @@ function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellCo
     case 'BraceGroup':
       return interpretStatements(node.body.commands, states, stdin, context);
     case 'Subshell':
-      return { states, output: interpretStatements(node.body.commands, states, stdin, context).output };
+      return { states, output: interpretStatements(node.body.commands, states, stdin, deeper(context)).output };
     case 'Coproc':
       if (node.name !== undefined) context.facts.assigned.push(`${node.name.value}=${UNKNOWN}`);
-      return { states, output: interpretNode(node.body, states, stdin, context).output };
+      return { states, output: interpretNode(node.body, states, stdin, deeper(context)).output };
     case 'Redirected': {
       const read = readRedirections(node.redirects, states, stdin, '', context);
       const inner = read.away ? { ...context, away: true as const } : context;
-      const outcome = interpretNode(node.command, states, read.stdin, inner);
+      // It does not run if a redirection fails.
+      const outcome = orNot(states, interpretNode(node.command, states, read.stdin, inner), context);
       return read.stdoutTo === null ? outcome : { ...outcome, output: SILENT };
     }
     case 'If':
@@ -143,7 +155,7 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
   for (const command of node.commands) {
     facts.element = [];
     // Each element runs in its own shell.
-    const outcome = interpretNode(command, states, stream, context);
+    const outcome = interpretNode(command, states, stream, deeper(context));
     stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
     written.push(...outcome.states);
@@ -169,9 +181,13 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
   let last = interpretNode(first, states, stdin, context);
   let failed = last.failed ?? [];
   let output = last.output;
+  let isSure = surelySucceeds(first, states, last, context);
   others.forEach((command, index) => {
     if (node.operators[index] === '&&') {
-      last = interpretNode(command, last.states, stdin, context);
+      const { states: before } = last;
+      const outcome = interpretNode(command, before, stdin, context);
+      last = isSure ? outcome : orNot(before, outcome, context);
+      isSure &&= surelySucceeds(command, before, outcome, context);
       failed = joinStates(failed, last.failed ?? []);
     } else {
       const left = last;
@@ -188,15 +204,29 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
   return { states: last.states, failed, output };
 }
 
+/** Returns whether a command always succeeds: it makes a folder, or it is a `cd`, whose failure is among its outcomes. */
+function surelySucceeds(node: Node, before: States, { states }: Outcome, { facts }: ShellContext): boolean {
+  if (node.type !== 'Command' || node.redirects.length > 0) return false;
+  if (/^(?:cd|pushd)$/.test(node.name?.value ?? '')) return true;
+  if (facts.newFolders !== 'used') return false;
+  const known = new Set(before.map(newsOf));
+  return states.every((state) => !known.has(newsOf(state)));
+}
+
+/** Returns the context of a shell of its own. */
+function deeper(context: ShellContext): ShellContext {
+  return { ...context, depth: context.depth + 1 };
+}
+
 function interpretIf(node: Shell.If, states: States, stdin: Stream, context: ShellContext): Outcome {
   let clause = interpretNode(node.clause, states, stdin, context);
   const then = interpretNode(node.then, clause.states, stdin, context);
-  const groups: States[] = [then.states];
+  const groups: States[] = [then.states, then.failed ?? []];
   let output = then.output;
   for (const elif of node.elif) {
     clause = interpretNode(elif.clause, joinStates(clause.states, clause.failed ?? []), stdin, context);
     const branch = interpretNode(elif.then, clause.states, stdin, context);
-    groups.push(branch.states);
+    groups.push(branch.states, branch.failed ?? []);
     output = either(output, branch.output);
   }
   const start = joinStates(clause.states, clause.failed ?? []);

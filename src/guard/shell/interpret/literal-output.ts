@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { pathsOfGrep, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
-import { NEW_FOLDER, type SearchedTree, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
+import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, hasOddGlobs, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
 import { byProgram, splitOptions } from '../words.ts';
@@ -75,20 +75,6 @@ const ls: Output = ({ call: { state }, args, texts }) => {
   return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
 };
 
-/** Output of a call that surely makes a folder or a file in the folder for temporary files; unknown for all others. */
-const mktemp: Output = ({ call: { source, state }, texts }) => {
-  const [operand, ...more] = texts.filter((text) => !isOption(text));
-  const options = texts.filter(isOption);
-  const isNamed =
-    operand === undefined ||
-    (/^\/tmp\/[^/]*XXX[^/]*$/.test(operand) && !operand.includes(UNKNOWN)) ||
-    options.includes('-t');
-  const isPlain = options.every((text) => /^-[dqt]+$|^--(?:directory|quiet|suffix=[\w.-]+)$/.test(text));
-  const isShown = !/>/.test(source.replaceAll(/2>\s?\/dev\/null/g, ''));
-  if (state.variables.has('TMPDIR') || more.length > 0 || !isNamed || !isPlain || !isShown) return UNKNOWN_STREAM;
-  return literal(options.some((text) => /^-\w*d|^--d/.test(text)) ? NEW_FOLDER : TEMPORARY);
-};
-
 /** Returns what the shell makes of these paths: of a glob, files as deep as it has parts. */
 function globbed(paths: readonly string[], isOdd: boolean): SearchedTree {
   const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[(].*)$/s.exec(posix.normalize(path)) ?? [path, path, '']);
@@ -132,7 +118,6 @@ const OUTPUTS = byProgram<Output>(() => ({
   'which realpath readlink command type': firstPath,
   ls,
   'tree du': tree,
-  mktemp,
   'find gfind': ({ call }) => ({ ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) }),
   'fd fdfind': ({ call, args }) => ({ ...UNKNOWN_STREAM, under: fdTree(call, args) }),
   git,

@@ -4,7 +4,17 @@ import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { NEW_FOLDER, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
-import { caseKey, fromCwd, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
+import {
+  caseKey,
+  fromCwd,
+  inside,
+  madeKey,
+  orNot,
+  reportCall,
+  SILENT,
+  withOddGlobs,
+  withVariable,
+} from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 import { formatted } from './literal-output.ts';
 import { contentOf, ODD, recordOpened } from './open-shell.ts';
@@ -28,12 +38,18 @@ const builtinOf = byProgram<Builtin>(() => ({
     const { writes } = context.facts;
     const before = writes.length;
     const outcome = runText(call, code, context);
-    // What is removed at the end is there until then.
-    if (args.includes('EXIT')) for (const write of writes.slice(before)) context.facts.atEnd.add(write);
+    // What is removed at the end of the shell is there until then.
+    const isAtEnd = args
+      .slice(args.indexOf(code) + 1)
+      .every((each) => /^(?:EXIT|0|(?:SIG)?(?:INT|TERM|HUP|QUIT))$/.test(each));
+    if (isAtEnd && context.depth === 1) for (const write of writes.slice(before)) context.facts.atEnd.add(write);
     return outcome;
   },
   'source .': runFile,
-  'export declare typeset local readonly': declare,
+  'export declare typeset readonly': declare,
+  // Outside a function, bash refuses it.
+  local: (call, args, context) =>
+    context.isInFunction ? declare(call, args) : orNot([call.state], declare(call, args), context),
   alias: (call, args) => {
     let functions = call.state.functions;
     for (const arg of args) {
@@ -98,7 +114,7 @@ function moved(state: ShellState): Outcome {
 function runText(call: Call, text: string, context: ShellContext): Outcome {
   if (text.includes(UNKNOWN)) reportCall(context, 'dynamic-command', call);
   const inner = inside(context, call, call.words[0]?.template ?? '');
-  return context.interpret(text, [call.state], call.stdin, inner);
+  return orNot([call.state], context.interpret(text, [call.state], call.stdin, inner), context);
 }
 
 /** Runs `source FILE`, whose content is known only if this command line wrote it or a substitution produces it. */
@@ -187,7 +203,10 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   const home = state.variables.get('HOME')?.[0]?.template ?? context.options.home;
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? home);
   const below = target.startsWith('/') ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
-  const cwd = target === '-' ? state.previous : below;
+  const aim = target === '-' ? state.previous : below;
+  // What is around the name of a new folder may lead elsewhere.
+  const isElsewhere = aim.includes(NEW_FOLDER) && `/${aim}/`.replace(`/${NEW_FOLDER}/`, '').includes(UNKNOWN);
+  const cwd = isElsewhere || aim.lastIndexOf(NEW_FOLDER) > 0 ? UNKNOWN : aim;
   const search = state.variables.get('CDPATH')?.[0]?.template;
   if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {
     const bases = search.split(':').map((base) => (base.startsWith('/') ? base : `${state.cwd}/${base}`));
@@ -195,24 +214,23 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     return { states: cwds.map((each) => ({ ...state, cwd: each, previous: state.cwd })), output: SILENT };
   }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
-  const exists = isThere(posix.normalize(cwd), !target.startsWith('/'), context);
+  const isOne = call.words.filter(({ template }) => !/^-[PLe@]+$|^--$/.test(template)).length <= 2;
+  const exists = isOne && isThere(posix.normalize(cwd), !target.startsWith('/'), state, context);
   return { states: [there], failed: exists ? [] : [state], output: SILENT };
 }
 
 /** Returns whether the folder surely exists: now, or because this command has made it, by `mktemp -d` or `mkdir`. */
-function isThere(folder: string, isRelative: boolean, { facts, options }: ShellContext): boolean {
+function isThere(folder: string, isRelative: boolean, state: ShellState, { facts, options }: ShellContext): boolean {
   const uses = facts.writes.filter((use) => {
     if (facts.atEnd.has(use)) return false;
-    const { word, cwdTemplate, by, recursive } = use;
-    const path = posix.normalize(fromCwd(word.template, { cwd: cwdTemplate }));
-    return `${folder}/`.startsWith(`${path}/`) || (by === 'mkdir' && recursive && path.startsWith(`${folder}/`));
+    const path = withoutEndSlashes(posix.normalize(fromCwd(use.word.template, { cwd: use.cwdTemplate })));
+    return `${folder}/`.startsWith(`${path}/`) || (use.by === 'mkdir' && path.startsWith(`${folder}/`));
   });
   const last = uses.at(-1);
   if (last?.how === 'delete' || last?.how === 'move') return false;
   if (folder === NEW_FOLDER || (isRelative && folder.includes(UNKNOWN))) return true;
   if (!folder.includes(UNKNOWN) && options.directoryExists?.(folder) !== false) return true;
-  if (last?.by !== 'mkdir' || !uses.every(({ by, how }) => by === 'mkdir' || how === 'delete')) return false;
-  const parent = posix.dirname(folder);
-  const hasParent = last.recursive === true || parent === NEW_FOLDER || options.directoryExists?.(parent) === true;
-  return hasParent && options.canBeMade?.(folder) === true;
+  // A file may be in its way.
+  const isFree = uses.every(({ by, how }) => by === 'mkdir' || how === 'delete');
+  return isFree && state.variables.get(madeKey(folder))?.[0]?.template === folder;
 }
