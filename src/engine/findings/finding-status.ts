@@ -1,34 +1,38 @@
 /** Status of a claim that its own line takes back: `FIXED? no`, `FIXED, reopened`, `not FIXED`. It is not closed. */
 const DOUBTED = 'FIXED?';
 
+/** What each word and field of a status has. V8 compiles every expression that it tries, so most lines try only this. */
+export const MAY_SAY_STATUS = /status|open|fixed/i;
+/** What each mark has. */
+const HAS_MARK = /[^\0-\x7f]|:[bhwx]/;
+
 const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*[:=](.*)$/is;
 const STATUS_WITHIN = /[|,;·(–—-][\s*_`]*status[\s*_`]*:(.*)$/is;
 const STATUS_WORD =
   /(?:^|[\s[(|–—:-])[*_`]*(?:(OPEN|FIXED(?:_[A-Z_]+)?)|[[(](open|fixed)(?=[\])]))[*_`]*(?=$|[\s\]).,:;|?!/])/;
 const DONE_MARK = '✅|✔|☑|✓|:(?:white_check_mark|heavy_check_mark|ballot_box_with_check):';
 const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
-const DONE = new RegExp(`^(?:${DONE_MARK})|(?:${DONE_MARK})\uFE0F?[\\s.)]*$`, 'u');
-const OPEN = new RegExp(`^(?:${OPEN_MARK})|(?:${OPEN_MARK})\uFE0F?[\\s.)]*$`, 'u');
-const LEADING_MARK = new RegExp(`^(?:(?:${DONE_MARK}|${OPEN_MARK}|🔴|🟠|🟡|🟢|⚠)\uFE0F?\\s*)+`, 'u');
 
 /** Returns whether no status but FIXED and FIXED_… closes a finding: a refused true claim costs a turn, an accepted false one the loop. */
 export function isClosing(status: string | null): boolean {
-  return /^FIXED(?:_(?!.*(?:PART|REVERT|OPEN|NOT|REGRESS))|$)/.test(status ?? '');
+  if (status === 'FIXED') return true;
+  return status?.startsWith('FIXED_') === true && !/PART|REVERT|OPEN|NOT|REGRESS/.test(status);
 }
 
 /** Returns the status that a field `Status: …` gives, at the beginning of a line or within it; undefined without a field. */
 export function statusField(line: string): string | null | undefined {
-  const value = (STATUS_FIELD.exec(line) ?? STATUS_WITHIN.exec(line))?.[1];
+  const value = MAY_SAY_STATUS.test(line) ? (STATUS_FIELD.exec(line) ?? STATUS_WITHIN.exec(line))?.[1] : undefined;
   return value === undefined ? undefined : statusOf(value);
 }
 
 /** Returns the status that a line itself says: `OPEN` or `FIXED` in capitals or brackets, or a mark at its beginning or end. */
 export function statusWord(line: string): string | undefined {
   const plain = withoutStruck(line);
-  const [, word, inBrackets] = STATUS_WORD.exec(plain) ?? [];
+  const [, word, inBrackets] = (MAY_SAY_STATUS.test(plain) && STATUS_WORD.exec(plain)) || [];
   const said = word ?? inBrackets?.toUpperCase();
   if (said !== undefined) return withDoubt(said, plain);
-  return OPEN.test(plain) ? 'OPEN' : DONE.test(plain) ? withDoubt('FIXED', plain) : undefined;
+  if (isMarked(plain, OPEN_MARK)) return 'OPEN';
+  return isMarked(plain, DONE_MARK) ? withDoubt('FIXED', plain) : undefined;
 }
 
 /** Returns the first word of a status, in capitals; a mere tick is FIXED. Text that is struck through does not count. */
@@ -43,11 +47,12 @@ export function statusOf(value: string): string | null {
 
 /** Returns the status of a ticked box, which the words behind it may take back. */
 export function statusOfTick(content: string): string {
-  return OPEN.test(content) ? 'OPEN' : withDoubt('FIXED', content);
+  return isMarked(content, OPEN_MARK) ? 'OPEN' : withDoubt('FIXED', content);
 }
 
 /** Returns the text before and behind the status words that a line has. */
 export function withoutStatus(text: string): string {
+  if (!MAY_SAY_STATUS.test(text)) return text;
   const word = STATUS_WORD.exec(text);
   const field = STATUS_WITHIN.exec(text);
   const at = Math.min(word?.index ?? text.length, field?.index ?? text.length);
@@ -57,11 +62,17 @@ export function withoutStatus(text: string): string {
 
 /** Removes marks that stand for a status or a severity from the beginning of a text. */
 export function withoutLeadingMarks(text: string): string {
-  return text.replace(LEADING_MARK, '');
+  if (!HAS_MARK.test(text)) return text;
+  return text.replace(new RegExp(`^(?:(?:${DONE_MARK}|${OPEN_MARK}|🔴|🟠|🟡|🟢|⚠)\uFE0F?\\s*)+`, 'u'), '');
+}
+
+/** Returns whether a text begins or ends with one of these marks. */
+function isMarked(text: string, marks: string): boolean {
+  return HAS_MARK.test(text) && new RegExp(`^(?:${marks})|(?:${marks})\uFE0F?[\\s.)]*$`, 'u').test(text);
 }
 
 function withoutStruck(text: string): string {
-  return text.replace(/~~[^~]*~~/g, '');
+  return text.includes('~~') ? text.replace(/~~[^~]*~~/g, '') : text;
 }
 
 /** What is said of the past, or denied, takes nothing back. */
@@ -82,11 +93,12 @@ const UNTICKED =
 
 function withDoubt(status: string, text: string): string {
   if (!isClosing(status)) return status;
+  if (!MAY_SAY_STATUS.test(text)) return isMarked(text.trim(), OPEN_MARK) ? DOUBTED : status;
   const plain = text.replace(OF_THE_PAST, ' ').trim();
   const [, before, after] = /^(.*?)\bfixed\w*(.*)$/is.exec(plain) ?? [];
   const isDenied =
     before === undefined || after === undefined
       ? UNTICKED.test(plain)
       : DENIED_BEFORE.test(before) || TAKEN_BACK.test(after) || TAKEN_BACK_LATER.test(after) || /\bOPEN\b/.test(after);
-  return isDenied || OPEN.test(plain) ? DOUBTED : status;
+  return isDenied || isMarked(plain, OPEN_MARK) ? DOUBTED : status;
 }

@@ -3,6 +3,7 @@ import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
 import {
   isClosing,
+  MAY_SAY_STATUS,
   statusField,
   statusOf,
   statusOfTick,
@@ -61,7 +62,7 @@ class LogReader {
   read(line: Line): void {
     this.#readHtml(line);
     const content = withoutTags(line.content);
-    const [, level, title] = /^<h([1-6])\b[^>]*>(.*)/i.exec(line.content) ?? [];
+    const [, level, title] = (line.content.startsWith('<') && /^<h([1-6])\b[^>]*>(.*)/i.exec(line.content)) || [];
     const heading = line.heading ?? (title === undefined ? null : { title, level: Number(level) });
     if (heading !== null) {
       this.#readHeading(withoutTags(heading.title), heading.level, line.number);
@@ -77,7 +78,7 @@ class LogReader {
       if (status === undefined && !line.indentedCode) this.#readProse(content, line.number);
     }
     if (status !== undefined) this.#setStatus(status, { ...line, content });
-    else if (REOPENED.test(content) && this.#entry !== null) this.#setStatus('REOPENED', line);
+    else if (this.#entry !== null && REOPENED.test(content)) this.#setStatus('REOPENED', line);
   }
 
   log(): FindingsLog {
@@ -121,13 +122,14 @@ class LogReader {
     const named = namedFinding(content);
     const rest = content.replace(BOX, '');
     const own = status === undefined ? statusWord(rest) : status;
-    const byBox = mark === undefined ? undefined : /x/i.test(mark) ? statusOfTick(rest) : 'OPEN';
+    const byBox = mark === undefined ? undefined : mark.toLowerCase() === 'x' ? statusOfTick(rest) : 'OPEN';
     const key = named === null ? titleOf(content) : keyOf(named.id);
     this.#items.push({ key, level: listDepth, line: number });
     const found = own === undefined ? byBox : byBox === 'OPEN' ? 'OPEN' : own;
     if (found === undefined || key === '') return;
     if (named !== null) add(this.#byLine, key, { ...named, status: found, line: number });
-    else if (BEGINS_WITH_STATUS.test(rest)) add(this.#byLine, key, { id: key, title: '', status: found, line: number });
+    else if (MAY_SAY_STATUS.test(rest) && BEGINS_WITH_STATUS.test(rest))
+      add(this.#byLine, key, { id: key, title: '', status: found, line: number });
   }
 
   /** Reads `F1: OPEN` outside lists. */
@@ -156,7 +158,7 @@ class LogReader {
 
   /** Collects a table in HTML until its end. Its lines are read by themselves as well. */
   #readHtml({ text, number }: Line): void {
-    if (this.#html === null && !/<table\b/i.test(text)) return;
+    if (this.#html === null && !(text.includes('<') && /<table\b/i.test(text))) return;
     this.#html = `${this.#html ?? ''}${text}\n`;
     if (/<\/table\s*>/i.test(text)) this.#endHtml(number);
   }
@@ -282,12 +284,14 @@ export function isOpen({ status }: Pick<Finding, 'status'>): boolean {
   return !isClosing(status);
 }
 
+/** What each id has; `NAMED` takes V8 ten times as long to compile. */
+const HAS_ID = /[a-z#][-_ #]{0,2}\d/i;
 const NAMED =
   /^[*_`~\s[(]{0,5}((?:(?:finding|find|issue|bug|defect|problem|vuln|vulnerability|risk)[-_ #]{0,2}|f[-_#]?|#)\d{1,9}(?:\.\d{1,9})*(?!\.?\w))[*_`~\s\])]{0,5}(.*)$/is;
 
 /** Parses `FINDING-001: [Category] Title`, `F1 – Title` or `#3 Title`; null for a text without such an id. */
 function namedFinding(text: string): Pick<Finding, 'id' | 'title'> | null {
-  const [, id, rest = ''] = NAMED.exec(withoutBox(text)) ?? [];
+  const [, id, rest = ''] = (HAS_ID.test(text) && NAMED.exec(withoutBox(text))) || [];
   if (id === undefined) return null;
   return { id: id.toUpperCase().replace(/\s/g, '-'), title: titleOf(rest) };
 }

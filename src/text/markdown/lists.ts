@@ -103,12 +103,14 @@ const CLOSED = 'fixed|resolved|closed|answered|done';
 
 /** Returns whether a line of a list of findings or questions says that none is open: `None.`, `No open findings`. */
 export function saysNone(line: string): boolean {
+  const said = line.slice(firstWordAt(line));
+  if (!/^(?:n|there|zero|0|all)/i.test(said)) return false;
   const none = [
     String.raw`^(?:none\b|n/a\b|nothing\b`,
     String.raw`(?:there (?:are|is|were) )?(?:no|zero|0)\b[^.]{0,60}\b(?:${NOUN})\b`,
     String.raw`all\b[^.]{0,60}\b(?:${CLOSED})\b)`,
   ];
-  return new RegExp(none.join('|'), 'i').test(line.slice(firstWordAt(line)));
+  return new RegExp(none.join('|'), 'i').test(said);
 }
 
 export interface ChecklistItem {

@@ -449,6 +449,14 @@ test('a title or an item is open whose words or marks take back that it is fixed
     );
 });
 
+test('each name of a mark is read, and a line with neither a mark nor a status has none', () => {
+  for (const mark of ['✔', '☑', ':white_check_mark:', ':heavy_check_mark:', ':ballot_box_with_check:'])
+    assert.deepEqual(read(`- ${mark} F1: title\n- F2: title ${mark}\n`), ['F1 FIXED', 'F2 FIXED'], mark);
+  for (const mark of ['✗', '✘', '✖', '☐', '⬜', ':x:'])
+    assert.deepEqual(read(`- [x] F1: title ${mark}\n`), ['F1 OPEN'], mark);
+  assert.deepEqual(read('- 🔴 F1: title: b\n- ⚠ [x] issue-2 title\n- RISK #3: title\n'), []);
+});
+
 test('tables in HTML, without a rule, with the status in any place or as an answer are read', () => {
   const row = (cells: readonly string[], tag: string): string =>
     `<tr>\n${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('\n')}\n</tr>`;
