@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Project, project } from '../support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 
@@ -148,6 +148,24 @@ test('reset without a state succeeds', (t) => {
   const { code, json } = project(t).ralph(['reset', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, { success: true, message: 'There was no state to reset.' });
+});
+
+test('reset without the state of a loop frees the session that is in it', (t) => {
+  const p = project(t);
+  started(p);
+  const env = { ...p.env, RALPH_ACTIVE: '1', CLAUDE_PROJECT_DIR: p.dir };
+  const hook = (file: string, payload: object): string => {
+    const input = JSON.stringify({ session_id: 's1', cwd: p.dir, ...payload });
+    return spawnSync(process.execPath, [join(DIST, 'hooks', `${file}.cjs`)], { env, input, encoding: 'utf8' }).stdout;
+  };
+  const own = { tool_name: 'Write', tool_input: { file_path: join(p.dir, '.claude/settings.json'), content: '' } };
+  const call = (): string => hook('pre-tool-use', { hook_event_name: 'PreToolUse', ...own });
+  hook('session-start', { hook_event_name: 'SessionStart', source: 'startup' });
+  rmSync(join(p.dir, STATE));
+  assert.match(call(), /own-files/, 'control: the rules hold in this session');
+  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The state file of the loop was missing/);
+  assert.equal(call(), '');
+  assert.equal(p.ralph(['reset', '--json']).json['message'], 'There was no state to reset.');
 });
 
 test('reset moves the whole state into the archive, and status says how the last loop ended', (t) => {

@@ -4,7 +4,8 @@ import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { isHeld, runnerHold } from '../../state/lock/owner.ts';
+import { findContract, type LoopFiles, readState } from '../../state/loop-files.ts';
 import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveState, dropContract, quarantine, withState } from '../../state/with-state.ts';
@@ -156,7 +157,7 @@ function resetLoop(called: CommandContext): string {
   const found = readState(files.state);
   switch (found.kind) {
     case 'absent':
-      return 'There was no state to reset.';
+      return endsLost(files) ? LOST_RESET : 'There was no state to reset.';
     case 'newer':
       throw new RalphError('state-newer', NEWER(files.state));
     case 'four-keys':
@@ -185,6 +186,19 @@ function askToReset(files: LoopFiles, { taskPath, iteration, maxIterations }: Lo
   const lines = [`  task        ${taskPath}`, `  iterations  ${iteration} of ${maxIterations} done`];
   const declined = 'nothing was reset.';
   askInPerson(files, { command: 'reset --force', heading, lines, question: 'Reset it?', declined });
+}
+
+const LOST_RESET =
+  'The state file of the loop was missing. Its contract is set aside, so no session is under its rules.';
+
+/** Sets the contract of a loop without a state aside, unless its runner is alive, which writes the state again. */
+function endsLost(files: LoopFiles): boolean {
+  return withState(files, ({ kind }) => {
+    // Under the lock, since a start writes the contract first.
+    const isLost = kind === 'absent' && findContract(files) !== 'absent' && !isHeld(runnerHold(files));
+    if (isLost) dropContract(files);
+    return { next: 'keep', result: isLost };
+  });
 }
 
 /** Archives a state that the engine cannot read, unchanged. */

@@ -41,7 +41,7 @@ export const HOOK_TEXTS = {
     ),
   vanished: offer(
     'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
-    RESUME_OR_RESTART,
+    { ...RESUME_OR_RESTART, 'End it': 'reset' },
   ),
   gone: ({ state, contract }: { readonly state: string; readonly contract: string }): Message =>
     advise(`This loop is lost: its state ${state} and its contract ${contract} are missing.`, 'Start over', 'start'),
