@@ -164,11 +164,13 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   const ended = describeProject(projectDir, env).flatMap(({ files, lastLoop, worktree }) =>
     lastLoop === null ? [] : [{ ...lastLoop, name: files.name, files, isOwn: worktree === null }],
   );
-  if (ended.some(({ name, isOwn }) => isOwn && name === null)) return context.files;
+  const incomplete = ended.filter(({ status }) => status !== 'complete');
+  const own = incomplete.filter(({ isOwn }) => isOwn);
+  const first = command === 'resume' ? own : ended.filter(({ isOwn }) => isOwn);
+  if (first.some(({ name }) => name === null)) return context.files;
   // Those of worktrees go on only by the command that finds them by their names.
-  const hasOwn = command !== 'resume' || ended.some(({ isOwn }) => isOwn);
-  const incomplete = ended.filter(({ status, isOwn }) => isOwn === hasOwn && status !== 'complete');
-  return onlyOf(incomplete, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
+  const resumable = command === 'resume' && own.length === 0 ? incomplete : own;
+  return onlyOf(resumable, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
 }
 
 /** Returns the only loop that awaits consent, else the default one. Throws `usage` with a list if there are several. */

@@ -162,6 +162,26 @@ test('a loop that a session worked on in a worktree resumes there by its name', 
   assert.equal(p.has('.claude/context/runtime/ralph-state.fix.json'), false, 'none began in the project');
 });
 
+test('a loop in a worktree is resumed without its name where the loops of the project are complete', (t) => {
+  const p = repository(t);
+  writeFileSync(join(p.dir, 'do.sh'), 'test -e .git/HEAD && echo "<promise>DONE</promise>" || echo working\n');
+  git(p, 'commit -qam lazy');
+  p.write('.claude/ralph/PROMPT.md', p.read('jobs/fix/RALPH.md'));
+  git(p, 'add -A');
+  git(p, 'commit -qm prompt');
+  assert.equal(p.ralph(['run', 'jobs/fix', '--loop', 'done', '--agent', './agent.sh']).code, 0);
+  assert.equal(run(p, ['--max-iterations', '1']).code, 2);
+  const resumed = p.ralph(['resume', '--max-iterations', '2']);
+  assert.match(resumed.stdout, /Iteration 2 of 2/, resumed.stderr);
+  const byDefault = p.ralph(['run', '--agent', './agent.sh']);
+  assert.equal(byDefault.code, 0, byDefault.stderr);
+  assert.match(
+    p.ralph(['resume', '--max-iterations', '3']).stdout,
+    /Iteration 3 of 3/,
+    'the default loop is complete, too',
+  );
+});
+
 test('an interrupted creation is repeated; a foreign folder and a branch with its own work are not touched', (t) => {
   const p = repository(t);
   const record = {
