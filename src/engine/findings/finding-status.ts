@@ -16,7 +16,7 @@ const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
 /** Returns whether no status but FIXED and FIXED_… closes a finding: a refused true claim costs a turn, an accepted false one the loop. */
 export function isClosing(status: string | null): boolean {
   if (status === 'FIXED') return true;
-  return status?.startsWith('FIXED_') === true && !/PART|REVERT|OPEN|NOT|REGRESS/.test(status);
+  return status?.startsWith('FIXED_') === true && !/PART|REVERT|OPEN|NOT(?!E)|REGRESS/.test(status);
 }
 
 /** Returns the status that a field `Status: …` gives, at the beginning of a line or within it; undefined without a field. */
@@ -83,9 +83,9 @@ const DENIED_BEFORE =
   /(?:\b(?:not|never|partially|partly|almost|to be|(?:will|should|must) be)|n['’]t)(?: [a-z]+)?[\s*_`-]*$/i;
 /** What follows FIXED and takes it back at once. */
 const TAKEN_BACK =
-  /^[*_`\s]*\?|^[*_`\s)\]]*(?:[-,;:|/=→>–—(]\s?)*(?:no(?=[*_`\s.!]*(?:$|[,;]))|(?:false|open)(?![-\w])|partially|partly|in part(?! ?\w))/i;
+  /^[*_`\s]*\?(?![*_`\s]*yes\b)|^[*_`\s)\]]*(?:[-,;:|/=→>–—(]\s?)*(?:no(?=[*_`\s.!]*(?:$|[,;]))|false(?![-\w]| (?:positive|alarm|negative))|open(?=\W*$|[^-\w]*(?:$|(?:in|on|for|again|until|since)\b)|[*_`\s]*[.,;:)!(])|partially|partly|in part(?! ?\w))/i;
 const TAKEN_BACK_LATER =
-  /\bre-?opened(?=[*_`\s]*(?:$|[.,;)!]|(?:in|by|because|after|at|on|again|iteration|see)\b))|\bregress(?:ed|ion)?\b|\breverted\b|\bstill (?:open|fail\w*|broken|there|present)\b|\b(?:open|broken|fails) again\b|\bnot (?:yet|fixed|fully|completely|entirely)\b/i;
+  /\bre-?opened(?=[*_`\s]*(?:$|[.,;)!]|(?:in|by|because|after|at|on|again|iteration|see)\b))|\bregress(?:ed|ion(?![-\s]*(?:tests?|specs?|checks?|suites?|coverage|cases?)\b))\b|\breverted\b(?! (?:to\b|the (?!fix)))|\bstill (?:open|fail\w*|broken|there|present)\b|\b(?:open(?:ed)?|broken|fails) again\b|\bnot (?:yet|fixed|fully|completely|entirely)\b/i;
 
 /** What follows the title of a ticked item and takes the tick back. */
 const UNTICKED =

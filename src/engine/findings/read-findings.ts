@@ -307,7 +307,8 @@ const BOX = /^\[([^\]])\][ \t]+/u;
 /** Pattern for list items without an id that are entries by their first word. */
 const BEGINS_WITH_STATUS = /^[*_`[(]{0,3}(?:OPEN|FIXED\w*)[*_`\])]{0,3}\s{0,3}[:\])–—-]|^[[(](?:open|fixed)[\])]/;
 /** Pattern for a line of an entry that takes back its status. */
-const REOPENED = /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened\b(?![\s*_`]*:[\s*_`]*no\b)/i;
+const REOPENED =
+  /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened(?![\s*_`]*:[\s*_`]*no\b)(?=[\s*_`]*(?:$|[^\w\s*_`]|\d|(?:in|by|because|after|at|on|again|iteration|see|since|as)\b))/i;
 const STRUCK = /<(s|del|strike)\b[^>]{0,200}>[\s\S]{0,500}?<\/\1\s*>/gi;
 const TAGS =
   /<\/?(?:a|b|i|s|u|em|p|br|strong|del|strike|ins|code|kbd|div|span|font|mark|small|sub|sup|[uod]l|li|d[td]|t[dhr]|table|t(?:head|body)|summary|details|h[1-6])\b[^<>]{0,500}>/gi;

@@ -474,3 +474,28 @@ test('tables in HTML, without a rule, with the status in any place or as an answ
   ]);
   assert.deepEqual(read('### F1: a\n\n| Field | Value |\n|---|---|\n| Status | FIXED |'), ['F1 FIXED']);
 });
+
+test('a closed status that names a regression test, a revert or a false alarm stays closed', () => {
+  for (const said of [
+    'added a regression test',
+    'with a regression test in test/a.test.ts',
+    '(regression tests added)',
+    'reverted to the previous parser',
+    '(reverted the change that broke it)',
+    '(false positive)',
+    'open files are now closed in a finally',
+  ])
+    assert.deepEqual(openFindings(`### F1: a\n\nStatus: FIXED - ${said}\n`), [], said);
+  assert.deepEqual(openFindings('### F1: a\n\nStatus: FIXED? yes\n'), []);
+  assert.deepEqual(openFindings('### F1: a\n\nStatus: FIXED\n\n- Reopened connections are closed\n'), []);
+  for (const said of [
+    'a regression',
+    'reverted',
+    'reverted the fix',
+    'false',
+    'open',
+    'open on Windows',
+    'opened again',
+  ])
+    assert.equal(openFindings(`### F1: a\n\nStatus: FIXED - ${said}\n`).length, 1, `control: ${said}`);
+});
