@@ -171,7 +171,9 @@ const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
  * `password: user.password`. The value of an environment variable is no code.
  */
 export function isNoSecret(value: string, name = ''): boolean {
-  if (NO_SECRET.test(value) || STAND_IN.test(value) || PROSE.has(value.toLowerCase())) return true;
+  if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
+  // No one writes a sentence about the name of an environment variable and its value.
+  if (!/^[A-Z][A-Z\d_]*$/.test(name) && PROSE.has(value.toLowerCase())) return true;
   if (name === 'pwd' && /^(?:[~./]|[A-Z]:)/.test(value)) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
   return isNamedAlike(value, name);

@@ -10,8 +10,9 @@ const HEADER =
 const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
-/** Pattern for the form of a cookie: `name=value`, `session=<id>`. */
-const NO_COOKIE = /^[\w.-]{1,100}=(?:value\b|[<${(])/;
+/** Pattern for the form of a cookie, `name=value`, `session=<id>`, and for what is told of one. */
+const NO_COOKIE =
+  /^\s*(?:[\w.-]{1,100}=(?:value\b|[<${(])[^=]*|(?:path|domain|max-age|expires|samesite)=.*|httponly|secure|partitioned)\s*$/i;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
 const URL_PASSWORD =
   /(:\/\/[^\s/:@"'`<>]*:)(?![${][^\s/@]*@|\d{1,5},[\w.-]{1,100}:\d|(?<=\.[a-z]{2,20}:)\d{1,5},)[^\s/"'`<>]{3,}@/g;
@@ -79,7 +80,9 @@ function redactPlain(text: string): string {
         return REFERENCE.test(secret) || isNoSecret(secret, 'authorization') ? whole : head + scheme + MASK;
       })
       .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole))
-      .replace(COOKIES, (whole, head: string, value: string) => (NO_COOKIE.test(value) ? whole : head + MASK));
+      .replace(COOKIES, (whole, head: string, value: string) =>
+        value.split(';').every((pair) => NO_COOKIE.test(pair)) ? whole : head + MASK,
+      );
   }
   if (out.includes('://')) {
     const forms = [URL_TOKEN, WEBHOOK, HOOK, QUERY_SIGNATURE];
@@ -179,7 +182,7 @@ function redactAssignments(text: string): string {
     const secret = text.slice(value.from, value.to);
     // `API key: 0123…` in prose, and `unexpected token: identifier`.
     if (isPhrase && !/\d/.test(secret)) continue;
-    if (OF_A_PARSER.test(word) && /^[a-z]+$/i.test(secret)) continue;
+    if (/token$/i.test(name) && OF_A_PARSER.test(word) && /^[a-z]+$/i.test(secret)) continue;
     out += text.slice(done, value.from) + MASK;
     done = value.to;
     NAMED.lastIndex = value.to;
