@@ -26,8 +26,14 @@ export async function ignoredUnderPins(
 
 /** Returns paths without those in a folder that is among them: git lists both where a .gitignore in the folder ignores all of it. */
 export function outermost(paths: readonly string[]): string[] {
-  const folders = paths.filter((path) => path.endsWith('/'));
-  return paths.filter((path) => !folders.some((folder) => folder !== path && path.startsWith(folder)));
+  // There may be thousands of each, so no path is compared with all folders.
+  const folders = new Set(paths.filter((path) => path.endsWith('/')));
+  const isInside = (path: string): boolean => {
+    for (let end = path.indexOf('/'); end !== -1 && end < path.length - 1; end = path.indexOf('/', end + 1))
+      if (folders.has(path.slice(0, end + 1))) return true;
+    return false;
+  };
+  return paths.filter((path) => !isInside(path));
 }
 
 /** Lists the ignored files that match a glob, relative to the root; null if git does not answer. */
