@@ -175,13 +175,14 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
   // A draft that is renamed is named after the file in whose place it comes.
   const { path, syscall, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  const place = syscall === 'rename' ? (dest ?? path) : path;
   if (syscall === 'uv_cwd') return 'the current folder no longer exists. Change to another one: cd DIR';
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
   const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : known;
   if (reason === undefined || syscall === undefined) return null;
-  return `${dest ?? path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
+  return `${place ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }
 
 /** Returns the path that a system error reports as read-only, or null. */

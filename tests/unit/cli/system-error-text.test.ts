@@ -46,3 +46,8 @@ test('names the file in whose place a folder or a link to itself is, not the dra
     /^\/x\/turn\.json cannot be used: .*itself/,
   );
 });
+
+test('names the file that cannot be read, not the copy of it', () => {
+  const copied = Object.assign(failed('EACCES', 'copyfile', '/x/task.md'), { dest: '/y/task.md' });
+  assert.match(systemErrorText(copied) ?? '', /^\/x\/task\.md cannot be used: /);
+});
