@@ -10,6 +10,7 @@ import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { alsoNamed } from '../../task/tdd/required-files.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
 import {
+  addedData,
   addedTests,
   changedTests,
   dataFor,
@@ -80,17 +81,20 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const notes = [...repairs];
   const unfit = phase === 'red' ? unfitTests(record, may.scenario, own, projectDir, notes) : null;
   if (unfit !== null) return refusal(record, id, say(unfit), notes);
-  const otherTests = (ran: boolean): Message | null => otherTest(projectDir, record, may.scenario.id, phase, ran);
-  const before = otherTests(false);
+  const otherTests = (data: readonly string[]) => otherTest(projectDir, record, may.scenario.id, phase, data);
+  const before = otherTests([]);
   if (before !== null) return refusal(record, id, say(before), notes);
+  const dataThen = phase === 'green' ? addedData(projectDir, record.redTests ?? {}) : new Map<string, string>();
   const ran = await runScenario(record, may.scenario, phase, options);
   const written = phase === 'red' ? withoutOutput(projectDir, testsBefore ?? {}) : null;
   const redTests = written?.tests ?? testsBefore;
   if (written !== null && written.output.length > 0) notes.push(TDD_TEXTS.notCompared(written.output));
   const named = phase === 'refactored' ? [] : alsoNamed(Object.keys(testsBefore ?? {}), projectDir);
   if (named.length > 0) notes.push(TDD_TEXTS.alsoNamed(named));
+  const dataNow = dataThen.size === 0 ? dataThen : addedData(projectDir, record.redTests ?? {});
+  const data = [...dataThen].flatMap(([path, stamp]) => (dataNow.get(path) === stamp ? [path] : []));
   // A process of the agent may have shown the command another test.
-  const during = ran.problem === null ? otherTests(true) : null;
+  const during = ran.problem === null || data.length > 0 ? otherTests(data) : null;
   const run = during === null ? ran : { ...ran, problem: say(during) };
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
@@ -137,17 +141,18 @@ function unfitTests(
   return unread.length > 0 ? TDD_TEXTS.testsUnreadable(unread) : null;
 }
 
-/** Says which test of the scenario is not the one that was red; null before green, and if all are. */
+/** Says which test of the scenario is not the one that was red, with `data` that was added; null before green, and if all are. */
 function otherTest(
   projectDir: string,
   record: TddRecord,
   id: string,
   phase: TddPhase,
-  hasRun: boolean,
+  data: readonly string[],
 ): Message | null {
   if (phase === 'red') return null;
   const then = phase === 'green' ? record.redTests : record.provedTests?.[id];
-  const added = phase === 'green' && then !== undefined ? addedTests(projectDir, then, record.tests, hasRun) : [];
+  const code = phase === 'green' && then !== undefined ? addedTests(projectDir, then, record.tests) : [];
+  const added = [...code, ...data].map((path) => `${path} was added`);
   const what = [...changedTests(projectDir, then ?? {}), ...added].join(', ');
   if (what === '') return null;
   return phase === 'green' ? TDD_TEXTS.testsChanged(what) : TDD_TEXTS.testsWeakened(id, what);

@@ -86,24 +86,29 @@ export function changedTests(projectDir: string, then: TestFiles): string[] {
   });
 }
 
-/**
- * Returns what was added since the hashes were taken and takes part in the tests, one text each: code that they load, and data
- * that they name, which is theirs once they have run.
- */
-export function addedTests(
-  projectDir: string,
-  then: TestFiles,
-  before: TestFiles | undefined,
-  hasRun: boolean,
-): string[] {
+/** Returns the code that was added since the hashes were taken and is loaded with the tests. */
+export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
   const required = withRequired(Object.keys(then), projectDir);
   const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
-  const now = Object.keys(testFiles(projectDir));
-  const loaded = now.filter((path) => LOADED.test(path) && isNew(path));
+  const loaded = Object.keys(testFiles(projectDir)).filter((path) => LOADED.test(path) && isNew(path));
+  return [...new Set([...required, ...loaded])].filter((path) => isCode(path) && then[path] === undefined);
+}
+
+/**
+ * Returns the data that was added since the hashes were taken and that the tests name, with a stamp that changes with every
+ * write: what a run of the tests writes is theirs.
+ */
+export function addedData(projectDir: string, then: TestFiles): ReadonlyMap<string, string> {
+  const required = withRequired(Object.keys(then), projectDir);
   const text = [...required].map((path) => (isCode(path) ? bytesOf(join(projectDir, path)) : '')).join('\n');
-  const data = now.filter((path) => isTestData(path) && isNamedIn(text, path));
-  const added = [...new Set([...required, ...loaded, ...data])].filter((path) => then[path] === undefined);
-  return added.filter((path) => isCode(path) || !(hasRun || isSnapshot(path))).map((path) => `${path} was added`);
+  const data = Object.keys(testFiles(projectDir)).filter((path) => isTestData(path) && isNamedIn(text, path));
+  return new Map(
+    [...new Set([...required, ...data])].flatMap((path) => {
+      if (isCode(path) || isSnapshot(path) || then[path] !== undefined) return [];
+      const stats = lstatSync(join(projectDir, path), { bigint: true, throwIfNoEntry: false });
+      return stats === undefined ? [] : [[path, `${stats.ino} ${stats.mtimeNs}`] as const];
+    }),
+  );
 }
 
 /** Returns whether a test names a file of data, or the folder below the tests in which it is. */

@@ -191,6 +191,17 @@ test('control: data that the test itself writes may come between red and green',
   assert.equal((await prove(project, 'refactored')).problem, null);
 });
 
+test('data that a test writes once the code is there is its own, also after a run by hand', async (t) => {
+  const last = "require('node:fs').writeFileSync('tests/out.csv', '1');";
+  const project = listed(t, RUN, {
+    'tests/add.test.js': ADDS.replace('() => ', '() => { ').replace(', 3)', `, 3); ${last} }`),
+  });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'src/add.js': RIGHT, 'tests/out.csv': 'as a run by hand leaves it' });
+  assert.equal((await prove(project, 'green')).problem, null);
+  assert.equal((await prove(project, 'refactored')).problem, null);
+});
+
 test('a file without code that a test names, and that is no fixture by its name, is named', async (t) => {
   const project = listed(t, RUN, {
     'tests/add.test.js': FED.replace("join(__dirname, 'cases', 'add.json')", "'samples/add.json'"),
