@@ -74,9 +74,11 @@ export function reportLines(report: EndReport): string[] {
   const { checks, before, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
+  // A blocked task is told just above.
+  const told = report.outcome === 'blocked' ? report.reason : '';
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
-    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map((check) => failedText(check, report.reason)).join('; ')}`]),
+    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map((check) => failedText(check, told)).join('; ')}`]),
     ...(checks.length > 0 ? [] : [before === null ? '  No check was run.' : '  No check has run since the start.']),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     ...(report.verifiedIn === undefined ? [] : [VERIFIED_IN_PROJECT]),
@@ -95,7 +97,7 @@ export function reportLines(report: EndReport): string[] {
 const VERIFIED_IN_PROJECT =
   '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.';
 
-/** Names a failed check, with the reason unless the loop's last message, which stands above it, gives it. */
+/** Names a failed check, with the reason unless it was told before. */
 function failedText({ name, outcome, why }: EndReport['checks'][number], told: string): string {
   const failed = outcome === 'failed' ? name : `${name} (${outcome})`;
   return why === undefined || told.includes(why) ? failed : `${failed}: ${why}`;

@@ -17,7 +17,8 @@ export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): C
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Without a code: a folder, or another kind of file.
-    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG') return null;
+    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG' || code === 'ENAMETOOLONG')
+      return null;
     throw error;
   }
   const found = jsonOrNull(text);

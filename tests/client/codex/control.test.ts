@@ -23,12 +23,13 @@ test('Codex: a message arrives with the next tool call, and a cancel ends the ag
       project.model.requests[1]?.input ?? '',
       /The user says, to be followed from now on:\\\\?nMind the gap/,
     );
+    await until('the user sees that it has arrived', () => ofType(running.events(), 'steering.sent').length > 0);
     assert.equal(project.main(['cancel']).code, 0);
     const run = await running.done;
     const [ended] = ofType(run.events, 'run.ended');
     assert.deepEqual([ended?.status, ended?.costUsd], ['cancelled', null], run.stdout + run.stderr);
     const told = ofType(run.events, 'steering.sent').map(({ texts }) => texts);
-    assert.deepEqual(told, [['Mind the gap.']], 'the user sees that it has arrived');
+    assert.deepEqual(told, [['Mind the gap.']]);
     assert.match(run.stderr, /Codex runs with its sandbox danger-full-access/);
     assert.equal(isRunning('sleep 31337'), false, 'SIGINT has Codex end its command');
   });
