@@ -182,6 +182,17 @@ test('a loop in a worktree is resumed without its name where the loops of the pr
   );
 });
 
+test('where a loop in a worktree cannot be undone, the advice is about the worktree', (t) => {
+  const p = repository(t);
+  assert.equal(run(p).code, 0);
+  p.sh(`git -C '${tree(p)}' switch -q -c other`);
+  const { code, stderr } = p.ralph(['undo', 'fix', '--dry-run']);
+  assert.equal(code, 1);
+  const there =
+    /: git -C '\S*\/worktrees\/fix' switch ralph\/fix\. .*: git -C '\S*\/worktrees\/fix' restore --source=\w+ -- PATH/;
+  assert.match(stderr, there);
+});
+
 test('an interrupted creation is repeated; a foreign folder and a branch with its own work are not touched', (t) => {
   const p = repository(t);
   const record = {

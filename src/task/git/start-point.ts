@@ -115,10 +115,14 @@ export async function isCommitted(
   return !changed.some((name) => left.has(name));
 }
 
-/** Returns the shell command that shows the changes of a loop. That of a loop in a worktree names it. */
+/** Returns the shell command that shows the changes of a loop. */
 export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
-  const git = mainProjectOf(projectDir) === null ? 'git' : `git -C ${shellWord(projectDir)}`;
-  return `${git} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
+  return `${gitIn(projectDir)} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
+}
+
+/** Returns how a user calls git for a project: one in a worktree is named. */
+export function gitIn(projectDir: string): string {
+  return mainProjectOf(projectDir) === null ? 'git' : `git -C ${shellWord(projectDir)}`;
 }
 
 /** Stores the start point of a new loop, before its contract; null if there is none. */

@@ -23,6 +23,7 @@ import {
   type TreeChange,
   withFilesIndexed,
 } from '../git/record-tree.ts';
+import { gitIn } from '../git/start-point.ts';
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
@@ -70,7 +71,6 @@ export interface UndoFacts {
 }
 
 const GITLINK = '160000';
-const ADVICE = 'Bring single files back: git restore --source';
 
 /** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
@@ -124,12 +124,12 @@ const UNFINISHED = [
 ] as const;
 
 /** Throws `refused` for a merge and the like that began since the start: its next commit would record what was undone as merged. */
-function refuseUnfinished({ gitDir }: Around, startedAt: number): void {
+function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): void {
   for (const [file, command] of UNFINISHED) {
     const begun = statSync(join(gitDir, file), { throwIfNoEntry: false })?.mtimeMs;
     if (begun === undefined || begun < startedAt) continue;
     const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
-    throw new RalphError('refused', `${text} To end it and keep all files: git ${command} --quit.`);
+    throw new RalphError('refused', `${text} To end it and keep all files: ${gitIn(projectDir)} ${command} --quit.`);
   }
 }
 
@@ -174,11 +174,12 @@ function filesBelow(top: string, folder: Path): Path[] {
 /** Returns the commits since the start. Throws `refused` unless all are the loop's own, unpushed, and on its branch. */
 async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts): Promise<string[]> {
   const { head, branch } = around;
+  const userGit = gitIn(around.projectDir);
   const where = (name: string | null): string => name?.replace('refs/heads/', '') ?? 'a detached HEAD';
-  const advice = `${ADVICE}=${start.commit.slice(0, 12)} -- PATH`;
+  const advice = `Bring single files back: ${userGit} restore --source=${start.commit.slice(0, 12)} -- PATH`;
   if (branch !== start.branch) {
     const text = `The loop started on ${where(start.branch)}, and ${where(branch)} is checked out. Nothing was changed.`;
-    const first = start.branch === null ? '' : ` To undo it, first: git switch ${quoted(where(start.branch))}.`;
+    const first = start.branch === null ? '' : ` To undo it, first: ${userGit} switch ${quoted(where(start.branch))}.`;
     throw new RalphError('refused', `${text}${first} ${advice}`);
   }
   if (head === start.head) return [];
@@ -211,7 +212,7 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   if (Number(unpushed.text) !== lines.length) {
     throw new RalphError(
       'refused',
-      `Commits since the start were pushed. Nothing was changed. Undo them with git revert. ${advice}`,
+      `Commits since the start were pushed. Nothing was changed. Undo them with ${userGit} revert. ${advice}`,
     );
   }
   return lines.map(([, , , text = '']) => text);
