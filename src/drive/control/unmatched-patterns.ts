@@ -28,18 +28,31 @@ export function unmatchedWarning(contract: Named, env: NodeJS.ProcessEnv): strin
   return named.length === 0 ? null : PROTECTION_TEXTS.unmatched(named);
 }
 
+/** Comparisons of a path with a glob, which take a second: a start waits for them, and the lock of its state. */
+const MOST_LOOKS = 150_000;
+
 /** Returns those of the globs that no file matches, with one walk through the folders that they name. */
 function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.ProcessEnv): ReadonlySet<string> {
   const patterns = globs.filter((glob) => !glob.startsWith('policy:'));
   if (patterns.length === 0) return new Set();
   const home = homeFolder(env);
-  const left = new Map(patterns.map((pattern) => [pattern, fileSet(projectDir, home, [pattern])]));
+  const sets = patterns.map((pattern) => [pattern, fileSet(projectDir, home, [pattern])] as const);
+  // The whole home or disk is not searched.
+  const isSearched = (glob: string, [root]: readonly string[]): boolean =>
+    root !== projectDir || !/^~?\//.test(glob) || glob.startsWith(`${projectDir}/`);
+  const left = new Map(sets.filter(([pattern, set]) => isSearched(pattern, set.roots)));
   const { roots, skips } = fileSet(projectDir, home, patterns);
+  let looks = MOST_LOOKS;
   const covers = (path: string): boolean => {
-    for (const [pattern, set] of left) if (set.covers(path)) left.delete(pattern);
+    looks -= left.size;
+    if (looks >= 0) for (const [pattern, set] of left) if (set.covers(path)) left.delete(pattern);
     return false;
   };
-  // What was not looked at may match.
-  const { cut } = listFiles({ roots, covers, skips: (folder, names) => left.size === 0 || skips(folder, names) });
-  return cut ? new Set() : new Set(left.keys());
+  // What was not looked at may match, so nothing is said of a project that is too large.
+  const { cut } = listFiles({
+    roots,
+    covers,
+    skips: (folder, names) => left.size === 0 || looks < 0 || skips(folder, names),
+  });
+  return cut || looks < 0 ? new Set() : new Set(left.keys());
 }

@@ -48,3 +48,19 @@ test('names the globs and folders that match no file now, and none that match', 
     'No file matches sandbox.allow_write: /nowhere/at/all now. Correct what is misspelt.',
   );
 });
+
+test('says nothing of globs for the whole home, nor of a project that is too large to compare', (t) => {
+  const files = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`src/${at}.js`, '']));
+  const projectDir = folderWith(t, files);
+  const told = (privateFiles: string[]): string | null =>
+    unmatchedWarning({ projectDir, guardrails: { ...RULES, privateFiles } }, { HOME: join(projectDir, '..', 'home') });
+  const globs = (count: number): string[] => Array.from({ length: count }, (_, at) => `secret-${at}`);
+  assert.equal(told(['~/**/*.pem', '/**/*.key']), null);
+  assert.match(
+    told(['~/.ssh/*.pem', join(projectDir, '**/*.key')]) ?? '',
+    /~\/\.ssh.*\.key/,
+    'control: these are searched',
+  );
+  assert.equal(told(globs(1_000)), null);
+  assert.match(told(globs(100)) ?? '', /secret-0, secret-1/, 'control: a smaller search');
+});
