@@ -39,15 +39,18 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv) {
   return { removed, kept, settings };
 }
 
-/** Removes the schema that drafts have put into a project, if its folder has nothing else. Returns what was removed. */
+/** Removes the schema that drafts have put into a project, if its folder has nothing of the user's. Returns what was removed. */
 function removeSchemas(projectDir: string): string[] {
-  const own = ['.gitignore', basename(TASK_SCHEMA)];
+  const ignore = '.gitignore';
+  const own = [ignore, basename(TASK_SCHEMA)];
   const folder = join(realpathSync(projectDir), SCHEMA_FOLDER);
   // Nothing behind a link is ours.
   const isHere = realPathOf(folder) === folder && isFolder(folder);
   if (isHere) for (const name of own) removeDrafts(join(folder, name));
   const names = isHere ? namesIn(folder) : [];
-  if (names.some((name) => !own.includes(name))) return [];
+  // Each draft writes the schema again where it differs, but not the other file.
+  const isEdited = names.includes(ignore) && readText(join(folder, ignore)) !== '*\n';
+  if (isEdited || names.some((name) => !own.includes(name))) return [];
   const paths = names.map((name) => `${SCHEMA_FOLDER}/${name}`);
   for (const path of paths) removeFile(projectDir, path);
   removeEmptyDirectories(projectDir, [SCHEMA_FOLDER, dirname(SCHEMA_FOLDER)]);

@@ -377,14 +377,15 @@ test('uninit takes the schema of drafts away where init has never run', (t) => {
   assert.deepEqual([p.has('.ralph'), p.has('fix-tests/RALPH.md')], [false, true]);
 });
 
-test('uninit takes the schema of drafts away, unless the user has put a file beside it', (t) => {
-  for (const keeps of [false, true]) {
+test('uninit takes the schema of drafts away, unless the folder has a file of the user', (t) => {
+  for (const own of [null, 'mine.json', '.gitignore']) {
+    const keeps = own !== null;
     const p = project(t);
     p.ralph(['draft', 'fix the tests']);
     p.sh('rm -rf fix-tests');
     assert.ok(p.has('.ralph/.schemas/ralph-md-frontmatter.schema.json'));
     p.ralph(['init']);
-    if (keeps) p.write('.ralph/.schemas/mine.json', '{}');
+    if (keeps) p.write(`.ralph/.schemas/${own}`, '{}\n');
     assert.equal(p.ralph(['uninit']).code, 0);
     assert.equal(p.has('.ralph/.schemas/ralph-md-frontmatter.schema.json'), keeps);
     assert.equal(p.has('.ralph'), keeps);
