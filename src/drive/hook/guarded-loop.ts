@@ -18,7 +18,8 @@ export async function guardedLoop(
   if (current.kind === 'absent') return withoutState(files, loopOfSession(files, env, sessionId));
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
-  if (state.status === 'ended') return 'none';
+  // The contract of a loop that has ended is set aside with its state; a state alone can be rewritten.
+  if (state.status === 'ended') return withoutState(files, loopOfSession(files, env, sessionId));
   const launched = env['RALPH_LOOP_ID'];
   // Another loop can have taken the place of the launched one; its contract says so.
   if (launched && launched !== state.loopId && isContractOf(launched, findContract(files))) return 'unreadable';

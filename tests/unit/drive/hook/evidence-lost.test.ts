@@ -135,3 +135,15 @@ for (const [what, change] of Object.entries(TAKEN_AWAY))
     assert.equal(await preToolUse(aHook(project, 'PreToolUse', write)), null, 'control: the loop went elsewhere');
     assert.equal(await aStop(project, DONE), null, 'control: the loop went elsewhere');
   });
+
+test('a state that another program rewrites as ended frees no session before its Stop ends the loop', async (t) => {
+  const project = aProtectedLoop(t);
+  await aStop(project, { prompt_id: 'p1' });
+  const ended = { at: new Date().toISOString(), as: 'cancelled', message: 'Cancelled.', verified: false };
+  writeFileSync(project.files.state, JSON.stringify({ ...stateOf(project), status: 'ended', ended }));
+  const write = { ...RUN, tool_name: 'Write', tool_input: { file_path: project.files.contract, content: '' } };
+  const denied = await preToolUse(aHook(project, 'PreToolUse', write));
+  assert.equal(denied?.hookSpecificOutput?.permissionDecision, 'deny');
+  assert.match((await aStop(project, DONE))?.systemMessage ?? '', /Cancelled\./);
+  assert.equal(await preToolUse(aHook(project, 'PreToolUse', write)), null, 'control: the loop has ended');
+});
