@@ -7,6 +7,7 @@ import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts'
 import { lastArchived } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
+import { readYaml } from '../../task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { CHECKLIST_FILE, DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
@@ -34,9 +35,10 @@ export function findTask(projectDir: string, task: string | null, isPlan: boolea
   return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
 }
 
-/** Identifies the settings of a task file by its frontmatter, whatever ends its lines in this checkout. */
+/** Identifies the settings of a task file by what its frontmatter says, however an editor formats it. */
 export function settingsMark(frontmatter: string): string {
-  return sha256(frontmatter.replaceAll('\r\n', '\n'));
+  const { value, problems } = readYaml(frontmatter);
+  return sha256(problems.length === 0 ? JSON.stringify(value ?? null) : frontmatter.replaceAll('\r\n', '\n'));
 }
 
 /** Returns the task file that `task` names, relative to the project, links resolved. Throws `task-missing`. */
