@@ -80,6 +80,21 @@ test('an agent cannot change the checks of a task that has not begun', (t) => {
   assert.deepEqual([run(p, ['--resume'], more).code, log(p).slice(2)], [2, ['+b', '-b']]);
 });
 
+test('a worktree whose task has other settings than the one here is named, with what to do', (t) => {
+  const names = ['a', 'b'];
+  const p = repository(t, names, OWN_FILE, 'max_iterations: 1\nvalidation: ["test -e never"]');
+  assert.equal(run(p, [...jobs(names), '--parallel', '2']).code, 2);
+  const text = p.read('jobs/b/RALPH.md').replace('test -e never', 'test -e b.txt');
+  p.write('jobs/b/RALPH.md', text);
+  const fresh = run(p, [...jobs(names), '--parallel', '2', '--fresh']);
+  assert.match(
+    fresh.stdout,
+    /settings of jobs\/b\/RALPH\.md in the worktree b are not those here\. Copy .* and resume\. Remove it: .* worktree remove b/,
+  );
+  p.write('.ralph/worktrees/b/jobs/b/RALPH.md', text);
+  assert.match(run(p, ['--resume']).stdout, /^b +Do b\. +complete/m);
+});
+
 test('every problem is reported before anything is created', (t) => {
   const p = repository(t, ['a', 'b']);
   p.write('jobs/b/RALPH.md', '---\nmax_iterations: many\n---\nDo b.\n');

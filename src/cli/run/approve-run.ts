@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { Supervisor } from '../../drive/parallel/supervise.ts';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
@@ -7,7 +8,10 @@ import type { Approved } from '../../drive/start/stages.ts';
 import { takeFixedTerms } from '../../drive/start/terms/portable-terms.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import type { clientFinder } from '../../hosts/hosts.ts';
-import { RalphError } from '../../text/message.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
+import { mainProjectOf } from '../../task/task-file.ts';
+import { type Message, RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { userOf } from '../start/approver.ts';
 import { RUNNER, requestStart, type StartTarget } from '../start/start-request.ts';
@@ -49,11 +53,24 @@ export async function approveRun(
     }).approve();
   }
   const prepared = await prepareAsked(request, approver);
-  const { taskPath, frontmatter } = prepared.terms;
+  const { frontmatter } = prepared.terms;
   // One that is resumed takes the file in its worktree as it is, as any resume does.
   if (settings !== null && request.existing !== 'resume' && settingsMark(frontmatter) !== settings)
-    throw new RalphError('refused', PARALLEL_TEXTS.otherSettings(taskPath));
+    throw new RalphError('refused', otherSettings(context.projectDir, prepared.terms, settings));
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)
     throw new RalphError('usage', WORKTREE_TEXTS.noSetUp);
   return approveStart(prepared, approver, !isWorktree);
+}
+
+/** Says whose settings are not those with which the run began: of a worktree that was there, or of the project. */
+function otherSettings(
+  projectDir: string,
+  { name, taskPath }: Approved['prepared']['terms'],
+  settings: string,
+): Message | string {
+  const main = mainProjectOf(projectDir);
+  const text = main === null ? null : readRegularFile(join(main, taskPath));
+  return text !== null && name !== null && settingsMark(splitFrontmatter(text).frontmatter) === settings
+    ? PARALLEL_TEXTS.settingsInWorktree(taskPath, name)
+    : PARALLEL_TEXTS.otherSettings(taskPath);
 }

@@ -57,6 +57,12 @@ export const PARALLEL_TEXTS = {
     `${id} is no longer open in ${path}, so its work is not committed.`,
   otherSettings: (path: string): string =>
     `the settings of ${path} are no longer those with which the run began. If you changed them, resume: they apply then.`,
+  settingsInWorktree: (taskPath: string, name: string): Message =>
+    advise(
+      `the settings of ${taskPath} in the worktree ${name} are not those here. Copy the file into it, or remove the worktree, and resume.`,
+      'Remove it',
+      `worktree remove ${name}`,
+    ),
   diedInTurn: (id: string): string =>
     `the process of ${id} ended while it was committing, so nothing more was committed.`,
   committed: (id: string): string => `${id} is committed on the plan's branch.`,
