@@ -61,8 +61,8 @@ function start(
 
 /** Becomes the program once its watch knows it; exits at the end of the pipe: the process at the other end was killed. */
 const GATE = 'read -r ralph_gate <&3 || exit 0; exec "$0" "$@" 3<&-';
-/** A shell may drop variables with other names, such as functions that bash exports. */
-const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+/** A shell may drop variables with other names, such as functions that bash exports; it obeys these two, and fails by them. */
+const PLAIN_NAME = /^(?!(?:OPTIND|SHELLOPTS)$)[A-Za-z_]\w*$/;
 
 /**
  * Starts a program that waits for `openGate`, with the same process id. Returns null for a start that fails, or in which a

@@ -73,6 +73,7 @@ test('a process behind the gate of its watch starts, runs and fails as one witho
     { program: '/usr/bin/env', env: { ...FUNCTION, 'a.b': 'c', 'npm_config_//host/:port': '1' } },
     { program: '/usr/bin/env', env: { EMPTY: '', LINES: 'a\nb', ENV: '/e', BASH_ENV: join(cwd, 'here.sh'), _: 'x' } },
     { program: '/bin/bash', words: ['-c', 'greet'], env: { PATH: '/usr/bin:/bin', ...FUNCTION } },
+    { program: '/bin/echo', words: ['said'], env: { OPTIND: 'none', SHELLOPTS: 'noexec' } },
     { program: 'sh', words: ['-c', 'echo found'] },
     { program: './here.sh' },
     { program: join(cwd, 'absent') },
