@@ -85,6 +85,9 @@ describe('everyday commands as examined', () => {
   for (const command of IN_NEW_FOLDERS)
     it(`work in a new folder: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, HERE), 'allow'));
+  for (const command of again.FROM_TOP)
+    it(`stay beside protected files: ${JSON.stringify(command)}`, async () =>
+      assert.equal(await decide(command, HERE), 'allow'));
   for (const command of again.OWN_PUSHES)
     it(`push to a plan's own branch: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { scope: PLAN }), 'allow'));

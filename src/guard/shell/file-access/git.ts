@@ -103,12 +103,12 @@ const subcommandOf = byProgram<Subcommand>(() => ({
     tracked(access, 'git apply');
   },
   // A pop behind it restores what this names.
-  'update-ref symbolic-ref fetch push': (access, args) => {
-    if (
-      args.some(({ template }) => /^\+?(?:[^:]*:)?refs\/stash$/.test(template)) &&
-      !hasOption(splitOptions(args, '-m'), '-d')
-    )
+  'update-ref symbolic-ref': (access, args) => {
+    if (args.some(({ template }) => template === 'refs/stash') && !hasOption(splitOptions(args, '-m'), '-d'))
       tracked(access, 'git stash');
+  },
+  'fetch push': (access, args) => {
+    if (args.some(({ template }) => /:refs\/stash$/.test(template))) tracked(access, 'git stash');
   },
   'show diff blame annotate cat-file hash-object': shows,
   log: (access, args) => {
@@ -187,7 +187,10 @@ export function pathsOfGrep(args: readonly ShellWord[]): readonly ShellWord[] {
  */
 export function pathspecTree(call: readonly ShellWord[], words: readonly ShellWord[], state: Place): SearchedTree {
   const all = words.map(({ template }) => template);
-  const kept = all.filter((path) => !EXCLUDED.test(path));
+  const kept = all
+    .filter((path) => !EXCLUDED.test(path))
+    // A plain path from the top of the repository.
+    .map((path) => path.replace(/^:(?:\/|\(top\))(?=[^!^:/])/, () => `${topOf(state.cwd)}/`));
   const left = all.flatMap((path) => EXCLUDED.exec(path)?.[1] ?? []);
   const folds =
     state.variables.has('GIT_ICASE_PATHSPECS') || call.some(({ template }) => template.startsWith('--icase'));

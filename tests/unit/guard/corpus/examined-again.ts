@@ -109,6 +109,10 @@ export const OUTPUTS: readonly string[] = [
   'shopt -s extglob; chmod 000 t@(est|x)/*',
   'bash -O globstar -c "rm **/a.json"',
   'cd src && git ls-files :/ | xargs rm',
+  'cd src && git ls-files :/test | xargs rm',
+  "cd src && git ls-files ':/t*' | xargs rm",
+  "cd src && git ls-files ':/!docs' | xargs rm",
+  'cd src && git grep -l . -- :/package.json | xargs rm',
   'cd src && rm $(git ls-files :/)',
   "cd src && git ls-files ':(top)*.json' | xargs rm",
   'cd src && git grep -l . :/ | xargs rm',
@@ -372,4 +376,12 @@ export const OWN_PUSHES: readonly string[] = [
   'git remote add o https://example.com/x.git && git push o work',
   'git merge main && git push',
   'git push origin HEAD:work --force-with-lease',
+];
+
+/** Paths from the top of the repository, and uses of a stash, with `package.json` protected. */
+export const FROM_TOP: readonly string[] = [
+  'git push origin refs/stash',
+  'cd src && git ls-files :/docs | xargs rm',
+  "cd src && git ls-files ':(top)src/*.ts' | xargs sed -i s/a/b/",
+  'cd src && git grep -l foo -- :/docs | xargs sed -i s/foo/bar/',
 ];
