@@ -1,7 +1,8 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { abortWhenClientGone } from '../src/drive/hook/stop/abort-stop.ts';
 import { stop } from '../src/drive/hook/stop/stop.ts';
-import { failedText, withPrefix } from '../src/drive/turn/messages.ts';
+import { failedText } from '../src/drive/turn/messages.ts';
+import { withPrefix } from '../src/state/process/program.ts';
 
 /** Timeout of a hook registered without one. */
 const CLIENT_DEFAULT_SECONDS = 600;

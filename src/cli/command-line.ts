@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
-import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
 import { textOrNull } from '../hosts/fields.ts';
 import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/places.ts';
 import { MARK } from '../sandbox/gate-environment.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
+import { withPrefix } from '../state/process/program.ts';
 import { painter, printable } from '../term/format.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext, RalphError } from '../text/message.ts';

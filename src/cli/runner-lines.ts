@@ -1,6 +1,6 @@
-import { withPrefix } from '../drive/turn/messages.ts';
 import { reportLines } from '../engine/end-report.ts';
 import type { RunnerEvent, RunnerEventOf } from '../engine/runner-event.ts';
+import { withPrefix } from '../state/process/program.ts';
 import { commandText, deniedText, isSaidLater, printable, runFigures } from '../term/format.ts';
 import type { LiveControls } from '../term/live/live-view.ts';
 import { LIVE_TEXTS } from '../term/live/messages.ts';

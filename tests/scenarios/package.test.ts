@@ -80,6 +80,12 @@ test('a chunk has every value that it exports once it is loaded, and few of them
   }
 });
 
+test('a tool hook loads no texts of a Stop or a start; control: the chunk of the other hooks has them', () => {
+  const text = (chunk: string): string => readFileSync(join(DIST, 'scripts', `ralph-${chunk}.cjs`), 'utf8');
+  for (const chunk of ['tools', 'base', 'rules', 'shell']) assert.doesNotMatch(text(chunk), /\botherTerms:/, chunk);
+  assert.match(text('hooks'), /\botherTerms:/);
+});
+
 test('the program calls nothing that the oldest supported Node.js lacks', () => {
   for (const folder of ['scripts', 'hooks']) {
     const files = readdirSync(join(DIST, folder)).filter((file) => file.endsWith('.cjs'));

@@ -1,6 +1,6 @@
 import { isDriverAlive } from '../../drive/control/ownership.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from './operator-commands.ts';

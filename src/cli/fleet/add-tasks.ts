@@ -1,12 +1,12 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import type { Submission } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions } from '../../fleet/submit.ts';
 import { sha256 } from '../../state/hash-contract.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { readArguments } from '../../task/settings/task-terms.ts';
 import { RalphError } from '../../text/message.ts';
 import { valuesOf, wholeOf } from '../command.ts';

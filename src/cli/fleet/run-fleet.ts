@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { controlLoop, type FleetControl } from '../../fleet/control.ts';
 import { plainUrl } from '../../fleet/git/place.ts';
@@ -12,6 +11,7 @@ import { checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts'
 import { FleetWorker } from '../../fleet/worker/worker.ts';
 import { isActivity } from '../../state/event-stream.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { type CommandContext, numberOf, valuesOf, wholeOf } from '../command.ts';

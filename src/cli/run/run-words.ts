@@ -1,8 +1,9 @@
 import { hasBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervise.ts';
-import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf } from '../../hosts/hosts.ts';
 import { type LoopFiles, loopFiles, readContract } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
 import { advise, RalphError } from '../../text/message.ts';

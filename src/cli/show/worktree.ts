@@ -1,12 +1,11 @@
 import { liveLoop } from '../../drive/status/project-loops.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { type Holdings, holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { removeWorktree } from '../../drive/worktree/remove-worktree.ts';
 import { checkedOut } from '../../drive/worktree/repository.ts';
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
-import { programName, show } from '../../state/process/program.ts';
+import { programName, show, withPrefix } from '../../state/process/program.ts';
 import { withoutItsPrograms } from '../../task/git/run-git.ts';
 import { printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';

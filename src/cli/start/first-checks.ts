@@ -1,9 +1,10 @@
 import type { BaselineOptions } from '../../drive/start/baseline.ts';
 import type { StartBaseline } from '../../drive/start/stages.ts';
-import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isGreen } from '../../engine/policy/proof.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { printable } from '../../term/format.ts';
 import { isTerminal } from '../../term/write-text.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { launch } from '../../drive/start/launch/launch.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { ringBell } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
 import { withSandbox } from './sandbox-settings.ts';

@@ -1,8 +1,8 @@
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/start/plan-start.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';

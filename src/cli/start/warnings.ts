@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { PreparedContract, StartedLoop } from '../../drive/start/stages.ts';
-import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
-import { show } from '../../state/process/program.ts';
+import { show, withPrefix } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { riskySetting } from '../../drive/start/terms/agreed-settings.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { type Draft, type DraftOptions, draftTask } from '../../task/draft/draft-task.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';

@@ -1,10 +1,9 @@
 import { printableLine } from '../../drive/start/terms/consent-terms.ts';
 import { whyNoList } from '../../drive/tdd/scenario-list.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
-import { show } from '../../state/process/program.ts';
+import { show, withPrefix } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
 import { type Paint, table } from '../../term/format.ts';
 import type { CommandContext } from '../command.ts';

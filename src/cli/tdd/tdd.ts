@@ -1,11 +1,10 @@
 import { type PhaseAnswer, provePhase } from '../../drive/tdd/prove-phase.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { reasonLines } from '../../engine/messages.ts';
 import type { TddPhase } from '../../engine/schema/tdd.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario, redEvidence, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
-import { show } from '../../state/process/program.ts';
+import { show, withPrefix } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { COMPLETION_SIGNAL } from '../../task/settings/defaults.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from '../../task/tdd/make-list.ts';

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { WEB_FILE } from '../../install/files/program-files.ts';
@@ -9,6 +8,7 @@ import { bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';

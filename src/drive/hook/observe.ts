@@ -11,8 +11,8 @@ import { hasFolder, runFilesOf, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import type { ProtectionContext, ProtectionReport } from '../control/restore-protected.ts';
-import { HOOK_TEXTS } from '../turn/messages.ts';
 import { contractOf, type Guarded } from './guarded-loop.ts';
+import { TOOL_TEXTS } from './tool-answer.ts';
 
 /** A tool call, and the loop whose rules apply to it. */
 export interface CallOfLoop {
@@ -90,7 +90,7 @@ async function lookAfter(
     return await lookAtProtected(context, loop, contractOf(context.files, loop), call);
   } catch (error) {
     const { text } = lossIn(error);
-    return { id: context.now(), toUser: [text], toAgent: HOOK_TEXTS.onlyReading(text), unrestored: [] };
+    return { id: context.now(), toUser: [text], toAgent: TOOL_TEXTS.onlyReading(text), unrestored: [] };
   }
 }
 

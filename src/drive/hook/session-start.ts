@@ -7,7 +7,7 @@ import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-fail
 import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { readState } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
+import { show, withPrefix } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
@@ -16,7 +16,7 @@ import type { DriverContext } from '../control/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { recordEvent } from '../records/journal.ts';
-import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
 import { dispatchOwn } from './own-loop.ts';
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */

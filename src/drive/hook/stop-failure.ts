@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiError } from '../../engine/events.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { withPrefix } from '../turn/messages.ts';
 import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Maximum age of the error's line in the transcript; an older line belongs to an earlier error. */

@@ -1,13 +1,26 @@
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
+
+/** Texts of the hooks around a tool call, which load no others: V8 makes a table of functions one by one. */
+export const TOOL_TEXTS = {
+  onlyReading: (lost: string): string =>
+    `${lost} Until the user has looked into it, only reading is allowed. End your turn and report this.`,
+  cancelledStop: 'The loop was cancelled.',
+  toolFailed: (message: string): string =>
+    `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
+  cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
+  timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
+  loopTimeIsUp: (reading: string): string =>
+    `The loop has used its max_time (${reading}): end your message with what is done and what is next.`,
+} as const;
 
 export function denied(rule: string, message: string): HookAnswer {
   return { hookSpecificOutput: denial(`[blocked by guardrail: ${rule}] ${message}`) };
 }
 
 /** Returns the answer that ends the turn, with what the user and the agent are shown. */
-export function turnEnds(stop: string = HOOK_TEXTS.cancelledStop, reason: string = HOOK_TEXTS.cancelled): HookAnswer {
+export function turnEnds(stop: string = TOOL_TEXTS.cancelledStop, reason: string = TOOL_TEXTS.cancelled): HookAnswer {
   return { continue: false, stopReason: withPrefix(stop), hookSpecificOutput: denial(reason) };
 }
 

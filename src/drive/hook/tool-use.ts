@@ -11,12 +11,11 @@ import { type LoopFiles, loopFiles, loopNamesIn, type StoredContract } from '../
 import { runFilesOf } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
-import { HOOK_TEXTS } from '../turn/messages.ts';
 import { guardRules } from './guard-context.ts';
 import { contractOf, type Guarded, guardedLoop } from './guarded-loop.ts';
 import type { CallOfLoop } from './observe.ts';
 import { runHook } from './run-hook.ts';
-import { allowed, denied, together, turnEnds } from './tool-answer.ts';
+import { allowed, denied, TOOL_TEXTS, together, turnEnds } from './tool-answer.ts';
 
 /**
  * Runs the guard, which fails closed. Exit 2 denies the call and passes standard error to the model; an error while the
@@ -28,7 +27,7 @@ export function runPreToolUse(): Promise<void> {
     ['PreToolUse'],
     (context) => forEachLoopOfSession(context, preToolUse),
     (message) => {
-      writeSync(2, HOOK_TEXTS.toolFailed(asSentence(message)));
+      writeSync(2, TOOL_TEXTS.toolFailed(asSentence(message)));
       process.exitCode = 2;
       return null;
     },
@@ -66,7 +65,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   } catch (error) {
     const { text } = lossIn(error);
     if (!writes || loop === 'none') return null;
-    return refused(context.files, context.now(), { call, writes, loop }, LOST, HOOK_TEXTS.onlyReading(text));
+    return refused(context.files, context.now(), { call, writes, loop }, LOST, TOOL_TEXTS.onlyReading(text));
   }
 }
 
@@ -97,13 +96,13 @@ async function lateness({ loop, stored }: Asked, at: string): Promise<Denial | n
   if (typeof loop === 'string' || stored === null) return null;
   const { pace, budget } = stored.contract.policy;
   // The turn ends if its calls are denied, and Stop or the router's host decides.
-  if (outOfTime(loop, pace.iterationTimeoutMs, at)) return deny('timeout', HOOK_TEXTS.timeIsUp);
+  if (outOfTime(loop, pace.iterationTimeoutMs, at)) return deny('timeout', TOOL_TEXTS.timeIsUp);
   // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
   if (loop.mode !== 'router' || budget.maxTimeMs === null) return null;
   const { timeReading } = await import('../../engine/policy/loop-time.ts');
   if (timeReading(loop, budget, at) === null) return null;
   const spent = timeReading((await import('../../state/process/sleep-watch.ts')).awake(loop), budget, at);
-  return spent === null ? null : deny('timeout', HOOK_TEXTS.loopTimeIsUp(spent.text));
+  return spent === null ? null : deny('timeout', TOOL_TEXTS.loopTimeIsUp(spent.text));
 }
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */

@@ -4,11 +4,11 @@ import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lostBy } from '../../state/evidence/evidence-lost.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { clearCancellation, type DriverContext, isCancelled } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { withPrefix } from '../turn/messages.ts';
 import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */

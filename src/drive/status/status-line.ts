@@ -4,11 +4,11 @@ import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readBackwards } from '../../state/event-stream.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
-import { withPrefix } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
 

@@ -1,7 +1,7 @@
 import type { LoopState, Steering } from '../../engine/schema/state.ts';
-import { show } from '../../state/process/program.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { advise, type Message, type MessageContext, offer, startOn } from '../../text/message.ts';
+import { advise, type Message, offer, startOn } from '../../text/message.ts';
 import { asSentence, listed, quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
 
@@ -60,17 +60,8 @@ export const HOOK_TEXTS = {
   ),
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
-  onlyReading: (lost: string): string =>
-    `${lost} Until the user has looked into it, only reading is allowed. End your turn and report this.`,
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
-  cancelledStop: 'The loop was cancelled.',
-  toolFailed: (message: string): string =>
-    `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
   budgetUsed: (message: string): string => `${message} End your turn.`,
-  cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
-  timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
-  loopTimeIsUp: (reading: string): string =>
-    `The loop has used its max_time (${reading}): end your message with what is done and what is next.`,
 } as const;
 
 export const START_TEXTS = {
@@ -195,11 +186,6 @@ export const AGENT_TEXTS = {
       'resume',
     ),
 } as const;
-
-/** Returns a message for the user, with the program's name before it. */
-export function withPrefix(message: Message | string, loop?: Pick<MessageContext, 'name' | 'mode'>): string {
-  return `ralph-loop: ${show(message, loop)}`;
-}
 
 /** Returns the accepted changes among messages to the agent, for the user; null if there are none. */
 export function announcement(steering: readonly Pick<Steering, 'text' | 'announces'>[]): string | null {

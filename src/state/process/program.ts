@@ -20,6 +20,11 @@ export function show(message: Message | string, loop: Pick<MessageContext, 'name
   return render(message, { name: loop.name, mode: loop.mode, program: programName() });
 }
 
+/** Returns a message for the user, with the program's name before it. */
+export function withPrefix(message: Message | string, loop?: Pick<MessageContext, 'name' | 'mode'>): string {
+  return `ralph-loop: ${show(message, loop)}`;
+}
+
 /** Returns the commands of a message, with the program spelled as this user can call it. */
 export function stepsOf({ advice = [], loop }: Message, { name, mode }: Pick<MessageContext, 'name' | 'mode'>) {
   const context = { ...(loop ?? { name, mode }), program: programName() };

@@ -4,13 +4,14 @@ import { type Approver, approveSettings } from '../../../drive/start/approve.ts'
 import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
 import { tryCommits } from '../../../drive/start/try-commits.ts';
-import { LAUNCH_TEXTS, withPrefix } from '../../../drive/turn/messages.ts';
+import { LAUNCH_TEXTS } from '../../../drive/turn/messages.ts';
 import { WORKTREE_TEXTS } from '../../../drive/worktree/messages.ts';
 import { changedFiles, repositoryOf } from '../../../drive/worktree/repository.ts';
 import { hookProblems } from '../../../drive/worktree/set-up.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
+import { withPrefix } from '../../../state/process/program.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
 import { type Command, type CommandContext, valuesOf } from '../../command.ts';

@@ -5,11 +5,11 @@ import { ISSUE_TEXTS, PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts
 import { readPlanText, resumedPlanBatch, tasksAtStart } from '../../../drive/parallel/plan-entry.ts';
 import { fitName } from '../../../drive/start/find-task.ts';
 import { checkExistingLoop } from '../../../drive/start/resume/existing-loop.ts';
-import { withPrefix } from '../../../drive/turn/messages.ts';
 import { branchOf, userGit } from '../../../drive/worktree/repository.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import { readRegularFile } from '../../../state/files/regular-file.ts';
 import { readState } from '../../../state/loop-files.ts';
+import { withPrefix } from '../../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { taskTitle } from '../../../task/task-title.ts';
 import { advise, RalphError } from '../../../text/message.ts';

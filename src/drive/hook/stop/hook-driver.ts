@@ -1,10 +1,11 @@
 import type { Tell } from '../../../engine/runner-event.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
+import { withPrefix } from '../../../state/process/program.ts';
 import { launchedHeadless } from '../../control/ownership.ts';
 import { deliveryOf } from '../../effects/make-prompt.ts';
 import { recordLive } from '../../records/live-events.ts';
-import { announcement, withPrefix } from '../../turn/messages.ts';
+import { announcement } from '../../turn/messages.ts';
 import type { Driver, Prompt, Turn } from '../../turn/turn.ts';
 import { waitStep } from '../../turn/wait.ts';
 

@@ -5,13 +5,13 @@ import { lastRecord } from '../../../state/event-stream.ts';
 import { liveContract } from '../../../state/evidence/evidence.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
-import { show } from '../../../state/process/program.ts';
+import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { Message } from '../../../text/message.ts';
 import { boundLoop, clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
-import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
+import { HOOK_TEXTS } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
 import { type Loaded, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
 

@@ -11,6 +11,7 @@ import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../../state/loop-files.ts';
+import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
@@ -19,8 +20,9 @@ import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { HOOK_TEXTS, withPrefix } from '../../turn/messages.ts';
+import { HOOK_TEXTS } from '../../turn/messages.ts';
 import { type Dispatched, type Driver, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
 import { hookDriver } from './hook-driver.ts';
 import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
@@ -83,7 +85,7 @@ function endsByFlag(context: DriverContext, contract: Contract): boolean {
 
 function afterCancel(files: LoopFiles): HookAnswer {
   clearCancellation(files);
-  return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
+  return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
 }
 
 /** Reports once that the state file of this session's loop is missing. */
