@@ -35,7 +35,7 @@ export const PROTECTION_TEXTS = {
     `${count === 1 ? 'One protected file is' : `${count} protected files are`} beyond the 5,000 files and 64 MiB that are kept: changes are reported, but cannot be undone.`,
   notWatched: 'There are too many protected files to watch all of them. Name fewer under guardrails.protected_files.',
   unmatched: (named: readonly string[]): string =>
-    `No file matches ${excerpt(oneLine(named.join('; ')), 400)} now. Correct what is misspelt.`,
+    `No file matches ${excerpt(oneLine(named.join('; ')), 400)} yet. Check the spelling.`,
   fixed: (list: string): string => `changed since the start of the loop: ${list}. Restore these files.`,
   noSnapshot: 'the snapshot of the start is missing, so no file can be compared with it.',
 } as const;

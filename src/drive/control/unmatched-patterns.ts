@@ -9,20 +9,20 @@ type Named = Pick<Contract, 'projectDir' | 'guardrails' | 'unchanged' | 'sandbox
 
 /**
  * Returns a warning that names the globs and folders of a contract that no file matches now; null if there are none. A
- * misspelt one is a protection that is not there, but a file that the task will create is none yet.
+ * misspelt one is a protection that is not there. A name for files anywhere, such as `.env*`, and files in the home are mostly
+ * named in case there are some.
  */
 export function unmatchedWarning(contract: Named, env: NodeJS.ProcessEnv): string | null {
   const { projectDir, guardrails, unchanged = [], sandbox } = contract;
-  const { protectedFiles, privateFiles } = guardrails;
+  const [protectedFiles, privateFiles] = [guardrails.protectedFiles, guardrails.privateFiles].map((patterns) =>
+    patterns.filter((pattern) => pattern.includes('/') && !pattern.startsWith('~')),
+  ) as [string[], string[]];
   const unmatched = withoutFiles([...new Set([...protectedFiles, ...privateFiles, ...unchanged])], projectDir, env);
-  const isMissing = (path: string): boolean => !existsSync(path);
   const rows: ReadonlyArray<readonly [key: string, patterns: readonly string[]]> = [
     ['unchanged', unchanged.filter((pattern) => unmatched.has(pattern))],
     ['guardrails.protected_files', protectedFiles.filter((pattern) => unmatched.has(pattern))],
     ['guardrails.private_files', privateFiles.filter((pattern) => unmatched.has(pattern))],
-    ['sandbox.allow_write', sandbox?.allowWrite.filter(isMissing) ?? []],
-    ['sandbox.deny_write', sandbox?.denyWrite.filter(isMissing) ?? []],
-    ['sandbox.deny_read', sandbox?.denyRead.filter(isMissing) ?? []],
+    ['sandbox.allow_write', sandbox?.allowWrite.filter((path) => !existsSync(path)) ?? []],
   ];
   const named = rows.flatMap(([key, patterns]) => (patterns.length === 0 ? [] : [`${key}: ${patterns.join(', ')}`]));
   return named.length === 0 ? null : PROTECTION_TEXTS.unmatched(named);
