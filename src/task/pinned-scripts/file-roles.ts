@@ -86,7 +86,19 @@ const READS = new Set(
   phpcs phpcbf phpmd prove xmllint jsonlint ajv tidy`.split(/\s+/),
 );
 
-const DRY_MAKE = /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/;
+/** Options and subcommands with which a program only reads its input, even what `-c` and `-f` name. */
+const READS_WITH: Readonly<Record<string, RegExp>> = {
+  __proto__: null as never,
+  make: /^-[a-zB]*[nq][a-zB]*$|^--(?:just-print|dry-run|recon|question)$/,
+  just: /^(?:-n|--dry-run|--list|--fmt)$/,
+  nginx: /^-[a-z]*[tT]$/,
+  haproxy: /^-[a-z]*c$/,
+  sshd: /^-[a-z]*[tT]$/,
+  visudo: /^-[a-z]*c$|^--check$/,
+  caddy: /^(?:validate|fmt|adapt)$/,
+  'ansible-playbook': /^--syntax-check$/,
+  kubectl: /^--dry-run(?:=|$)/,
+};
 
 /** Commands whose operands are data, which the agent may change. */
 const DATA = new Set(
@@ -112,10 +124,12 @@ export function isData(words: readonly string[]): boolean {
   return DATA.has(words[0] ?? '');
 }
 
-/** Returns whether the words call make so that it only prints what it would run. */
+/** Returns whether the options make the command only read its input: a dry run, a check of a configuration. */
 export function isDryRun(words: readonly string[]): boolean {
-  const make = words.findIndex((word) => /(?:^|\/)g?make$/.test(word));
-  return make !== -1 && words.slice(make + 1).some((word) => DRY_MAKE.test(word));
+  return words.some((word, at) => {
+    const reads = READS_WITH[word.replace(/^(?:.*\/)?g?(?=make$)|^.*\//, '')];
+    return reads !== undefined && words.slice(at + 1).some((option) => reads.test(option));
+  });
 }
 
 /** Returns the roles of the words after the first. `isThere` tells whether a word names a file that exists. */

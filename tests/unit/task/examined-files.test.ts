@@ -17,6 +17,7 @@ function examinedProject(context: TestContext): string {
   const directory = folderWith(context, {
     ...files,
     'report.xml': '',
+    'nginx.conf': '',
     Makefile: 'test:\n\t./a.sh\n',
     'package.json': '{"scripts":{"lint":"node --check src/a.js"}}',
     'lint.sh': 'ROOT=$(dirname "$0")\nbash -n "$ROOT/a.sh"\ngrep -q x "$ROOT/a.py"\n',
@@ -56,6 +57,8 @@ const PAIRS: readonly (readonly [reads: string, runs: string, file: string])[] =
   ['node node_modules/.bin/eslint src/a.js', 'node node_modules/.bin/other src/a.js', 'src/a.js'],
   ['make -n test', 'make test', 'a.sh'],
   ['make -kn', 'make -k', 'Makefile'],
+  ['/usr/bin/gmake -kn', 'gmake -k', 'Makefile'],
+  ['nginx -t -c nginx.conf', 'nginx -c nginx.conf', 'nginx.conf'],
   ['pytest --junitxml=report.xml', 'pytest --conf=report.xml', 'report.xml'],
   ['my-tests --output-file report.xml src/a.js', 'my-tests --config report.xml src/a.js', 'report.xml'],
   ['eslint --stdin-filename=src/a.js', 'eslint --resolve-plugins-relative-to=src/a.js', 'src/a.js'],
