@@ -21,7 +21,7 @@ function options(programs: string, names: string, value = ARGUMENT): RegExp {
 }
 
 /** Where programs and their files hold a secret without a name and a separator. */
-const FORMS: readonly Form[] = [
+const forms = (): readonly Form[] => [
   // no space: `-p NAME` is a database
   { mark: ' -p', pattern: () => options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p') },
   {
@@ -93,7 +93,7 @@ const COMMAND_LENGTH = 200;
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
 export function redactCommands(text: string): string {
   let out = text;
-  for (const { mark, pattern } of FORMS) if (out.includes(mark)) out = out.replace(pattern(), `$1${MASK}`);
+  for (const { mark, pattern } of forms()) if (out.includes(mark)) out = out.replace(pattern(), `$1${MASK}`);
   if (!out.includes('-u') && !out.includes('-U')) return out;
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
@@ -102,28 +102,22 @@ export function redactCommands(text: string): string {
   });
 }
 
+/** Returns whether a list has a word. No set: making the sets took every tool hook longer than it ever searches a list. */
+const isIn = (list: string, word: string): boolean => !word.includes(' ') && ` ${list} `.includes(` ${word} `);
+
 /** Ends of words whose values are secrets, wherever the word stands in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
 const SECRET_WORD = /(?:passw(?:or)?d|passphrase|secret|token|credentials?|apikey|cookie|storepass|keypass)$/;
 /** Words that are secrets as the last one of a longer name. */
-const LAST_WORDS = new Set(['pat', 'pwd', 'pass', 'jwt', 'otp', 'sig', 'signature', 'auth']);
-const KEYS = new Set(
-  'api access private secret auth signing encryption account master service admin deploy session app hmac license webhook jwt storage shared consumer subscription client'.split(
-    ' ',
-  ),
-);
+const LAST_WORDS = 'pat pwd pass jwt otp sig signature auth';
+const KEYS =
+  'api access private secret auth signing encryption account master service admin deploy session app hmac license webhook jwt storage shared consumer subscription client';
 /** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
-const HARMLESS_AFTER = new Set(
-  'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header helper hint id ids index input invalid issuer jar label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version'.split(
-    ' ',
-  ),
-);
+const HARMLESS_AFTER =
+  'age algorithm banner budget class consent count cost domain enabled endpoint env expiration expired expires expiry field file format header helper hint id ids index input invalid issuer jar label length lifetime limit manager max min missing mode name names parser path per placeholder policy position prefix price provider rate ref required rotation schema scope scopes size store strategy timeout ttl type types uri url usage used valid validator version';
 /** Words before `token` that make it a word of a language model, a page, or a value of a design. */
-const HARMLESS_BEFORE = new Set(
-  'bos class cls color colour continuation design end eos first font last mask next pad page per sep spacing start stop sync theme unk'.split(
-    ' ',
-  ),
-);
-const FORM_OF_A_KEY = new Set(['data', 'base', 'pem', 'value', 'raw']);
+const HARMLESS_BEFORE =
+  'bos class cls color colour continuation design end eos first font last mask next pad page per sep spacing start stop sync theme unk';
+const FORM_OF_A_KEY = 'data base pem value raw';
 
 export const LONGEST_NAME = 100;
 
@@ -143,23 +137,20 @@ export function isSecretName(name: string): boolean {
   if (SOURCE_FILE.test(name)) return false;
   const words = wordsOf(name);
   const at = words.findLastIndex((word) => SECRET_WORD.test(word));
-  if (at !== -1 && words[at] === 'token' && HARMLESS_BEFORE.has(words[at - 1] ?? '')) return false;
-  if (at !== -1) return !HARMLESS_AFTER.has(words[at + 1] ?? '');
+  if (at !== -1 && words[at] === 'token' && isIn(HARMLESS_BEFORE, words[at - 1] ?? '')) return false;
+  if (at !== -1) return !isIn(HARMLESS_AFTER, words[at + 1] ?? '');
   if (name === '_auth' || name === 'pwd' || name === 'psk') return true;
-  while (words.length > 2 && FORM_OF_A_KEY.has(words.at(-1) ?? '')) words.pop();
+  while (words.length > 2 && isIn(FORM_OF_A_KEY, words.at(-1) ?? '')) words.pop();
   const [last = '', before = ''] = [words.at(-1), words.at(-2)];
-  if (last === 'key') return KEYS.has(before);
-  return before !== '' && LAST_WORDS.has(last);
+  if (last === 'key') return isIn(KEYS, before);
+  return before !== '' && isIn(LAST_WORDS, last);
 }
 
 const NO_SECRET =
   /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
 /** Words that follow the name of an option or a field where people write about it, and words for a value in usage texts. */
-const PROSE = new Set(
-  'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works'.split(
-    ' ',
-  ),
-);
+const PROSE =
+  'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works';
 
 /** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker. */
 const STAND_IN = /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,})$/i;
@@ -173,7 +164,7 @@ const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
 export function isNoSecret(value: string, name = ''): boolean {
   if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
   // No one writes a sentence about the name of an environment variable and its value.
-  if (!/^[A-Z][A-Z\d_]*$/.test(name) && PROSE.has(value.toLowerCase())) return true;
+  if (!/^[A-Z][A-Z\d_]*$/.test(name) && isIn(PROSE, value.toLowerCase())) return true;
   if (name === 'pwd' && /^(?:[~./]|[A-Z]:)/.test(value)) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
   return isNamedAlike(value, name);

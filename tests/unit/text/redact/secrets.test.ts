@@ -67,3 +67,8 @@ test('Finds a secret that colours divide.', () => {
   const left = redact(`\u001b[1mghp_\u001b[0m${filled('{36A}')}`);
   assert.equal(left, '***');
 });
+
+test('Masks a value of two words of prose, though one such word is no secret.', () => {
+  assert.equal(redact('password: "first flag"'), 'password: "***"');
+  assert.equal(redact('password: "required"'), 'password: "required"');
+});
