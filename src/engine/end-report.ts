@@ -74,7 +74,7 @@ export function reportLines(report: EndReport): string[] {
   const { checks, before, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
-  // A blocked task is told just above.
+  // The line above names a blocked task and why.
   const told = report.outcome === 'blocked' ? report.reason : '';
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),

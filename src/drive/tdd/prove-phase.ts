@@ -62,14 +62,11 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const hasOther = again && proved !== undefined && changedTests(projectDir, proved).length > 0;
     return mayRun(found, phase, id, again, hasOther);
   };
-  const {
-    record,
-    notes: repairs,
-    may,
-  } = withTdd(files, now(), (found) => {
+  const begun = withTdd(files, now(), (found) => {
     const list = listOf(found, files.name);
     return { next: 'keep', result: { ...list, may: allowed(list.record) } };
   });
+  const { record, notes: repairs, may } = begun;
   if (may.kind === 'refused') return refusal(record, id, say(may.why), repairs);
   if (may.kind === 'done')
     return standing(record, may.scenario, phase, [...repairs, say(TDD_TEXTS.nothingRan(may.scenario.id, phase))]);
@@ -91,8 +88,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   if (written !== null && written.output.length > 0) notes.push(TDD_TEXTS.notCompared(written.output));
   const named = phase === 'refactored' ? [] : alsoNamed(Object.keys(testsBefore ?? {}), projectDir);
   if (named.length > 0) notes.push(TDD_TEXTS.alsoNamed(named));
-  const dataNow = dataThen.size === 0 ? dataThen : addedData(projectDir, record.redTests ?? {});
-  const data = [...dataThen].flatMap(([path, stamp]) => (dataNow.get(path) === stamp ? [path] : []));
+  const data = unwritten(dataThen, projectDir, record);
   // A process of the agent may have shown the command another test.
   const during = ran.problem === null || data.length > 0 ? otherTests(data) : null;
   const run = during === null ? ran : { ...ran, problem: say(during) };
@@ -115,6 +111,12 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
       proved && withTests(proved, current.record, may.scenario.id, phase, { redScripts, redTests, own, projectDir });
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
+}
+
+/** Returns the added data that the scenario's command did not write itself. */
+function unwritten(dataThen: ReadonlyMap<string, string>, projectDir: string, { redTests = {} }: TddRecord): string[] {
+  const dataNow = dataThen.size === 0 ? dataThen : addedData(projectDir, redTests);
+  return [...dataThen].flatMap(([path, stamp]) => (dataNow.get(path) === stamp ? [path] : []));
 }
 
 /** Returns the guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */

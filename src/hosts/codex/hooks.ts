@@ -91,7 +91,7 @@ export const USER_HOOKS: UserHooks = {
   },
 };
 
-/** Codex asks at its start; whoever has skipped that finds the same under /hooks. */
+/** Codex asks at its start, and again under /hooks. */
 const TRUST = 'start codex in the project and choose "Trust all and continue", or type /hooks and press t.';
 const CORRECT = 'correct what Codex names; until then it reads nothing of that file.';
 const MOST_SAID = 400;

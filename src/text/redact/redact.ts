@@ -10,7 +10,7 @@ const HEADER =
 const SCHEME = /^[a-z][\w-]*[ \t]+/i;
 const COOKIES =
   /(?<![\w-])((?:set-)?cookie\\{0,4}["']?[ \t]{0,8}:[ \t]{0,8}\\{0,4}["']?)([\w.-]{1,100}=[^\r\n"'`\\]{4,})/gi;
-/** Pattern for the form of a cookie, `name=value`, `session=<id>`, and for what is told of one. */
+/** Pattern for the form of a cookie, `name=value`, `session=<id>`, and for a description of one. */
 const NO_COOKIE =
   /^\s*(?:[\w.-]{1,100}=(?:value\b|[<${(])[^=]*|(?:path|domain|max-age|expires|samesite)=.*|httponly|secure|partitioned)\s*$/i;
 const BEARER = /(\bbearer,?[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;

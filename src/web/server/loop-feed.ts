@@ -178,7 +178,7 @@ export class LoopFeed extends NewsFeed {
     return this.#tried(() => this.#source.loopOf(files), `${files.state}: `);
   }
 
-  /** Returns what is read; null after a failure, which is told after the words `of`. */
+  /** Returns what is read; null after a failure, which is reported after the words `of`. */
   #tried<T>(read: () => T, of = ''): T | null {
     try {
       return read();

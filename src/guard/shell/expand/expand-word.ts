@@ -103,19 +103,14 @@ function addParts(
       case 'SimpleExpansion':
       case 'ParameterExpansion': {
         if (part.type === 'ParameterExpansion') readPattern(part, state, context);
-        const values = expandParameter(part, state, context, (word) =>
-          // `${x-$(mktemp -d)}` may be empty.
-          expandToValue(word, state, context).template.replace(/\/tmp\/(?:tmp|new)\.(?=\0)/g, UNKNOWN),
-        );
+        const values = expandParameter(part, state, context, (word) => operandOf(word, state, context));
         const isJoined = quoted && /[*]\]?\}?$/.test(part.text);
         if (isJoined) builder.literal(values.map((value) => value.template).join(' '));
         else builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
       case 'CommandExpansion': {
-        const { text: output, under } = substitute(part, state, context);
-        const text = madeTemporary(part.text, state, context) ?? output;
-        const values = [{ template: text.replace(/\n+$/, ''), ...(under && { under }) }];
+        const values = [valueOfCommand(part, state, context)];
         builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
@@ -134,6 +129,11 @@ function addParts(
   });
 }
 
+/** Returns the value of a word within an expansion. A folder that it makes, `${x-$(mktemp -d)}`, may not be made. */
+function operandOf(word: Shell.Word, state: ShellState, context: ShellContext): string {
+  return expandToValue(word, state, context).template.replace(/\/tmp\/(?:tmp|new)\.(?=\0)/g, UNKNOWN);
+}
+
 /** Reads a replacement separately: unbash 6.0.4 ends its pattern at a slash in a substitution (`${x/$(rm a/b)/y}`). */
 function readPattern(part: Shell.ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
@@ -148,6 +148,13 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
   // The input of `>(…)` is the command's output, which is unknown.
   const stdin = operator === '>' ? UNKNOWN_STREAM : (context.stdin ?? NO_INPUT);
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
+}
+
+/** Returns what a substitution prints, without the line ends behind it. */
+function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, context: ShellContext): ValueWord {
+  const { text: output, under } = substitute(part, state, context);
+  const text = madeTemporary(part.text, state, context) ?? output;
+  return { template: text.replace(/\n+$/, ''), ...(under && { under }) };
 }
 
 const MKTEMP =
