@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, normalize } from 'node:path';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { isLetterOrDigit } from '../../text/characters.ts';
 import { comparablePath, withoutEndSlashes } from '../comparable-path.ts';
@@ -103,7 +103,9 @@ export interface PathForms {
 const ANYTHING = '\ufffd';
 
 /** Returns the forms of a path as given. Unknown parts stay unknown, and symlinks are then not resolved. */
-export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
+export function pathForms(given: string, cwd: string, guard: Guard): PathForms {
+  // `$(mktemp -d)/../x` is known after all, and may be a link.
+  const path = given.startsWith(`${NEW_FOLDER}/`) ? normalize(given) : given;
   if (path.includes(UNKNOWN) || (cwd.includes(UNKNOWN) && !path.startsWith('/'))) {
     const template = absolutePath(path, cwd);
     const known = template.replaceAll(UNKNOWN, ANYTHING);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
@@ -91,6 +91,21 @@ describe('everyday commands as examined', () => {
   for (const command of again.OWN_PUSHES)
     it(`push to a plan's own branch: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { scope: PLAN }), 'allow'));
+  it('reach the project behind a link beside a new folder', async () => {
+    const link = `/tmp/beside-new-folders-${process.pid}`;
+    symlinkSync(project.dir, link);
+    try {
+      for (const command of [
+        'cd $(mktemp -d)/../NAME && rm package.json',
+        'd=$(mktemp -d); rm $d/../NAME/package.json',
+      ])
+        assert.equal(await decide(command.replace('NAME', basename(link)), HERE), 'deny', command);
+      const other = 'cd $(mktemp -d)/../NAME && rm package.json';
+      assert.equal(await decide(other, HERE), 'allow', 'control: another name');
+    } finally {
+      rmSync(link);
+    }
+  });
   it('may have package.json protected where it stays as it is', async () => {
     for (const command of [
       ...['npm install', 'npm ci', 'npm i -g typescript', 'npm pkg get scripts', 'npm run add x', 'npm version'],

@@ -203,7 +203,8 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   const home = state.variables.get('HOME')?.[0]?.template ?? context.options.home;
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? home);
   const below = target.startsWith('/') ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
-  const aim = target === '-' ? state.previous : below;
+  const path = target === '-' ? state.previous : below;
+  const aim = path.startsWith(`${NEW_FOLDER}/`) ? posix.normalize(path) : path;
   // What is around the name of a new folder may lead elsewhere.
   const isElsewhere = aim.includes(NEW_FOLDER) && `/${aim}/`.replace(`/${NEW_FOLDER}/`, '').includes(UNKNOWN);
   const cwd = isElsewhere || aim.lastIndexOf(NEW_FOLDER) > 0 ? UNKNOWN : aim;
