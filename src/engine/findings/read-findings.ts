@@ -103,7 +103,7 @@ class LogReader {
     this.#entry = null;
     const id = titleOf(title);
     this.#heading = { key: id, level, line };
-    if (PLACEHOLDER.test(title)) this.#heading = null;
+    if (isPlaceholder(title)) this.#heading = null;
     else if (status !== null && id !== '') this.#makeEntry(id, status);
     else if (level > 1 && !OTHER_HEADING.test(id)) this.#hasText = true;
     this.#said.push(id);
@@ -204,7 +204,7 @@ class LogReader {
     const subject = cells[columns.id] ?? '';
     const named = namedFinding(subject) ?? { id: titleOf(subject), title: '' };
     const title = columns.title === columns.id ? named.title : titleOf(cells[columns.title] ?? '');
-    if (named.id === '' || PLACEHOLDER.test(subject)) return;
+    if (named.id === '' || isPlaceholder(subject)) return;
     const said = cells[columns.status] ?? '';
     const status =
       columns.isAnswer && !YES.test(said) ? 'OPEN' : statusOf(columns.isAnswer ? said.replace(YES, 'FIXED') : said);
@@ -263,7 +263,8 @@ function cellsOf(row: string): string[] {
   return cells.map((cell) => cell.trim());
 }
 
-/** Heading or row of a template. */
+/** Returns whether a heading or row is that of a template. First tries what V8 compiles in a tenth of the time. */
+const isPlaceholder = (text: string): boolean => /[dfg][-_ #]?[nx<]/i.test(text) && PLACEHOLDER.test(text);
 const PLACEHOLDER = /\b(?:finding|f|id)[-_ #]?(?:n{1,3}|x{1,3}|<[^>]*>)(?![\w])/i;
 
 /** Headings of a log besides its entries. */
