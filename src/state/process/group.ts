@@ -61,15 +61,19 @@ function start(
 
 /** Becomes the program once its watch knows it; exits at the end of the pipe: the process at the other end was killed. */
 const GATE = 'read -r ralph_gate <&3 || exit 0; exec "$0" "$@" 3<&-';
-/** A shell may drop variables with other names, such as functions that bash exports; it obeys these two, and fails by them. */
-const PLAIN_NAME = /^(?!(?:OPTIND|SHELLOPTS)$)[A-Za-z_]\w*$/;
+/** A shell may drop variables with other names, such as functions that bash exports. */
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+/** Variables that the gate's shell obeys: it would fail, or run nothing, and would not pass them on as they are. */
+const OBEYED = ['OPTIND', 'SHELLOPTS'];
 
 /**
  * Starts a program that waits for `openGate`, with the same process id. Returns null for a start that fails, or in which a
  * shell would change something: without a gate, it gives the system's own error.
  */
 function startBehindGate(program: string, words: readonly string[], options: GroupOptions): ChildProcess | null {
-  const isPlain = Object.keys(options.env ?? process.env).every((name) => PLAIN_NAME.test(name));
+  const { env = process.env } = options;
+  if (OBEYED.some((name) => env[name] !== undefined)) return null;
+  const isPlain = Object.keys(env).every((name) => PLAIN_NAME.test(name));
   // Without its options, bash would read functions and the file in BASH_ENV, and .bashrc, as node's pipes are sockets.
   const [shell, ...first] = isPlain ? ['/bin/sh'] : ['/bin/bash', '--norc', '-p'];
   if (!isAbsolute(program) || !canStart(program)) return null;

@@ -88,11 +88,18 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Asserts that nothing is wider than the window, and no figure wider than its row of the list. */
+/** Asserts that nothing is wider than the window once plots have its size, and no figure wider than its row of the list. */
 export async function assertFits(page: Page): Promise<void> {
-  const [content, shown] = (await page.evaluate(
-    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-  )) as [number, number];
+  const widths = async (): Promise<[number, number]> =>
+    (await page.evaluate('[document.documentElement.scrollWidth, document.documentElement.clientWidth]')) as [
+      number,
+      number,
+    ];
+  let [content, shown] = await widths();
+  for (let waited = 0; content > shown && waited < 5_000; waited += 50) {
+    await page.waitForTimeout(50);
+    [content, shown] = await widths();
+  }
   assert.ok(content <= shown, `the page is ${content} px wide in a window of ${shown}`);
   const wide = await page.evaluate(
     "[...document.querySelectorAll('.loops .figures > *')].filter((e) => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map((e) => e.textContent)",
