@@ -54,7 +54,7 @@ export async function approveRun(
   }
   const prepared = await prepareAsked(request, approver);
   const { frontmatter } = prepared.terms;
-  // One that is resumed takes the file in its worktree as it is, as any resume does.
+  // A resumed task takes the file in its worktree as it is, as any resume does.
   if (settings !== null && request.existing !== 'resume' && settingsMark(frontmatter) !== settings)
     throw new RalphError('refused', otherSettings(context.projectDir, prepared.terms, settings));
   if (context.values['worktree-setup'] !== undefined && !isWorktree && prepared.terms.verifyIn === undefined)

@@ -57,7 +57,7 @@ export abstract class SideBySideRunner {
     this.options = options;
     const { projectDir, batch } = options;
     const paths = batch.plan === undefined ? batch.tasks.map(({ taskPath }) => taskPath) : [batch.plan.path];
-    this.#settings = new Map(paths.flatMap((path) => settingsOf(projectDir, path)));
+    this.#settings = new Map(paths.map((path) => [path, settingsOf(projectDir, path)]));
     this.budget = new SharedBudget(options.batch);
   }
 
@@ -95,7 +95,7 @@ export abstract class SideBySideRunner {
   /** Starts a loop in a process of its own. */
   protected start({ taskPath, ...loop }: LoopToStart): LoopProcess {
     const { projectDir, env, program } = this.options;
-    const settings = this.#settings.get(taskPath) ?? null;
+    const settings = this.#settings.get(taskPath) ?? NO_FILE;
     return new LoopProcess({ ...loop, settings, projectDir, env, program, budget: this.budget });
   }
 
@@ -161,7 +161,10 @@ export abstract class SideBySideRunner {
   protected abstract stopLoops(how: 'stop' | 'cancel'): void;
 }
 
-function settingsOf(projectDir: string, path: string): [path: string, mark: string][] {
+/** Mark of a task file that was not there: no file has these settings. */
+const NO_FILE = 'absent';
+
+function settingsOf(projectDir: string, path: string): string {
   const text = readRegularFile(join(projectDir, path));
-  return text === null ? [] : [[path, settingsMark(splitFrontmatter(text).frontmatter)]];
+  return text === null ? NO_FILE : settingsMark(splitFrontmatter(text).frontmatter);
 }

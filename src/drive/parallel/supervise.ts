@@ -43,7 +43,7 @@ export interface SupervisedRun {
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
   readonly onPermit: (spent: Spent) => Permit | Promise<Permit>;
-  /** Mark of the settings in the task file when the run began; null if there was none. */
+  /** Mark of the settings in the task file when the run began; null for a loop whose terms are fixed. */
   readonly settings: string | null;
   /** Task of the plan to work on, and the function that grants its turn. */
   readonly plan?: {
