@@ -47,17 +47,11 @@ export function appendEvent(files: LoopFiles, event: object): void {
 /** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   let found: Entry | null = null;
-  readBackwards(
-    files,
-    loopId,
-    STREAM_BYTES,
-    () => types,
-    (event) => {
-      // A type given in full is wanted; a prefix can also match activities.
-      if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
-      return found !== null;
-    },
-  );
+  readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
+    // A type given in full is wanted; a prefix can also match activities.
+    if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
+    return found !== null;
+  });
   return found;
 }
 
@@ -70,35 +64,30 @@ export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | 
 /** Returns when the latest event of the loop was written; null if it has none. */
 export function lastEventAt(files: LoopFiles, loopId: string): string | null {
   let at: string | null = null;
-  readBackwards(
-    files,
-    loopId,
-    STREAM_BYTES,
-    () => [''],
-    (event) => {
-      at = String(event['at']);
-      return true;
-    },
-  );
+  readBackwards(files, loopId, STREAM_BYTES, [''], (event) => {
+    at = String(event['at']);
+    return true;
+  });
   return at;
 }
 
-/** Passes the loop's events whose types begin with one of `types()` by then to `stop`, newest first, until it returns true. */
+/** Passes the loop's events whose types begin with one of these, or of those by then, to `stop`, newest first, until it returns true. */
 export function readBackwards(
   files: LoopFiles,
   loopId: string,
   budget: number,
-  types: () => readonly string[],
+  types: readonly string[] | (() => readonly string[]),
   stop: (event: Entry) => boolean,
 ): void {
-  const isWanted = (type: string): boolean => types().some((one) => type.startsWith(one));
+  const wanted = typeof types === 'function' ? types : () => types;
+  const isWanted = (type: string): boolean => wanted().some((one) => type.startsWith(one));
   const look = (line: string): boolean => {
     const type = typeIn(line);
     if ((type !== null && !isWanted(type)) || !line.includes(loopId)) return false;
     const event = jsonOrNull(line) as Entry | null;
     return event?.['loopId'] === loopId && isWanted(String(event['type'])) && stop(event);
   };
-  readTail(files.events, budget, look, types);
+  readTail(files.events, budget, look, wanted);
 }
 
 /** Pattern for the activity of agent, client and checks, as opposed to decisions of the engine. */

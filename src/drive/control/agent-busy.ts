@@ -28,25 +28,19 @@ export function mayHaveChanged(
   const ended = new Set<unknown>();
   const edited = new Set<string>();
   let mayBeAny = false;
-  readBackwards(
-    files,
-    state.loopId,
-    TAIL_BYTES,
-    () => ['tool.'],
-    (call) => {
-      // A runner's own events about calls have no call id and add nothing to those of the hooks.
-      if (call['callId'] === undefined) return false;
-      if (String(call['at']) < since) return true;
-      if (call['background'] === true) mayBeAny = true;
-      else if (call['type'] !== 'tool.asked') ended.add(call['callId']);
-      else if (!ended.has(call['callId'])) {
-        const file = fileOf(String(call['tool']), call['about'], files.projectDir);
-        if (file === 'any') mayBeAny = true;
-        else if (file !== null) for (const form of [file, realPath(file)]) edited.add(form);
-      }
-      return mayBeAny;
-    },
-  );
+  readBackwards(files, state.loopId, TAIL_BYTES, ['tool.'], (call) => {
+    // A runner's own events about calls have no call id and add nothing to those of the hooks.
+    if (call['callId'] === undefined) return false;
+    if (String(call['at']) < since) return true;
+    if (call['background'] === true) mayBeAny = true;
+    else if (call['type'] !== 'tool.asked') ended.add(call['callId']);
+    else if (!ended.has(call['callId'])) {
+      const file = fileOf(String(call['tool']), call['about'], files.projectDir);
+      if (file === 'any') mayBeAny = true;
+      else if (file !== null) for (const form of [file, realPath(file)]) edited.add(form);
+    }
+    return mayBeAny;
+  });
   return mayBeAny ? any : (path) => edited.has(path);
 }
 

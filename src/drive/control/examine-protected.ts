@@ -95,16 +95,10 @@ function foundAfter({ name, id, input }: HookToolCall, files: LoopFiles, loopId:
 /** Returns when a call was asked for; null if the loop's events do not have it. */
 function beginOf(id: string, files: LoopFiles, loopId: string): string | null {
   let begin: string | null = null;
-  readBackwards(
-    files,
-    loopId,
-    EVENT_BYTES,
-    () => ['tool.asked'],
-    (event) => {
-      if (event['callId'] === id) begin = String(event['at']);
-      return begin !== null;
-    },
-  );
+  readBackwards(files, loopId, EVENT_BYTES, ['tool.asked'], (event) => {
+    if (event['callId'] === id) begin = String(event['at']);
+    return begin !== null;
+  });
   return begin;
 }
 

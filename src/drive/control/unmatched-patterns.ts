@@ -37,9 +37,9 @@ function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.
   if (patterns.length === 0) return new Set();
   const home = homeFolder(env);
   const sets = patterns.map((pattern) => [pattern, fileSet(projectDir, home, [pattern])] as const);
-  // The whole home or disk is not searched.
+  // The whole disk is not searched.
   const isSearched = (glob: string, [root]: readonly string[]): boolean =>
-    root !== projectDir || !/^~?\//.test(glob) || glob.startsWith(`${projectDir}/`);
+    root !== projectDir || !glob.startsWith('/') || glob.startsWith(`${projectDir}/`);
   const left = new Map(sets.filter(([pattern, set]) => isSearched(pattern, set.roots)));
   const { roots, skips } = fileSet(projectDir, home, patterns);
   let looks = MOST_LOOKS;

@@ -76,17 +76,11 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 /** Returns the tool calls of a loop since an instant, in order. */
 export function callsSince(files: LoopFiles, loopId: string, since: string): RecordedCall[] {
   const events: Entry[] = [];
-  readBackwards(
-    files,
-    loopId,
-    TAIL_BYTES,
-    () => ['tool.'],
-    (event) => {
-      const isEarlier = String(event['at']) < since;
-      if (!isEarlier) events.push(event);
-      return isEarlier;
-    },
-  );
+  readBackwards(files, loopId, TAIL_BYTES, ['tool.'], (event) => {
+    const isEarlier = String(event['at']) < since;
+    if (!isEarlier) events.push(event);
+    return isEarlier;
+  });
   const calls = new Map<string, RecordedCall>();
   for (const { callId, id, type, tool, about, reason, rule, outcome } of events.reverse()) {
     const key = String(callId ?? id);

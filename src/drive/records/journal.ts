@@ -97,17 +97,11 @@ export function iterationsOf(files: LoopFiles, loopId?: string) {
 /** Returns the last iteration records of a loop, at most `most`, oldest first. */
 export function lastIterations(files: LoopFiles, loopId: string, most: number): Entry[] {
   const last: Entry[] = [];
-  readBackwards(
-    files,
-    loopId,
-    STREAM_BYTES,
-    () => ['loop.started', 'iteration.ended'],
-    (event) => {
-      const isStart = event['type'] === 'loop.started';
-      if (!isStart) last.unshift(event);
-      return isStart || last.length === most;
-    },
-  );
+  readBackwards(files, loopId, STREAM_BYTES, ['loop.started', 'iteration.ended'], (event) => {
+    const isStart = event['type'] === 'loop.started';
+    if (!isStart) last.unshift(event);
+    return isStart || last.length === most;
+  });
   return last;
 }
 

@@ -68,16 +68,10 @@ const NEWEST_BYTES = 64 * 1024;
 /** Returns for how long the end of a turn still waits for background work; null while it does not. */
 function backgroundWait({ loopId }: LoopState, files: LoopFiles, at: string): string | null {
   let left = 0;
-  readBackwards(
-    files,
-    loopId,
-    NEWEST_BYTES,
-    () => ['background.', 'turn.', 'iteration.'],
-    ({ type, until }) => {
-      if (type === 'background.awaited') left = elapsed(at, String(until));
-      return true;
-    },
-  );
+  readBackwards(files, loopId, NEWEST_BYTES, ['background.', 'turn.', 'iteration.'], ({ type, until }) => {
+    if (type === 'background.awaited') left = elapsed(at, String(until));
+    return true;
+  });
   return left > 0 ? `waiting for background work, at most ${formatDuration(Math.ceil(left / 1_000) * 1_000)}` : null;
 }
 
