@@ -56,7 +56,7 @@ function afterUserTurn(state: LiveState, at: string, policy: Policy): Transition
 function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const heard = readSignals(ended.text, policy);
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
-  const failed = ended.error !== null || ended.timedOut;
+  const failed = hasFailed(ended);
   // Other signals take precedence over idle. A failed turn is not idle.
   const isQuiet = signals.completion !== 'claimed' && signals.findings === null && !failed;
   if (policy.idle && signals.states.includes('idle') && isQuiet) {
@@ -80,6 +80,8 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
 
 function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: Policy): Running {
   const normalised = normalisedReply(ended.text, policy);
+  // An agent that was at work, or whose run failed, has not given an empty reply.
+  const isSilent = normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown || hasFailed(ended));
   return {
     ...running(state),
     iteration: state.iteration + 1,
@@ -87,7 +89,7 @@ function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: 
     lastFindingsCount: signals.findings ?? state.lastFindingsCount,
     breaker: sampleBreaker(state.breaker, {
       findings: signals.findings,
-      reply: normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown) ? null : digest(normalised),
+      reply: isSilent ? null : digest(normalised),
       error: ended.error && normalisedError(ended.error),
       progress: ended.progress,
       toolCalls: ended.toolCalls,
@@ -95,6 +97,10 @@ function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: 
       scenario: ended.scenario,
     }),
   };
+}
+
+function hasFailed({ error, timedOut }: Ended): boolean {
+  return error !== null || timedOut;
 }
 
 function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState['lastTurn']>): boolean {
@@ -202,7 +208,7 @@ function warnings(ended: Ended, { pace }: Policy): string[] {
 function failure(ended: Ended, { pace }: Policy, state: Running): Failure | null {
   const { iteration } = state;
   if (!pace.stopOnError) return null;
-  if (!ended.timedOut && ended.error === null) return null;
+  if (!hasFailed(ended)) return null;
   const why = ended.timedOut
     ? timedOutText(iteration, pace.iterationTimeoutMs)
     : failedText(iteration, ended.error ?? '');

@@ -352,7 +352,7 @@ export class ModelLoop {
     this.restless();
     const same = reply.same(own);
     this.history.push({
-      reply: same === '' && turn.toolCalls > 0 ? null : same,
+      reply: same === '' && (turn.toolCalls > 0 || failed !== null) ? null : same,
       findings: reply.findings,
       error: turn.error,
       progress: turn.progress,

@@ -167,6 +167,16 @@ describe('an iteration shows the breaker', () => {
     assert.match(ends(4, turn)?.message ?? '', /\(same-error\): the same error 4 times in a row: EACCES/);
   });
 
+  test('the same error of a run without a message, which is no empty reply', () => {
+    assert.match(ends(4, () => turnEnded('', { error: 'EACCES' }))?.message ?? '', /\(same-error\)/);
+    let errors = 0;
+    const failed = [
+      () => turnEnded('', { error: `error ${'abcdefghi'[errors++]}` }),
+      () => turnEnded('', { timedOut: true }),
+    ];
+    for (const turn of failed) assert.equal(ends(9, turn), null);
+  });
+
   test('no durable change', () => {
     const turn = () => turnEnded(different(), { progress: 'no' });
     assert.equal(ends(2, turn), null);
