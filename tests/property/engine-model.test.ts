@@ -199,7 +199,7 @@ class Harness {
       case 'operator': {
         // Each message has an id of its own.
         const command = 'id' in what.command ? { ...what.command, id: `message ${++this.messages}` } : what.command;
-        this.decide({ type: 'operator', at: this.at(), command }, () => this.model.operator(command));
+        this.decide({ type: 'operator', at: this.at(), command }, () => this.model.operator(this.now, command));
         break;
       }
       case 'other': {

@@ -1,6 +1,7 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow, spentOf } from '../../engine/policy/budget.ts';
 import { untilTimeUp } from '../../engine/policy/loop-time.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -11,7 +12,7 @@ import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { type Dispatched, dispatch, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
-import { leaveIt } from './handle-signals.ts';
+import { attempt, leaveIt } from './handle-signals.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
 import { backOff, MOST_RETRIES, now, type Runner, takeIteration, tellChecklist } from './runner.ts';
@@ -201,8 +202,18 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
   const { deadline } = turn;
   const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });
   if (end === 'aborted') return false;
-  if (end === 'elapsed') operate(files, options.env, now(), () => ({ kind: 'resume', by: 'launcher' }));
-  return readLoop(files, loopId)?.status === 'running';
+  const isOver = (now: LoopState): boolean => now.status === 'paused' && now.paused.reason === reason;
+  // The user may have paused, resumed or ended the loop in the last moment.
+  if (end === 'elapsed') {
+    attempt(runner, () =>
+      operate(files, options.env, now(), (state) =>
+        isOver(state) ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
+      ),
+    );
+  }
+  const current = readLoop(files, loopId);
+  if (current?.status !== 'paused') return current?.status === 'running';
+  return waitForResume(runner, { ...turn, loaded: { ...turn.loaded, state: current } });
 }
 
 function untilOf(runner: Runner, resumesAt: string | null): number {

@@ -25,7 +25,7 @@ function pressCtrlC(runner: Runner): void {
 }
 
 /** Runs an action. Does nothing if the loop no longer exists: the runner is about to notice. */
-function attempt(runner: Runner, act: () => void): void {
+export function attempt(runner: Runner, act: () => void): void {
   try {
     act();
   } catch (error) {

@@ -87,6 +87,7 @@ function changesTheWait(before: LoopState, current: ReadState): boolean {
   const now = current.state;
   if (before.status !== now.status || before.loopId !== now.loopId) return true;
   if (before.stopRequested !== now.stopRequested) return true;
+  if (before.status === 'paused' && now.status === 'paused') return before.paused.reason !== now.paused.reason;
   if (before.status !== 'waiting' || now.status !== 'waiting') return false;
   return before.waiting.woken !== now.waiting.woken || before.waiting.until !== now.waiting.until;
 }

@@ -1,6 +1,7 @@
 import type { EventOf, OperatorCommand, RenewedContract } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
+import { isWaited } from '../policy/loop-time.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { end, event, pause, running, type Transition } from './build.ts';
 
@@ -49,7 +50,9 @@ function isAtWork({ status, turn, sessionId }: LiveState): boolean {
 }
 
 function pauseNow(state: LiveState, at: string): Transition {
-  if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
+  if (state.status === 'awaiting-consent') return unchanged(state);
+  // A wait for a rate limit or a server ends by itself; a pause of the user does not.
+  if (state.status === 'paused' && !isWaited(state)) return unchanged(state);
   const paused = pause(state, at, 'operator', PAUSED_BY_USER);
   // The agent's turn continues: it began with the earlier decision.
   const next = isAtWork(state) ? { ...paused, lastDecision: state.lastDecision } : paused;

@@ -178,7 +178,7 @@ export class ModelLoop {
     return null;
   }
 
-  operator(command: OperatorCommand): Step {
+  operator(now: number, command: OperatorCommand): Step {
     switch (command.kind) {
       case 'stop':
         if ((this.status === 'running' || this.status === 'verifying') && command.clientAlive && this.turn !== 'rest') {
@@ -189,7 +189,10 @@ export class ModelLoop {
       case 'cancel':
         return this.end('cancelled');
       case 'pause':
-        if (this.status !== 'paused' && this.status !== 'awaiting-consent') this.pause('operator', null, this.turn);
+        // A wait for a limit or a server ends by itself; what the user pauses does not.
+        if (this.status === 'awaiting-consent' || (this.status === 'paused' && !this.waits)) return null;
+        this.endStop(now);
+        this.pause('operator', null, this.turn);
         return null;
       case 'resume':
         if (this.status !== 'paused') this.pauseRequested = false;
@@ -198,8 +201,7 @@ export class ModelLoop {
           this.max = command.renewed?.maxIterations ?? this.max;
           this.history = [];
           // The driver itself waits for a limit or a server, and its waits count.
-          const waited = this.paused?.reason === 'rate-limited' || this.paused?.reason === 'api-error';
-          if (waited && command.by === 'launcher') this.stoppedSince = null;
+          if (this.waits && command.by === 'launcher') this.stoppedSince = null;
           this.go(command.by === 'launcher' ? 'first' : this.turn);
         }
         return null;
@@ -482,6 +484,10 @@ export class ModelLoop {
     this.as = as;
     this.wait = null;
     return 'allow';
+  }
+
+  private get waits(): boolean {
+    return this.paused?.reason === 'rate-limited' || this.paused?.reason === 'api-error';
   }
 
   private pauseNow(): Step {

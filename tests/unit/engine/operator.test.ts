@@ -119,8 +119,18 @@ describe('pause', () => {
   });
 
   test('keeps the reason of a paused loop and the missing consent of an unconsented one', () => {
-    for (const before of [paused('rate-limited'), awaitingConsent()]) {
+    for (const before of [paused('interrupted'), paused('evidence-lost'), awaitingConsent()]) {
       assert.deepEqual(give(before, { kind: 'pause' }), { state: before, effects: [] });
+    }
+  });
+
+  test('takes the place of a wait for a rate limit or a server, which would end by itself', () => {
+    for (const reason of ['rate-limited', 'api-error'] as const) {
+      const { state } = give(paused(reason), { kind: 'pause' });
+      assert.ok(state.status === 'paused');
+      assert.deepEqual([state.paused.reason, state.paused.resumesAt], ['operator', null]);
+      const gone = { type: 'user-prompt', at: at(9), promptId: null, by: 'continuation' } as const;
+      assert.equal(transition(state, gone, LOOP).state.status, 'paused');
     }
   });
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EngineEvent } from '../../../engine/events.ts';
-import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
+import { isWaited, untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
@@ -58,7 +58,7 @@ export async function launch(
     const pause = Math.max(0, Date.parse(limit) - Date.now());
     const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
     options.say(LAUNCH_TEXTS[text](limit));
-    if (!(await staysPaused(pause, turn))) return endLaunch(turn, options);
+    if (!(await staysWaiting(pause, turn))) return endLaunch(turn, options);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
   }
@@ -88,8 +88,8 @@ function repeater({ context: { files }, loaded }: Turn, options: LaunchOptions):
   };
 }
 
-/** Returns whether the loop is still paused after this time. Ctrl+C ends it as stopped; SIGTERM leaves it paused. */
-async function staysPaused(milliseconds: number, turn: Turn): Promise<boolean> {
+/** Returns whether the loop still waits after this time. Ctrl+C ends it as stopped; SIGTERM leaves it paused. */
+async function staysWaiting(milliseconds: number, turn: Turn): Promise<boolean> {
   const { context, loaded } = turn;
   const left = remainingMs(Date.now() + milliseconds);
   const gone = new AbortController();
@@ -101,7 +101,8 @@ async function staysPaused(milliseconds: number, turn: Turn): Promise<boolean> {
   try {
     while (left() > 0) {
       await setTimeout(Math.min(POLL_MS, left()), undefined, { signal: gone.signal }).catch(() => undefined);
-      if (gone.signal.aborted || readLoop(context.files, loaded.state.loopId)?.status !== 'paused') return false;
+      const state = readLoop(context.files, loaded.state.loopId);
+      if (gone.signal.aborted || state === null || !isWaited(state)) return false;
     }
     return true;
   } finally {
