@@ -55,6 +55,21 @@ test('a limit without a reset time is waited for longer each time', async () => 
   });
 });
 
+test('a loop that its user pauses while it waits for a limit stays paused until the user resumes it', async () => {
+  const limited = status(429, { headers: { 'x-should-retry': 'false' } });
+  await inLoopProject({ ...options, standIn: true }, steps([limited, done]), async (project) => {
+    const running = startRunner(project, { env: { RALPH_RATE_LIMIT_WAIT: '1h' } });
+    await until('it waits', () => ofType(running.events(), 'wait.started').length > 0);
+    assert.equal(project.main(['pause']).code, 0);
+    await until('it rests', () => ofType(running.events(), 'loop.paused').length > 0);
+    assert.equal(ofType(running.events(), 'loop.paused')[0]?.reason, 'operator');
+    assert.equal(project.main(['resume']).code, 0);
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+  });
+});
+
 test('refused credentials end the loop at once with advice, however patient the client is', async () => {
   await inLoopProject(options, { main: () => status(401) }, async (project) => {
     const run = await runRunner(project, { env: { CLAUDE_CODE_MAX_RETRIES: undefined } });
