@@ -1,5 +1,5 @@
-/** Status of a claim that its own line takes back: `FIXED? no`, `FIXED, reopened`, `not FIXED`. It is not closed. */
-const DOUBTED = 'FIXED?';
+/** Status of a claim that its own line takes back, or that stands in a title: `FIXED? no`, `FIXED, reopened`. It is not closed. */
+export const DOUBTED = 'FIXED?';
 
 /** What each word and field of a status has. V8 compiles every expression that it tries, so most lines try only this. */
 export const MAY_SAY_STATUS = /status|open|fixed/i;
@@ -10,13 +10,18 @@ const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*[:=](.*)$/is;
 const STATUS_WITHIN = /[|,;·(–—-][\s*_`]*status[\s*_`]*:(.*)$/is;
 const STATUS_WORD =
   /(?:^|[\s[(|–—:-])[*_`]*(?:(OPEN|FIXED(?:_[A-Z_]+)?)|[[(](open|fixed)(?=[\])]))[*_`]*(?=$|[\s\]).,:;|?!/])/;
+/** `FIXED` where a status stands: in brackets, or alone or with a remark at the beginning or behind a dash, bar or colon. */
+const CLOSED =
+  /[[(]\s*[*_`]*(FIXED[^\])]*)[\])]|(?:^|[|–—:✅✔☑✓]|\s-+\s)\uFE0F?[\s*_`]*(FIXED(?:_[A-Z_]+)?[*_`]*(?:\s*(?:$|[.,:;|?!(/–—]|-+\s|(?:in|by)\s).*))/i;
+/** What makes a remark behind FIXED more than its reason: it denies, limits or takes back. What is doubtful holds. */
+const DOUBT =
+  /[?%]|\d of \d|n['’]t\b|\bno\b(?! [a-z])|\b(?:not|never|but|except|only|still|yet|again|(?:re-?)?open(?:ed)?|part|partly|partially|mostly|reverted|regressed|regression(?! tests?\b)|false|fails?|failing|broken)\b/i;
 const DONE_MARK = '✅|✔|☑|✓|:(?:white_check_mark|heavy_check_mark|ballot_box_with_check):';
 const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
 
 /** Returns whether no status but FIXED and FIXED_… closes a finding: a refused true claim costs a turn, an accepted false one the loop. */
 export function isClosing(status: string | null): boolean {
-  if (status === 'FIXED') return true;
-  return status?.startsWith('FIXED_') === true && !/PART|REVERT|OPEN|NOT(?!E)|REGRESS/.test(status);
+  return status === 'FIXED' || status?.startsWith('FIXED_') === true;
 }
 
 /** Returns the status that a field `Status: …` gives, at the beginning of a line or within it; undefined without a field. */
@@ -25,14 +30,18 @@ export function statusField(line: string): string | null | undefined {
   return value === undefined ? undefined : statusOf(value);
 }
 
-/** Returns the status that a line itself says: `OPEN` or `FIXED` in capitals or brackets, or a mark at its beginning or end. */
-export function statusWord(line: string): string | undefined {
+/**
+ * Returns the status that a line itself says: `OPEN` or `FIXED` in capitals or brackets, or a mark at its beginning or end.
+ * A title with the word FIXED is doubtful.
+ */
+export function statusWord(line: string): string | null | undefined {
   const plain = withoutStruck(line);
   const [, word, inBrackets] = (MAY_SAY_STATUS.test(plain) && STATUS_WORD.exec(plain)) || [];
-  const said = word ?? inBrackets?.toUpperCase();
-  if (said !== undefined) return withDoubt(said, plain);
-  if (isMarked(plain, OPEN_MARK)) return 'OPEN';
-  return isMarked(plain, DONE_MARK) ? withDoubt('FIXED', plain) : undefined;
+  if (word === 'OPEN' || inBrackets === 'open' || isMarked(plain, OPEN_MARK)) return 'OPEN';
+  if (word === undefined && inBrackets === undefined)
+    return isMarked(plain, DONE_MARK) ? statusOfTick(plain) : undefined;
+  const [, closed, closedBehind] = CLOSED.exec(plain) ?? [];
+  return /\bOPEN\b/.test(plain) ? DOUBTED : statusOf(closed ?? closedBehind ?? DOUBTED);
 }
 
 /** Returns the first word of a status, in capitals; a mere tick is FIXED. Text that is struck through does not count. */
@@ -45,9 +54,9 @@ export function statusOf(value: string): string | null {
   return box !== '' || /[✅✔☑✓]/u.test(plain) ? 'FIXED' : null;
 }
 
-/** Returns the status of a ticked box, which the words behind it may take back. */
+/** Returns the status of a ticked box or line, which the words behind it may take back. */
 export function statusOfTick(content: string): string {
-  return isMarked(content, OPEN_MARK) ? 'OPEN' : withDoubt('FIXED', content);
+  return isMarked(content, OPEN_MARK) || UNTICKED.test(content) ? DOUBTED : 'FIXED';
 }
 
 /** Returns the text before and behind the status words that a line has. */
@@ -75,30 +84,11 @@ function withoutStruck(text: string): string {
   return text.includes('~~') ? text.replace(/~~[^~]*~~/g, '') : text;
 }
 
-/** What is said of the past, or denied, takes nothing back. */
-const OF_THE_PAST =
-  /\((?:was|formerly|previously)\b[^)]{0,100}\)|\b(?:was|formerly|previously):? open\b|\b(?:not|never|no|without)(?: any| a| longer)? (?:re-?opened|regress\w*|partially)/gi;
-/** Words before FIXED that deny it. */
-const DENIED_BEFORE =
-  /(?:\b(?:not|never|partially|partly|almost|to be|(?:will|should|must) be)|n['’]t)(?: [a-z]+)?[\s*_`-]*$/i;
-/** What follows FIXED and takes it back at once. */
-const TAKEN_BACK =
-  /^[*_`\s]*\?(?![*_`\s]*yes\b)|^[*_`\s)\]]*(?:[-,;:|/=→>–—(]\s?)*(?:no(?=[*_`\s.!]*(?:$|[,;]))|false(?![-\w]| (?:positive|alarm|negative))|open(?=\W*$|[^-\w]*(?:$|(?:in|on|for|again|until|since)\b)|[*_`\s]*[.,;:)!(])|partially|partly|in part(?! ?\w))/i;
-const TAKEN_BACK_LATER =
-  /\bre-?opened(?=[*_`\s]*(?:$|[.,;)!]|(?:in|by|because|after|at|on|again|iteration|see)\b))|\bregress(?:ed|ion(?![-\s]*(?:tests?|specs?|checks?|suites?|coverage|cases?)\b))\b|\breverted\b(?! (?:to\b|the (?!fix)))|\bstill (?:open|fail\w*|broken|there|present)\b|\b(?:open(?:ed)?|broken|fails) again\b|\bnot (?:yet|fixed|fully|completely|entirely)\b/i;
-
-/** What follows the title of a ticked item and takes the tick back. */
-const UNTICKED =
-  /[(–—:,;-]\s*(?:(?:but )?(?:not|never) (?:yet )?fixed|partially fixed|(?:re-?|still )opened?(?=\W*$|\W+(?:in|by|again)\b))/i;
+/** What takes a tick back. */
+const UNTICKED = /\b(?:not|never|partially) (?:yet )?fixed\b|\bre-?opened\b/i;
 
 function withDoubt(status: string, text: string): string {
   if (!isClosing(status)) return status;
-  if (!MAY_SAY_STATUS.test(text)) return isMarked(text.trim(), OPEN_MARK) ? DOUBTED : status;
-  const plain = text.replace(OF_THE_PAST, ' ').trim();
-  const [, before, after] = /^(.*?)\bfixed\w*(.*)$/is.exec(plain) ?? [];
-  const isDenied =
-    before === undefined || after === undefined
-      ? UNTICKED.test(plain)
-      : DENIED_BEFORE.test(before) || TAKEN_BACK.test(after) || TAKEN_BACK_LATER.test(after) || /\bOPEN\b/.test(after);
-  return isDenied || isMarked(plain, OPEN_MARK) ? DOUBTED : status;
+  const said = text.replaceAll('_', ' ');
+  return DOUBT.test(said) || isMarked(said.trim(), OPEN_MARK) ? DOUBTED : status;
 }

@@ -2,6 +2,7 @@ import { hasWord, withoutEnds } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { saysNone } from '../../text/markdown/lists.ts';
 import {
+  DOUBTED,
   isClosing,
   MAY_SAY_STATUS,
   statusField,
@@ -136,6 +137,8 @@ class LogReader {
   #readProse(content: string, line: number): void {
     const named = namedFinding(content);
     const status = named === null ? undefined : statusWord(content);
+    // A sentence about a finding is no status of its own.
+    if (status === DOUBTED && named !== null && this.#byLine.has(keyOf(named.id))) return;
     if (named !== null && status !== undefined) add(this.#byLine, keyOf(named.id), { ...named, status, line });
   }
 
@@ -230,8 +233,8 @@ interface Columns {
   readonly isAnswer?: boolean;
 }
 
-/** Answers of a column `Fixed?` that close a finding. */
-const YES = /^\W*(?:yes|y|true|x|done)\b(?!\?)|^[✅✔☑✓]/iu;
+/** Answers of a column `Fixed?` that close a finding, if no remark takes them back. */
+const YES = /^\W*(?:yes|y|true|x|done)\b|^[✅✔☑✓]/iu;
 
 /** Returns the columns of a table of findings; null if it has none for the status. */
 function columnsOf(header: readonly string[]): Columns | null {
@@ -247,9 +250,9 @@ function columnsOf(header: readonly string[]): Columns | null {
   return { id, title: title === -1 ? id : title, status, isAnswer: named === -1 };
 }
 
-/** Returns the columns of a row without a header that has a cell with nothing but a status. */
+/** Returns the columns of a row without a header that has a cell with a status, and with a remark at most. */
 function columnsOfRow(cells: readonly string[]): Columns | null {
-  const status = cells.findIndex((cell) => /^\W*(?:OPEN|FIXED\w*)\W*$/.test(cell));
+  const status = cells.findIndex((cell) => /^\W*(?:OPEN|FIXED\w*)\s*(?:\W*$|[(,;:?–—-])/.test(cell));
   const named = cells.findIndex((cell) => namedFinding(cell) !== null);
   return status === -1 || named === -1 ? null : { id: named, title: named, status };
 }
@@ -307,9 +310,8 @@ function titleOf(text: string): string {
 const BOX = /^\[([^\]])\][ \t]+/u;
 /** Pattern for list items without an id that are entries by their first word. */
 const BEGINS_WITH_STATUS = /^[*_`[(]{0,3}(?:OPEN|FIXED\w*)[*_`\])]{0,3}\s{0,3}[:\])–—-]|^[[(](?:open|fixed)[\])]/;
-/** Pattern for a line of an entry that takes back its status. */
-const REOPENED =
-  /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened(?![\s*_`]*:[\s*_`]*no\b)(?=[\s*_`]*(?:$|[^\w\s*_`]|\d|(?:in|by|because|after|at|on|again|iteration|see|since|as)\b))/i;
+/** Pattern for a line of an entry that takes back its status, or may. */
+const REOPENED = /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened\b/i;
 const STRUCK = /<(s|del|strike)\b[^>]{0,200}>[\s\S]{0,500}?<\/\1\s*>/gi;
 const TAGS =
   /<\/?(?:a|b|i|s|u|em|p|br|strong|del|strike|ins|code|kbd|div|span|font|mark|small|sub|sup|[uod]l|li|d[td]|t[dhr]|table|t(?:head|body)|summary|details|h[1-6])\b[^<>]{0,500}>/gi;

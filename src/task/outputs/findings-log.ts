@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
+import { DOUBTED } from '../../engine/findings/finding-status.ts';
 import { type Finding, isOpen, readFindings } from '../../engine/findings/read-findings.ts';
 import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
 import { compareOwed, type Entry } from '../../engine/identity/questions.ts';
@@ -72,6 +73,7 @@ function openText(open: readonly Finding[], path: string): string {
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
     if (status === 'OPEN') return label;
+    if (status === DOUBTED) return `${label} (unclear: write "Status: FIXED_THIS_ITERATION" alone on its line)`;
     return `${label} (${status === null ? 'has no Status line' : `Status ${status} is not FIXED_THIS_ITERATION`})`;
   });
   const more = open.length > MAX_SHOWN ? `, and ${open.length - MAX_SHOWN} more` : '';

@@ -314,6 +314,7 @@ test('a table leaves out rows without an id or of a template; a row with an id a
   );
   assert.deepEqual(read('| ID | Finding | Status |\n| --- | x | - |\n| F1 | One | OPEN |\n'), ['F1 OPEN']);
   assert.deepEqual(read('| --- | --- |\n| F1 | OPEN |\n'), ['F1 OPEN']);
+  assert.deepEqual(read('| F1 | FIXED (mostly) |\n'), ['F1 FIXED?']);
   assert.deepEqual(read('| a | b |\n|---|---|\n| One | OPEN |\n'), [], 'control: no id');
   assert.deepEqual(findingsIn('| Finding | Status |\n| --- | :-: |\n| F1: Leak | FIXED |\n| Slow page | OPEN |\n'), [
     { id: 'F1', title: 'Leak', status: 'FIXED', line: 3 },
@@ -384,21 +385,33 @@ const TAKEN_BACK: readonly string[] = [
     "isn't fixed",
     'never FIXED',
   ],
+  // Doubtful: what only may take the status back holds as well.
+  ...[
+    'FIXED (was: open)',
+    'FIXED (not on Windows)',
+    'FIXED on Linux, but slow',
+    'FIXED for most, only one left',
+    'FIXED? yes',
+  ],
 ];
 const CLOSED: readonly string[] = [
   ...[
     '~~OPEN~~ FIXED',
     '<s>OPEN</s> FIXED',
-    'FIXED (was: open)',
-    'FIXED, was OPEN',
     '✅',
     '✅ FIXED',
     '[x] FIXED',
     '<b>FIXED</b>',
+    'FIXED.',
+    'fixed in iteration 3',
   ],
-  ...['FIXED: the file is no longer opened twice', 'FIXED (open-source package updated)', 'FIXED by opening it once'],
-  ...['FIXED. No regressions.', 'FIXED - no further action', 'FIXED in part 2', 'FIXED_THIS_ITERATION (not reopened)'],
-  ...['FIXED: the pool reopened connections, and reuses them now', 'FIXED: partial index added'],
+  ...[
+    'FIXED (commit 1a2b3c)',
+    'FIXED by quoting the name',
+    'FIXED - added a regression test',
+    'FIXED: partial index added',
+    'FIXED. No regressions.',
+  ],
 ];
 
 test('a status that its own line takes back is open', () => {
@@ -417,6 +430,17 @@ test('a title or an item is open whose words or marks take back that it is fixed
   for (const line of [
     ...['### F1: Title (FIXED, reopened)', '### F1: not FIXED', '### ❌ F1: Title', '### F1: Title FIXED?'],
     ...[
+      '### F1: FIXED header height wrong',
+      '## FIXED price is shown twice',
+      '- F1: FIXED header',
+      '- [x] F1: FIXED? no',
+    ],
+    ...[
+      '### F1: Title — FIXED, not on Windows',
+      '### F1: Title (FIXED on Linux only)',
+      '## F1 (FIXED): a — OPEN again',
+    ],
+    ...[
       '- F1: Title FIXED? no, still OPEN',
       '- [x] F1: Title - not fixed',
       '- [x] F1 Title (reopened)',
@@ -432,14 +456,18 @@ test('a title or an item is open whose words or marks take back that it is fixed
       '<li>F1: Title OPEN</li>',
     ],
     ...['- [x] One\n  1. [ ] F1: nested', '### F1: One\n\nStatus: FIXED\n\nUpdate: reopened', '<p>F1: OPEN</p>'],
-    ...['### F2: One FIXED\n\nF1: OPEN', '<h3>F1: Title</h3>\n<p>Status: OPEN</p>', '### F2: a FIXED\n\n- OPEN: b'],
+    ...['### F2: One [FIXED]\n\nF1: OPEN', '<h3>F1: Title</h3>\n<p>Status: OPEN</p>', '### F2: a — FIXED\n\n- OPEN: b'],
   ])
     assert.equal(openFindings(`# Log\n\n${line}\n`).length, 1, line);
   for (const line of [
     '### ✅ F1: Title',
     '- ✓ F1 Title',
+    '### F1: Title (FIXED in iteration 3)',
+    '### F1: Title — FIXED: quoted the name',
+    '- F1: FIXED',
+    '- F1: FIXED by a lock',
+    '- [x] F1: open redirect',
     '- F1 Title ✅',
-    '- [x] F1: nothing is reopened',
     '- [FIXED] Title',
   ])
     assert.deepEqual(
@@ -466,28 +494,21 @@ test('tables in HTML, without a rule, with the status in any place or as an answ
   assert.deepEqual(read(`### F1: a\nStatus: FIXED\n\n${html(row(['OPEN', 'F2'], 'td'))}`), ['F1 FIXED', 'F2 OPEN']);
   assert.deepEqual(read(`\`\`\`\n${html(row(['OPEN', 'F2'], 'td'))}\`\`\`\n`), [], 'control: an example');
   assert.deepEqual(read('| Status | Title |\n|---|---|\n| OPEN | Leak |'), ['Leak OPEN']);
-  assert.deepEqual(read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |'), [
-    'F1 OPEN',
-    'F2 FIXED',
-    'F3 OPEN',
-    'F4 FIXED',
-  ]);
+  assert.deepEqual(
+    read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |\n| F5 | yes (not on Windows) |'),
+    ['F1 OPEN', 'F2 FIXED', 'F3 OPEN', 'F4 FIXED', 'F5 FIXED?'],
+  );
   assert.deepEqual(read('### F1: a\n\n| Field | Value |\n|---|---|\n| Status | FIXED |'), ['F1 FIXED']);
 });
 
-test('a closed status that names a regression test, a revert or a false alarm stays closed', () => {
+test('a closed status that names a regression test stays closed, and one that names a regression does not', () => {
   for (const said of [
     'added a regression test',
     'with a regression test in test/a.test.ts',
     '(regression tests added)',
-    'reverted to the previous parser',
-    '(reverted the change that broke it)',
-    '(false positive)',
-    'open files are now closed in a finally',
+    'the parser reads blanks now',
   ])
     assert.deepEqual(openFindings(`### F1: a\n\nStatus: FIXED - ${said}\n`), [], said);
-  assert.deepEqual(openFindings('### F1: a\n\nStatus: FIXED? yes\n'), []);
-  assert.deepEqual(openFindings('### F1: a\n\nStatus: FIXED\n\n- Reopened connections are closed\n'), []);
   for (const said of [
     'a regression',
     'reverted',
