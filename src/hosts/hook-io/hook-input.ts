@@ -8,7 +8,7 @@ export interface HookInput {
   readonly transcriptPath: string | null;
   readonly cwd: string;
   readonly promptId: string | null;
-  /** Final message of the agent at a Stop; null if the client is too old to send it. */
+  /** Final message of the agent at a Stop; null if its last message has no text. */
   readonly lastMessage: string | null;
   readonly backgroundTasks: readonly BackgroundTask[];
   /** Source of a SessionStart: startup, resume, clear, compact. */

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
-import {
-  begunBy,
-  begunByCommand,
-  lastAssistantText,
-  transcriptSize,
-} from '../../../hosts/claude/transcript/transcript.ts';
+import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
@@ -101,10 +96,10 @@ function vanished(context: DriverContext, stored: StoredContract | null, found: 
 }
 
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
-  const { lastMessage, transcriptPath, promptId, sessionId } = context.input;
+  const { lastMessage, promptId, sessionId } = context.input;
   if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
   return endTurn(turn, {
-    text: lastMessage ?? lastAssistantText(transcriptPath),
+    text: lastMessage ?? '',
     origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
     promptId,
     sessionId,

@@ -2,29 +2,10 @@ import { statSync } from 'node:fs';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
+import { countOf, type Fields, fieldsOf, parseFields, textOf } from '../../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
-
-/** Returns the text of the last assistant message, for clients that do not send it; empty if there is none. */
-export function lastAssistantText(path: string | null): string {
-  let messageId: unknown;
-  const texts: string[] = [];
-  scan(path, '', (entry) => {
-    if (entry['type'] !== 'assistant' || entry['isSidechain'] === true)
-      return texts.length > 0 && entry['type'] === 'user';
-    const message = fieldsOf(entry['message']);
-    if (messageId !== undefined && message['id'] !== messageId) return true;
-    messageId = message['id'];
-    const text = listOf(message['content'])
-      .filter((block) => block['type'] === 'text')
-      .map((block) => textOf(block['text']));
-    texts.unshift(...text);
-    return false;
-  });
-  return texts.join('\n');
-}
 
 /** Returns the origin of this prompt's turn: `user` for a user's own command (`!ls`) or queued message; null if unknown. */
 export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
