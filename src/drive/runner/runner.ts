@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { countersOf } from '../../engine/counters.ts';
 import { tokens } from '../../engine/events.ts';
 import { type Allowance, addRunUsage, exactCost, type RunUsage, type Spent } from '../../engine/policy/budget.ts';
@@ -74,6 +75,8 @@ export interface Runner {
   retryNow: (() => void) | null;
   /** Messages sent to the running agent, by id. */
   readonly sent: Map<string, 'sent' | 'acknowledged'>;
+  /** Messages of the user in the journal since the runner began, and where to read on. */
+  readonly journal: { next: number; readonly messages: { readonly id: string; readonly text: string }[] };
   /** State of the loop as last shown. */
   shown: {
     pending: RunnerEventOf<'steering.pending'>['texts'];
@@ -109,6 +112,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     shared: undefined,
     retryNow: null,
     sent: new Map(),
+    journal: { next: statSync(files.events, { throwIfNoEntry: false })?.size ?? 0, messages: [] },
     offers: new Map(),
     allowed: new Set(),
     shown: { pending: [], next: 'go-on', checklist: '', lost: '' },

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { type Fields, textOf } from '../../hosts/fields.ts';
 import { lacksCounters } from '../../state/counters-file.ts';
+import { readStream } from '../../state/event-stream.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
@@ -61,6 +63,7 @@ function putBackCounters({ files, begun }: Runner): void {
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */
 export function pollForChanges(runner: Runner): void {
   const { files, loopId, agent } = runner;
+  tellDelivered(runner);
   const state = readLoop(files, loopId);
   if (state !== null) {
     if (state.status !== 'ended') tellLoss(runner);
@@ -92,11 +95,7 @@ function tellLoss({ files, begun, shown, options }: Runner): void {
 /** Reports changes to the user's terminal: pending messages, a requested stop or pause, and the checklist. */
 function showState(runner: Runner, state: LoopState): void {
   const { shown, options, agent, files, sent } = runner;
-  const { status, steering, inFlight, stopRequested, taskPath } = state;
-  const isIn = (all: readonly { readonly id: string }[], id: string): boolean => all.some((each) => each.id === id);
-  // A hook delivers messages to a client that takes none while it works.
-  const arrived = shown.pending.filter(({ id }) => !isIn(steering, id) && !isIn(inFlight?.steering ?? [], id));
-  if (arrived.length > 0) tellArrived(runner, arrived);
+  const { status, steering, stopRequested, taskPath } = state;
   const pending = steering.filter(({ id }) => sent.get(id) !== 'acknowledged');
   showPending(
     runner,
@@ -115,6 +114,19 @@ function showPending({ shown, options }: Runner, texts: Runner['shown']['pending
   const idsOf = (all: typeof texts): string => all.map(({ id }) => id).join(' ');
   if (idsOf(texts) !== idsOf(shown.pending)) options.tell({ type: 'steering.pending', texts });
   shown.pending = texts;
+}
+
+/** Tells the user which messages have reached the agent while it works, by the journal: a hook may deliver one between two looks. */
+function tellDelivered(runner: Runner): void {
+  const { files, loopId, journal } = runner;
+  const arrived: { id: string; text: string }[] = [];
+  const take = ({ type, id, text, ids }: Fields): void => {
+    if (type === 'operator.steer') journal.messages.push({ id: textOf(id), text: textOf(text) });
+    else if (Array.isArray(ids)) arrived.push(...journal.messages.filter((message) => ids.includes(message.id)));
+  };
+  const isWanted = (type: string): boolean => type === 'operator.steer' || type === 'steering.delivered';
+  journal.next = readStream(files, loopId, journal.next, take, isWanted);
+  if (arrived.length > 0) tellArrived(runner, arrived);
 }
 
 /** Tells the user that messages have reached the agent. */
@@ -155,11 +167,10 @@ export function acknowledge(runner: Runner, id: string): void {
 function takeAcknowledged(runner: Runner, { steering }: LoopState): void {
   const { files, begun, sent } = runner;
   const at = now();
-  const arrived = steering.filter(({ id }) => sent.get(id) === 'acknowledged');
-  if (arrived.length === 0) return;
-  const ids = arrived.map(({ id }) => id);
+  const ids = steering.map(({ id }) => id).filter((id) => sent.get(id) === 'acknowledged');
+  if (ids.length === 0) return;
   applyEffects(files, at, dispatch(begun, { type: 'steering-delivered', at, ids }).effects);
-  tellArrived(runner, arrived);
+  tellDelivered(runner);
 }
 
 /**

@@ -6,7 +6,7 @@ import { newRunner, type RunnerOptions } from '../../../../src/drive/runner/runn
 import { acknowledge, pollForChanges } from '../../../../src/drive/runner/watch-operator.ts';
 import { steering } from '../../../../src/engine/events.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
-import { aProject, start } from '../../../support/drive/drive-project.ts';
+import { AT, aProject, start } from '../../../support/drive/drive-project.ts';
 
 for (const atOnce of [true, false]) {
   test(`a message that the agent acknowledges ${atOnce ? 'while it is sent' : 'later'} is shown as sent once`, (t) => {
@@ -29,3 +29,20 @@ for (const atOnce of [true, false]) {
     );
   });
 }
+
+test('a message that a hook delivers between two looks at the loop is shown as sent', (t) => {
+  const project = aProject(t);
+  const told: RunnerEvent[] = [];
+  const options = { env: project.env, tell: (event: RunnerEvent) => told.push(event) } as unknown as RunnerOptions;
+  const loop = start(project, true);
+  const runner = newRunner(loop, options, {} as Lease);
+  operate(project.files, project.env, AT, () => steering('id-1', 'Use tabs.', 'now'));
+  const hook = new Map([['id-1', 'acknowledged']]) as typeof runner.sent;
+  acknowledge({ ...newRunner(loop, { ...options, tell: () => undefined }, {} as Lease), sent: hook }, 'id-1');
+  pollForChanges(runner);
+  pollForChanges(runner);
+  assert.deepEqual(
+    told.filter(({ type }) => type.startsWith('steering.')),
+    [{ type: 'steering.sent', texts: ['Use tabs.'] }],
+  );
+});
