@@ -1,9 +1,7 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
-import { readBackwards } from '../../state/event-stream.ts';
 import { liveContract } from '../../state/evidence/evidence.ts';
-import { readTail } from '../../state/files/journal-lines.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { mayHaveChanged, mayHaveChangedBy } from './agent-busy.ts';
@@ -20,7 +18,8 @@ export function examineAroundCall(
 ): ProtectionReport | null {
   const { files } = context;
   const mayBeAgents = call === null ? mayHaveChanged(files, state) : mayHaveChangedBy(call, files, state);
-  const found = call === null ? ({ when: 'idle' } as const) : foundAfter(call, files, state.loopId);
+  const found =
+    call === null ? ({ when: 'idle' } as const) : ({ when: 'call', tool: call.name, callId: call.id } as const);
   return restoreProtected(context, {
     state: ofContract(state, contract),
     contract,
@@ -79,39 +78,4 @@ export function examineAfterBackground(context: ProtectionContext, state: LoopSt
 /** Returns a state, which the agent could write, with the loop that its contract names. */
 function ofContract(state: LoopState, { loopId }: Contract): LoopState {
   return { ...state, loopId };
-}
-
-const GIT =
-  /\bgit\b[^;&|\n]*?\s(merge|pull|rebase|switch|checkout|stash|reset|restore|cherry-pick|revert|am|apply|worktree)\b/;
-const TAIL_BYTES = 4096;
-const EVENT_BYTES = 1024 * 1024;
-
-function foundAfter({ name, id, input }: HookToolCall, files: LoopFiles, loopId: string): Found {
-  const command = typeof input['command'] === 'string' ? input['command'] : '';
-  const git = GIT.exec(command)?.[1] ?? movedSince(files.projectDir, beginOf(id, files, loopId));
-  return { when: 'call', tool: name, callId: id, git };
-}
-
-/** Returns when a call was asked for; null if the loop's events do not have it. */
-function beginOf(id: string, files: LoopFiles, loopId: string): string | null {
-  let begin: string | null = null;
-  readBackwards(files, loopId, EVENT_BYTES, ['tool.asked'], (event) => {
-    if (event['callId'] === id) begin = String(event['at']);
-    return begin !== null;
-  });
-  return begin;
-}
-
-/** Returns the last move of HEAD in git's own log if a call that began then may have made it: a script may have called git. */
-function movedSince(projectDir: string, begin: string | null): string | null {
-  if (begin === null) return null;
-  let last = '';
-  readTail(`${projectDir}/.git/logs/HEAD`, TAIL_BYTES, (line) => {
-    last = line;
-    return true;
-  });
-  const [, seconds, what = ''] =
-    /> (\d+) [+-]\d{4}\t(checkout|merge|pull|rebase|reset|cherry-pick|revert)\b/.exec(last) ?? [];
-  // The log has whole seconds.
-  return seconds !== undefined && Number(seconds) >= Math.floor(Date.parse(begin) / 1000) ? what : null;
 }

@@ -6,7 +6,7 @@ const MOST_NAMED = 8;
 
 /** Point at which a change of a protected file was detected. */
 export type Found =
-  | { readonly when: 'call'; readonly tool: string; readonly callId: string; readonly git: string | null }
+  | { readonly when: 'call'; readonly tool: string; readonly callId: string }
   | { readonly when: 'turn' | 'background' | 'checks' | 'verification' | 'idle' };
 
 const MOMENTS: Record<Exclude<Found['when'], 'call'>, string> = {
@@ -41,8 +41,7 @@ export const PROTECTION_TEXTS = {
 } as const;
 
 function momentOf(found: Found): string {
-  if (found.when !== 'call') return MOMENTS[found.when];
-  return found.git === null ? `after ${found.tool}` : `after ${found.tool} (git ${found.git})`;
+  return found.when === 'call' ? `after ${found.tool}` : MOMENTS[found.when];
 }
 
 /** Lists changed files; those in the project are relative to it. */

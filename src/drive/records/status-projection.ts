@@ -46,99 +46,75 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   const contract = given ?? nullIfRefused(() => readContract(files)?.contract ?? null);
   const run = contract && runFilesOf(files.projectDir, contract);
   if (contract === null || contract.task === null || run === null) return NO_PROJECTION;
-  return new TaskFolderProjection(files, at, contract, contract.task, run);
+  const { task } = contract;
+  const directory = loopDirectory(files.projectDir, contract.taskPath);
+  const tried = (write: () => void): void => void orLogged(files, at, 'mirror', write);
+  const write = (state: LoopState, now: string): void => {
+    writeStatus(run, state, runStatus(state, contract, task, now));
+    if (directory !== null) showState(directory, state);
+  };
+  const show = (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void => {
+    tried(() => mirrorIteration(run, record));
+    tried(() => writeTranscript(run, record.iteration, transcript));
+    if (directory !== null) tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
+  };
+  const projection: StatusProjection = {
+    begin: (event, counted) => {
+      const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
+      if (directory !== null) tried(() => keepOutOfGit(directory));
+      if (directory !== null && isNew) tried(() => putRunAway(directory, at));
+      if (isNew) tried(() => putForeignRunAway(run, at));
+      tried(() => takeFlags(run));
+      tried(() => prune(run, at));
+      projection.lost(counted);
+      projection.events([event]);
+      projection.status(at);
+    },
+    events: (effects) => {
+      for (const effect of effects) {
+        if (effect.type !== 'record-event') continue;
+        tried(() => mirrorEvent(run, effect.event));
+        if (directory !== null) tried(() => showEvent(directory, effect.event));
+      }
+    },
+    status: (now, ended) =>
+      tried(() => {
+        if (ended !== undefined) return write(ended, now);
+        // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
+        withState(files, (current) => {
+          if (current.kind === 'loop' && current.state.loopId === contract.loopId) write(current.state, now);
+          return { next: 'keep', result: undefined };
+        });
+      }),
+    iteration: (record, transcript, facts) => {
+      projection.lost(countedBefore(record));
+      tried(() => {
+        // Another process may have shown it as lost.
+        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript, facts);
+      });
+    },
+    lost: (counted) =>
+      tried(() => {
+        const found = lostIteration(files, run, counted);
+        if (found !== null) show(found.record, found.transcript);
+      }),
+  };
+  return projection;
 }
 
-class TaskFolderProjection implements StatusProjection {
-  private readonly files: LoopFiles;
-  private readonly at: string;
-  private readonly contract: Contract;
-  private readonly task: TaskTerms;
-  private readonly run: RunFiles;
-  private readonly directory: ReturnType<typeof loopDirectory>;
-
-  constructor(files: LoopFiles, at: string, contract: Contract, task: TaskTerms, run: RunFiles) {
-    this.files = files;
-    this.at = at;
-    this.contract = contract;
-    this.task = task;
-    this.run = run;
-    this.directory = loopDirectory(files.projectDir, contract.taskPath);
-  }
-
-  begin(event: Effect, counted: Counted): void {
-    const { run, directory, at } = this;
-    const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
-    if (directory !== null) this.tried(() => keepOutOfGit(directory));
-    if (directory !== null && isNew) this.tried(() => putRunAway(directory, at));
-    if (isNew) this.tried(() => putForeignRunAway(run, at));
-    this.tried(() => takeFlags(run));
-    this.tried(() => prune(run, at));
-    this.lost(counted);
-    this.events([event]);
-    this.status(at);
-  }
-
-  events(effects: readonly Effect[]): void {
-    const { run, directory } = this;
-    for (const effect of effects) {
-      if (effect.type !== 'record-event') continue;
-      this.tried(() => mirrorEvent(run, effect.event));
-      if (directory !== null) this.tried(() => showEvent(directory, effect.event));
-    }
-  }
-
-  status(now: string, ended?: LoopState): void {
-    this.tried(() => {
-      if (ended !== undefined) return this.write(ended, now);
-      // Under the lock: otherwise a state read before another process ended the loop could be shown after its end.
-      withState(this.files, (current) => {
-        if (current.kind === 'loop' && current.state.loopId === this.contract.loopId) this.write(current.state, now);
-        return { next: 'keep', result: undefined };
-      });
-    });
-  }
-
-  iteration(record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void {
-    const { loopId, noProgressStreak: noProgress } = record;
-    const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
-    this.lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
-    this.tried(() => {
-      // Another process may have shown it as lost.
-      if (record.status === 'idle' || !isShownAsLost(this.run, record)) this.show(record, transcript, facts);
-    });
-  }
-
-  lost(counted: Counted): void {
-    this.tried(() => {
-      const found = lostIteration(this.files, this.run, counted);
-      if (found !== null) this.show(found.record, found.transcript);
-    });
-  }
-
-  private show(record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void {
-    const { run, directory } = this;
-    this.tried(() => mirrorIteration(run, record));
-    this.tried(() => writeTranscript(run, record.iteration, transcript));
-    if (directory === null) return;
-    this.tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
-  }
-
-  private write(state: LoopState, now: string): void {
-    const { run, directory } = this;
-    mirrorStatus(run, runStatus(state, this.contract, this.task, now));
-    if (state.status === 'ended') endBeat(run, state.loopId);
-    else beat(run, state.loopId, now);
-    if (directory !== null) showState(directory, state);
-  }
-
-  private tried(write: () => void): void {
-    orLogged(this.files, this.at, 'mirror', write);
-  }
+function writeStatus(run: RunFiles, state: LoopState, status: RunStatus): void {
+  mirrorStatus(run, status);
+  if (state.status === 'ended') endBeat(run, state.loopId);
+  else beat(run, state.loopId, status.updatedAt);
 }
 
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
   return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
+}
+
+function countedBefore({ loopId, status, iteration, startedAt, noProgressStreak }: TaskIterationRecord): Counted {
+  const before = status === 'idle' ? iteration : iteration - 1;
+  return { loopId, iteration: before, lastRunAt: startedAt, noProgress: noProgressStreak };
 }
 
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {

@@ -23,8 +23,8 @@ export function watchAgent(
   projectDir: string | null = null,
   rulesNow: () => readonly PermissionRule[] = () => [],
 ): (message: AgentMessage) => void {
-  const text = new TextWatch(tell);
-  const calls = new CallWatch(tell, checks, projectDir, rulesNow);
+  const text = textWatch(tell);
+  const calls = callWatch(tell, checks, projectDir, rulesNow);
   const notice = (message: string): void => tell({ type: 'agent.notice', message });
   return (message) => {
     switch (message.kind) {
@@ -66,137 +66,107 @@ export function watchAgent(
 }
 
 /** Reports the text that an agent writes, and the tokens of its requests. */
-class TextWatch {
-  private readonly tell: Tell;
-  private readonly used = { tokens: 0, context: 0, window: null as number | null };
-  private streamed = '';
-
-  constructor(tell: Tell) {
-    this.tell = tell;
-  }
-
-  whole({ text }: MessageOf<'text'>): void {
-    this.tell({ type: 'agent.text', text, ...(this.streamed === text && { streamed: true }) });
-    this.streamed = '';
-  }
-
-  add({ text }: MessageOf<'text-delta'>): void {
-    this.streamed += text;
-    this.tell({ type: 'agent.text-delta', text });
-  }
-
-  request({ tokens, cachedTokens }: MessageOf<'request'>): void {
-    // An interrupted message is requested again; its text so far stays visible.
-    if (this.streamed !== '') this.tell({ type: 'agent.text-delta', text: '…\n' });
-    this.streamed = '';
-    this.used.context = tokens + cachedTokens;
-    this.used.tokens += tokens;
-    this.tellUsage();
-  }
-
-  answered({ tokens }: MessageOf<'answered'>): void {
-    this.used.context += tokens;
-    this.used.tokens += tokens;
-    this.tellUsage();
-  }
-
-  window({ tokens }: MessageOf<'window'>): void {
-    this.used.window = tokens;
-    this.tellUsage();
-  }
-
-  private tellUsage(): void {
-    this.tell({ type: 'agent.usage', ...this.used });
-  }
+function textWatch(tell: Tell) {
+  const used = { tokens: 0, context: 0, window: null as number | null };
+  let streamed = '';
+  const tellUsage = (): void => tell({ type: 'agent.usage', ...used });
+  return {
+    whole: ({ text }: MessageOf<'text'>): void => {
+      tell({ type: 'agent.text', text, ...(streamed === text && { streamed: true }) });
+      streamed = '';
+    },
+    add: ({ text }: MessageOf<'text-delta'>): void => {
+      streamed += text;
+      tell({ type: 'agent.text-delta', text });
+    },
+    request: ({ tokens, cachedTokens }: MessageOf<'request'>): void => {
+      // An interrupted message is requested again; its text so far stays visible.
+      if (streamed !== '') tell({ type: 'agent.text-delta', text: '…\n' });
+      streamed = '';
+      used.context = tokens + cachedTokens;
+      used.tokens += tokens;
+      tellUsage();
+    },
+    answered: ({ tokens }: MessageOf<'answered'>): void => {
+      used.context += tokens;
+      used.tokens += tokens;
+      tellUsage();
+    },
+    window: ({ tokens }: MessageOf<'window'>): void => {
+      used.window = tokens;
+      tellUsage();
+    },
+  };
 }
 
 /** Reports the tool calls of an agent, and how a refused one could be allowed. */
-class CallWatch {
-  private readonly tell: Tell;
-  private readonly checks: readonly string[];
-  private readonly projectDir: string | null;
-  private readonly rulesNow: () => readonly PermissionRule[];
-  private readonly open = new Map<string, { readonly call: MessageOf<'tool'>; readonly since: number }>();
-  private readonly denials = new Map<string, MessageOf<'denied'>>();
+function callWatch(
+  tell: Tell,
+  checks: readonly string[],
+  projectDir: string | null,
+  rulesNow: () => readonly PermissionRule[],
+) {
+  const open = new Map<string, { readonly call: MessageOf<'tool'>; readonly since: number }>();
+  const denials = new Map<string, MessageOf<'denied'>>();
   /** Checks of whose refusal the user has been notified. */
-  private readonly announced = new Set<string>();
-
-  constructor(
-    tell: Tell,
-    checks: readonly string[],
-    projectDir: string | null,
-    rulesNow: () => readonly PermissionRule[],
-  ) {
-    this.tell = tell;
-    this.checks = checks;
-    this.projectDir = projectDir;
-    this.rulesNow = rulesNow;
-  }
-
-  begin(call: MessageOf<'tool'>): void {
-    const { id, name, input, nested } = call;
-    this.open.set(id, { call, since: Date.now() });
-    this.tell({ type: 'tool.started', id, tool: name, about: toolSubject(input, this.projectDir), nested });
-  }
-
-  /** Keeps a refusal until the result of its call. */
-  deny(denial: MessageOf<'denied'>): void {
-    this.denials.set(denial.id, denial);
-  }
-
-  end({ id, failed }: MessageOf<'tool-result'>): void {
-    const begun = this.open.get(id);
-    this.open.delete(id);
-    if (begun === undefined) return;
-    const { name, input, nested } = begun.call;
-    const ended = {
-      type: 'tool.ended',
-      id,
-      tool: name,
-      about: toolSubject(input, this.projectDir),
-      nested,
-      durationMs: Math.max(0, Date.now() - begun.since),
-    } as const;
-    const denial = this.denials.get(id);
-    if (denial === undefined) {
-      this.tell({ ...ended, outcome: failed ? 'failed' : 'ok' });
-      return;
-    }
-    this.denials.delete(id);
-    const { reason, ruled, rule } = this.refusal(begun.call, denial);
-    const option = rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
-    this.tell({
-      ...ended,
-      outcome: 'denied',
-      reason,
-      ...(rule !== null && option !== null && { rule, allow: option }),
-    });
-    this.announceCheck(commandOf(begun.call), option, ruled);
-  }
-
-  /** Returns why a call was refused, which rules of the user's did so, and the exact rule that would allow it, if any. */
-  private refusal(call: MessageOf<'tool'>, { by, rule, reason }: MessageOf<'denied'>) {
-    const { name, input } = call;
-    const projectDir = this.projectDir ?? '';
-    const own = rule === undefined ? null : refusingRules(this.rulesNow(), rule, { tool: name, input, projectDir });
-    const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir);
-    const isOursToAllow = by !== 'hook' && own === null;
-    return {
-      reason: ruled === '' ? reason : `${reason} ${ruled}`,
-      ruled,
-      rule: isOursToAllow ? exactRule(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
-    };
-  }
+  const announced = new Set<string>();
+  const shown = ({ id, name, input, nested }: MessageOf<'tool'>) => {
+    return { id, tool: name, about: toolSubject(input, projectDir), nested };
+  };
 
   /** Notifies the user once of each check that the agent may not run. */
-  private announceCheck(command: string, option: string | null, ruled: string): void {
-    const check = this.checks.find((run) => command.includes(run));
-    if (check === undefined || this.announced.has(check)) return;
-    this.announced.add(check);
+  const announceCheck = (command: string, option: string | null, ruled: string): void => {
+    const check = checks.find((run) => command.includes(run));
+    if (check === undefined || announced.has(check)) return;
+    announced.add(check);
     const isVaried = option !== null && command !== check;
     const message = isVaried ? RUNNER_TEXTS.checkVaried(check, option) : RUNNER_TEXTS.checkDenied(check, option, ruled);
-    this.tell({ type: 'agent.notice', message });
-  }
+    tell({ type: 'agent.notice', message });
+  };
+
+  return {
+    begin: (call: MessageOf<'tool'>): void => {
+      open.set(call.id, { call, since: Date.now() });
+      tell({ type: 'tool.started', ...shown(call) });
+    },
+    /** Keeps a refusal until the result of its call. */
+    deny: (denial: MessageOf<'denied'>): void => void denials.set(denial.id, denial),
+    end: ({ id, failed }: MessageOf<'tool-result'>): void => {
+      const begun = open.get(id);
+      open.delete(id);
+      if (begun === undefined) return;
+      const durationMs = Math.max(0, Date.now() - begun.since);
+      const ended = { type: 'tool.ended', ...shown(begun.call), durationMs } as const;
+      const denial = denials.get(id);
+      if (denial === undefined) {
+        tell({ ...ended, outcome: failed ? 'failed' : 'ok' });
+        return;
+      }
+      denials.delete(id);
+      const { reason, ruled, rule } = refusalOf(begun.call, denial, projectDir ?? '', rulesNow);
+      const allow = rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
+      tell({ ...ended, outcome: 'denied', reason, ...(rule !== null && allow !== null && { rule, allow }) });
+      announceCheck(commandOf(begun.call), allow, ruled);
+    },
+  };
+}
+
+/** Returns why a call was refused, which rules of the user's did so, and the exact rule that would allow it, if any. */
+function refusalOf(
+  call: MessageOf<'tool'>,
+  { by, rule, reason }: MessageOf<'denied'>,
+  projectDir: string,
+  rulesNow: () => readonly PermissionRule[],
+) {
+  const { name, input } = call;
+  const own = rule === undefined ? null : refusingRules(rulesNow(), rule, { tool: name, input, projectDir });
+  const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir);
+  const isOursToAllow = by !== 'hook' && own === null;
+  return {
+    reason: ruled === '' ? reason : `${reason} ${ruled}`,
+    ruled,
+    rule: isOursToAllow ? exactRule(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
+  };
 }
 
 function commandOf({ input }: MessageOf<'tool'>): string {

@@ -31,7 +31,7 @@ withFaults(
       { files, env, now: () => new Date().toISOString() },
       {
         ...{ state, contract, depth: 'stamps', mayBeAgents: () => true },
-        found: { when: 'call', tool: 'Bash', callId: 'killed', git: null },
+        found: { when: 'call', tool: 'Bash', callId: 'killed' },
       },
     ),
 );

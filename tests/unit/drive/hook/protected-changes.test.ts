@@ -128,22 +128,6 @@ test('a change at the end of the turn is the user’s if nothing ran, and the ag
   assert.equal(textOf(path), 'by hand\n');
 });
 
-test('names a change that came with git as such', async (t) => {
-  const project = aProtectedLoop(t);
-  const command = 'git -C . switch other';
-  const { after } = await call(project, () => put(inTests(project, 'file-0.ts'), SPOILED), { input: { command } });
-  assert.match(after?.systemMessage ?? '', /restored after Bash \(git switch\)/);
-  const now = (): number => Math.floor(Date.now() / 1000);
-  const { after: script } = await call(project, () => {
-    put(join(project.directory, '.git', 'logs', 'HEAD'), `a b c <d> ${now()} +0000\tmerge other: Fast-forward\n`);
-    put(inTests(project, 'file-0.ts'), SPOILED);
-  });
-  assert.match(script?.systemMessage ?? '', /restored after Bash \(git merge\)/);
-  put(join(project.directory, '.git', 'logs', 'HEAD'), `a b c <d> ${now() - 2} +0000\treset: moving to HEAD\n`);
-  const { after: later } = await call(project, () => put(inTests(project, 'file-0.ts'), SPOILED));
-  assert.match(later?.systemMessage ?? '', /restored after Bash\. /, 'git moved before this call');
-});
-
 test('does not look after readers, and a look without a change does nothing', async (t) => {
   const project = aProtectedLoop(t);
   const path = inTests(project, 'file-0.ts');
