@@ -161,6 +161,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: "this user's quota is exhausted",
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
+  EAGAIN: 'no further process can be started',
+  ENOMEM: 'the memory is full',
   EIO: 'the disk reported an error',
   ENOTDIR: 'a file exists where a folder is needed',
   EISDIR: 'a folder exists where a file is needed',

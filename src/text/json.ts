@@ -1,3 +1,8 @@
+/** Returns these fields of an object, in this order. */
+export function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, K>;
+}
+
 /** Parses JSON; null if it is invalid, such as a line torn by a crash. */
 export function jsonOrNull(text: string): unknown {
   try {

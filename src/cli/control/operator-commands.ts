@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
+import { loopOfFourKeys, type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
-import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { findContract, type LoopFiles, readState } from '../../state/loop-files.ts';
 import { processChain, terminalOf } from '../../state/process/ancestors.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveState, dropContract, quarantine, withState } from '../../state/with-state.ts';
-import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import { chosenLoop } from '../choose-loop.ts';
@@ -210,8 +207,7 @@ function putAside({ files, now, env }: CommandContext): string {
       return { next: 'keep', result: quarantine(files, at, 'corrupt') };
     }
     if (current.kind !== 'four-keys') return { next: 'keep', result: null };
-    const { maxIterations } = policyFromEnvironment(env, files.projectDir).policy;
-    const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations });
+    const adopted = loopOfFourKeys(current.file, files, env);
     const ended = { at, as: 'cancelled', message: 'reset by the user.', verified: false } as const;
     return { next: 'remove', result: archiveState(files, { ...adopted, status: 'ended', ended }, at, 'cancelled') };
   });

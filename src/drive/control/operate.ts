@@ -1,13 +1,14 @@
 import type { Effect, OperatorCommand } from '../../engine/events.ts';
+import { adoptFourKeys } from '../../engine/initial-state.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, orLogged, readContract, readState } from '../../state/loop-files.ts';
 import { takeFlags } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { runFilesOf } from '../../task/task-file.ts';
+import { DEFAULT_TASK, runFilesOf } from '../../task/task-file.ts';
 import { advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -65,6 +66,12 @@ export function operate(
     projectionOf(files, at).lost(countedBy(done.before));
   applyRecorded(files, at, done.effects);
   return done;
+}
+
+/** Returns the loop of a four-key file, which another program has begun, under the settings of the environment. */
+export function loopOfFourKeys(file: FourKeyState, { name, projectDir }: LoopFiles, env: NodeJS.ProcessEnv): LoopState {
+  const { maxIterations } = policyFromEnvironment(env, projectDir).policy;
+  return adoptFourKeys(file, { name, taskPath: DEFAULT_TASK, maxIterations });
 }
 
 function signedBy(effect: Effect, from: Person | undefined): Effect {

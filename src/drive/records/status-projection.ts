@@ -20,6 +20,7 @@ import {
 } from '../../state/task-folder/run-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { loopDirectory, runFilesOf } from '../../task/task-file.ts';
+import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
@@ -119,17 +120,12 @@ function countedBefore({ loopId, status, iteration, startedAt, noProgressStreak 
 
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
-  const { loopId, name, taskPath, iteration, maxIterations, idleIterations, startedAt, inFlight, notices } = state;
+  const { inFlight, notices } = state;
   const ended = state.status === 'ended' ? state.ended : null;
   return {
-    loopId,
-    name,
-    taskPath,
+    ...pick(state, ['loopId', 'name', 'taskPath']),
     status: state.status === 'ended' ? state.ended.as : state.status,
-    iteration,
-    maxIterations,
-    idleIterations,
-    startedAt,
+    ...pick(state, ['iteration', 'maxIterations', 'idleIterations', 'startedAt']),
     updatedAt: at,
     endedAt: ended?.at ?? null,
     completion: {
@@ -156,21 +152,15 @@ function loopIteration(
   message: string | null,
   { turns = null, toolCalls = null, model = null, checklist }: AgentFacts = {},
 ): LoopIteration {
-  const { loopId, iteration, status: outcome, startedAt, endedAt, durationMs, usage, progress, completion } = record;
   return {
-    loopId,
-    iteration,
-    outcome,
-    startedAt,
-    endedAt,
-    durationMs,
-    usage,
+    ...pick(record, ['loopId', 'iteration']),
+    outcome: record.status,
+    ...pick(record, ['startedAt', 'endedAt', 'durationMs', 'usage']),
     turns,
     toolCalls,
     model,
-    checklist: checklist === undefined ? null : { done: checklist.done, total: checklist.total },
-    progress,
-    completion,
+    checklist: checklist === undefined ? null : pick(checklist, ['done', 'total']),
+    ...pick(record, ['progress', 'completion']),
     summary: summaryOf(message ?? ''),
   };
 }

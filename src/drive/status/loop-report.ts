@@ -4,7 +4,7 @@ import type { ShownNotice } from '../../engine/end-report.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
-import type { CommonState, FourKeyState, LoopState } from '../../engine/schema/state.ts';
+import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord } from '../../state/event-stream.ts';
@@ -15,10 +15,11 @@ import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
 import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
-import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
+import { loopOfFourKeys } from '../control/operate.ts';
 import { isDriverAlive } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -113,36 +114,30 @@ function lostLoopOf(files: LoopFiles, contract: Contract, ended: EndedLoop | nul
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
-  if (found.kind === 'four-keys') return fourKeyLoop(found.file, files, env);
-  if (found.kind !== 'loop' || found.state.status === 'ended') return null;
-  const { state } = found;
+  // The four keys say nothing of these.
+  if (found.kind === 'four-keys')
+    return { ...asLive(loopOfFourKeys(found.file, files, env), files), loopId: null, usage: null };
+  return found.kind === 'loop' && found.state.status !== 'ended' ? asLive(found.state, files) : null;
+}
+
+function asLive(state: LoopState, files: LoopFiles): LiveLoop {
   const { costBaseUsd: _, ...usage } = usageNow(files, state);
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
-  const { iteration, startedAt, lastRunAt, name, loopId, mode, taskPath, maxIterations, idleIterations } = state;
-  const { stopRequested, sessionId, clientPid } = state;
   const retryAt = retryAtOf(files, state);
   return {
     active: true,
-    iteration,
-    startedAt,
-    lastRunAt,
+    ...pick(state, ['iteration', 'startedAt', 'lastRunAt']),
     lastFindingsCount: state.lastFindingsCount ?? 'unknown',
     ...(state.stoppedMs && { stoppedMs: state.stoppedMs }),
-    ...filesOf(files, taskPath),
-    name,
-    loopId,
+    ...filesOf(files, state.taskPath),
+    ...pick(state, ['name', 'loopId']),
     status: liveStatus(state, clientAlive),
-    mode,
-    taskPath,
-    maxIterations,
-    idleIterations,
+    ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : retryAt === null ? null : 'retry',
     paused: state.status === 'paused' ? state.paused : null,
-    stopRequested,
-    sessionId,
-    clientPid,
+    ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
@@ -167,33 +162,6 @@ function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {
 export function liveStatus({ status }: LoopState, driverAlive: boolean | null): LoopState['status'] | 'interrupted' {
   const isAtWork = status === 'running' || status === 'waiting' || status === 'verifying';
   return isAtWork && driverAlive === false ? 'interrupted' : status;
-}
-
-function fourKeyLoop(file: FourKeyState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop {
-  const { iteration, startedAt, lastRunAt, lastFindingsCount } = file;
-  return {
-    active: true,
-    iteration,
-    startedAt,
-    lastRunAt,
-    lastFindingsCount: lastFindingsCount ?? 'unknown',
-    ...filesOf(files, DEFAULT_TASK),
-    name: files.name,
-    loopId: null,
-    status: 'running',
-    mode: 'hook',
-    taskPath: DEFAULT_TASK,
-    maxIterations: policyFromEnvironment(env, files.projectDir).policy.maxIterations,
-    idleIterations: 0,
-    waitingUntil: null,
-    waitingFor: null,
-    paused: null,
-    stopRequested: false,
-    sessionId: null,
-    clientPid: null,
-    clientAlive: null,
-    usage: null,
-  };
 }
 
 function filesOf({ projectDir }: LoopFiles, taskPath: string): Pick<LiveLoop, 'promptExists' | 'guardrailsExists'> {
@@ -224,35 +192,20 @@ function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
 
 /** Describes the end of an archived loop; `path` is its file. A loop archived before its end counts as interrupted. */
 export function endedLoopOf(state: LoopState, path: string, notices: readonly ShownNotice[] = []): EndedLoop {
-  const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
-  const ended = state.status === 'ended' ? state.ended : null;
-  const {
-    as: status,
-    at: endedAt,
-    verified,
-    proof = null,
-    message,
-  } = ended ?? {
-    as: 'interrupted',
-    at: lastRunAt,
-    verified: false,
-    message: `Archived while ${state.status}.`,
-  };
+  const isEnded = state.status === 'ended';
+  const message = `Archived while ${state.status}.`;
+  const archived = { as: 'interrupted', at: state.lastRunAt, verified: false, proof: null, message };
+  const { as: status, at: endedAt, proof = null, ...said } = isEnded ? state.ended : archived;
   return {
-    loopId,
-    taskPath,
-    iteration,
-    maxIterations,
-    mode,
-    startedAt,
-    costUsd: totalCost(usage),
+    ...pick(state, ['loopId', 'taskPath', 'iteration', 'maxIterations', 'mode', 'startedAt']),
+    costUsd: totalCost(state.usage),
     file: basename(path),
     ...recordedChecklist(state),
     status,
     endedAt,
-    verified,
+    verified: said.verified,
     proof,
-    message,
+    message: said.message,
     ...ifAny(notices),
   };
 }

@@ -1,14 +1,13 @@
-import { adoptFourKeys, resumeState } from '../../../engine/initial-state.ts';
+import { resumeState } from '../../../engine/initial-state.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { withKept } from '../../../state/counters-file.ts';
 import { lastEventAt } from '../../../state/event-stream.ts';
 import { type LoopFiles, type ReadState, readContract } from '../../../state/loop-files.ts';
 import { readCounters } from '../../../state/read-counters.ts';
 import { archiveState, lastArchived, quarantine } from '../../../state/with-state.ts';
-import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
-import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import { about, RalphError } from '../../../text/message.ts';
 import { isBefore } from '../../../text/time.ts';
+import { loopOfFourKeys } from '../../control/operate.ts';
 import { clientAlive } from '../../control/ownership.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../../turn/messages.ts';
 import { restoreState } from '../../turn/tampering.ts';
@@ -72,8 +71,7 @@ export function continueExistingLoop(
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
       if (existing === 'refuse') throw new RalphError('refused', HOOK_TEXTS.interruptedLoop(current.file.iteration));
-      const { maxIterations } = policyFromEnvironment(request.env, files.projectDir).policy;
-      const adopted = adoptFourKeys(current.file, { name: files.name, taskPath: DEFAULT_TASK, maxIterations });
+      const adopted = loopOfFourKeys(current.file, files, request.env);
       if (existing === 'resume') return { before: resumeState(adopted, at, consented) };
       archiveState(files, adopted, at, 'interrupted');
       return NEW_LOOP;
