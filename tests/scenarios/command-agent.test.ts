@@ -230,6 +230,6 @@ test('an agent that deletes everything ends its loop, and the user learns what h
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph-loop: The loop's state was deleted while the agent worked: \/.*runtime no longer exists\. .* start over: ralph-loop run\.$/m,
+    /^ralph-loop: The loop's state was deleted while the agent worked: \/.*runtime no longer exists\. .* resume: ralph-loop resume\.$/m,
   );
 });

@@ -5,6 +5,7 @@ import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../en
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { pick } from '../../text/json.ts';
 import { callsSince } from './client-figures.ts';
 import { commandOutcome } from './lost-iteration.ts';
 import { projectionOf } from './status-projection.ts';
@@ -40,12 +41,9 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   const { record, measured, ended } = turn;
   if (record === null) return turn;
   const line = taskIterationRecord(record, turn, state);
-  const { loopId, startedAt, endedAt, status } = line;
+  const { loopId, startedAt } = line;
   const transcript = {
-    loopId,
-    startedAt,
-    endedAt,
-    status,
+    ...pick(line, ['loopId', 'startedAt', 'endedAt', 'status']),
     prompt: measured.turn?.prompt ?? null,
     commands: measured.turn?.evidence ?? [],
     calls: callsSince(files, loopId, startedAt),
@@ -63,17 +61,13 @@ function taskIterationRecord(
   { measured, ended, gate, agent }: TaskTurn,
   state: LoopState,
 ): TaskIterationRecord {
-  const { loopId, iteration, startedAt, endedAt, durationMs } = record;
   const usage = agent?.usage ?? ended.usage;
   const failed = gate?.filter(({ outcome }) => outcome !== 'ok') ?? [];
   const status = ended.timedOut ? 'timeout' : record.kind === 'idle' ? 'idle' : 'completed';
   return {
-    loopId,
-    iteration,
+    ...pick(record, ['loopId', 'iteration']),
     status,
-    startedAt,
-    endedAt,
-    durationMs,
+    ...pick(record, ['startedAt', 'endedAt', 'durationMs']),
     progress: ended.progress === 'unknown' ? 'unknown' : ended.progress === 'yes',
     changedFiles: [...measured.changedFiles],
     noProgressStreak: state.breaker.noProgress,

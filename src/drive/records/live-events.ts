@@ -6,7 +6,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, log, readLoop } from '../../state/loop-files.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
-import { OpenText, withOpenText } from './open-text.ts';
+import { openText, withOpenText } from './open-text.ts';
 
 /** Events that are recorded as they are emitted. Others are recorded elsewhere, or only shown. */
 const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
@@ -20,7 +20,7 @@ const RECORDED: ReadonlySet<unknown> = new Set<RunnerEvent['type']>([
 export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, tell: Tell): Tell {
   let current = iteration;
   let failed = false;
-  const open = new OpenText(files, loopId);
+  const hear = openText(files, loopId);
   return (told) => {
     // A piece of the agent's text is masked with the line that it belongs to.
     const event = told.type === 'agent.text-delta' ? told : redactRecord(told);
@@ -30,7 +30,7 @@ export function recordLive(files: LoopFiles, { loopId, iteration }: LoopState, t
     const at = new Date().toISOString();
     try {
       if (RECORDED.has(event.type)) appendEvent(files, { ...event, at, loopId, iteration: current });
-      open.hear(event);
+      hear(event);
     } catch (error) {
       failed = true;
       log(files, at, 'journal', (error as Error).message);

@@ -16,37 +16,28 @@ interface Written {
 
 /**
  * Keeps the text that the agent is writing where a view in another process finds it, up to its last whole word and with
- * secrets masked. The event stream has only complete texts, so that it holds each once.
+ * secrets masked. The event stream has only complete texts, so that it holds each once. The returned function takes an event
+ * of the agent after that has been recorded, and throws the system's error.
  */
-export class OpenText {
-  readonly #files: LoopFiles;
-  readonly #loopId: string;
-  #text = '';
-  #writtenAt = 0;
-
-  constructor(files: LoopFiles, loopId: string) {
-    this.#files = files;
-    this.#loopId = loopId;
-  }
-
-  /** Takes an event of the agent, after that has been recorded. Throws the system's error. */
-  hear(event: RunnerEvent): void {
-    if (event.type === 'agent.text-delta') this.#add(event.text);
-    if ((event.type !== 'agent.text' && event.type !== 'agent.ended') || this.#text === '') return;
-    this.#text = '';
-    this.#writtenAt = 0;
-    removeIfThere(this.#files.openText);
-  }
-
-  #add(more: string): void {
-    this.#text += more;
-    if (Date.now() - this.#writtenAt < WRITE_MS) return;
-    this.#writtenAt = Date.now();
-    const whole = /^[\s\S]*\s/.exec(this.#text)?.[0] ?? '';
-    const written: Written = { loopId: this.#loopId, text: redact(whole) };
-    mkdirSync(dirname(this.#files.openText), { recursive: true, mode: 0o700 });
-    writeAtomically(this.#files.openText, JSON.stringify(written), 0o600, 'nothing');
-  }
+export function openText(files: LoopFiles, loopId: string): (event: RunnerEvent) => void {
+  let text = '';
+  let writtenAt = 0;
+  const add = (more: string): void => {
+    text += more;
+    if (Date.now() - writtenAt < WRITE_MS) return;
+    writtenAt = Date.now();
+    const whole = /^[\s\S]*\s/.exec(text)?.[0] ?? '';
+    const written: Written = { loopId, text: redact(whole) };
+    mkdirSync(dirname(files.openText), { recursive: true, mode: 0o700 });
+    writeAtomically(files.openText, JSON.stringify(written), 0o600, 'nothing');
+  };
+  return (event) => {
+    if (event.type === 'agent.text-delta') add(event.text);
+    if ((event.type !== 'agent.text' && event.type !== 'agent.ended') || text === '') return;
+    text = '';
+    writtenAt = 0;
+    removeIfThere(files.openText);
+  };
 }
 
 type News = (state: LoopState | null) => readonly RunnerEvent[];

@@ -28,8 +28,8 @@ export const RUNNER_TEXTS = {
   takenAway: (message: string): Message =>
     advise(
       `The loop's state was deleted while the agent worked: ${message} Restore the project.`,
-      'Then start over',
-      'start',
+      'Then resume',
+      'resume',
     ),
   finishing: 'The loop stops after this iteration. Press Ctrl+C again to cancel it now.',
   stopping: 'The loop stops.',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OpenText, withOpenText } from '../../../../src/drive/records/open-text.ts';
+import { openText, withOpenText } from '../../../../src/drive/records/open-text.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { emptyFolder } from '../../../support/folder.ts';
@@ -13,18 +13,18 @@ function sides(t: import('node:test').TestContext) {
   const dir = emptyFolder(t);
   const files = loopFiles(dir, null, { HOME: dir, XDG_STATE_HOME: `${dir}/state` });
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
-  const open = new OpenText(files, 'one');
+  const hear = openText(files, 'one');
   const stream: RunnerEvent[] = [];
   const news = withOpenText(files, 'one', () => stream.splice(0));
   return {
     files,
     write(text: string) {
       t.mock.timers.tick(1_000);
-      open.hear(delta(text));
+      hear(delta(text));
     },
     record(event: RunnerEvent) {
       stream.push(event);
-      open.hear(event);
+      hear(event);
     },
     poll: () =>
       news(null)
