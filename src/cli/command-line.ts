@@ -161,7 +161,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: "this user's quota is exhausted",
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
-  EAGAIN: 'no further process can be started',
   ENOMEM: 'the memory is full',
   EIO: 'the disk reported an error',
   ENOTDIR: 'a file exists where a folder is needed',
@@ -182,7 +181,10 @@ export function systemErrorText(error: unknown, refusal = whyNotWritable): strin
   const code = codeOf(error, refusal);
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
-  const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : known;
+  // Of other calls it says that they would have to wait.
+  const isFull = code === 'EAGAIN' && syscall?.startsWith('spawn');
+  const whyNot = isFull ? 'the system can start no further process' : known;
+  const reason = inTheWay ? 'a file or a broken link exists where a folder is needed' : whyNot;
   if (reason === undefined || syscall === undefined) return null;
   return `${place ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Fix this and run the command again; no loop data is lost.`;
 }

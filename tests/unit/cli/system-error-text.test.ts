@@ -31,6 +31,12 @@ test('leaves out errors that no system call caused', () => {
   );
 });
 
+test('names a full table of processes where a program could not be started', () => {
+  const full = systemErrorText(failed('EAGAIN', 'spawnSync /bin/claude', '/bin/claude'));
+  assert.match(full ?? '', /^\/bin\/claude cannot be used: the system can start no further process/);
+  assert.equal(systemErrorText(failed('EAGAIN', 'write', '/dev/stdout')), null);
+});
+
 test('names the file in whose place a folder or a link to itself is, not the draft of it', () => {
   const folder = Object.assign(failed('EISDIR', 'rename', '/x/counters.json.draft'), { dest: '/x/counters.json' });
   assert.match(
