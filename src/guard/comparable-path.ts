@@ -49,9 +49,14 @@ export function realPaths(): RealPath {
   const real = (path: string): string => {
     const seen = known.get(path);
     if (seen !== undefined) return seen;
-    const found = realPathOf(path) ?? (dirname(path) === path ? path : below(real(dirname(path)), basename(path)));
+    const found = realPathOf(path) ?? (dirname(path) === path ? path : missing(path));
     known.set(path, found);
     return found;
+  };
+  const missing = (path: string): string => {
+    const placed = below(real(dirname(path)), basename(path));
+    // A link beside a folder that does not exist: `new/../link`.
+    return placed === path ? path : real(placed);
   };
   return (path) => {
     const absolute = isAbsolute(path) ? path : resolve(path);

@@ -23,7 +23,7 @@ export async function evaluateShellScope(
   const budget = newBudget();
   // Files that git restores are not the agent's changes, and a link leaves its source unchanged.
   for (const use of reading.writes.filter(({ how }) => !/^(?:git-|link-source$|read$)/.test(how))) {
-    const isRemoved = use.how === 'delete' || use.how === 'move' || (use.recursive === true && use.by !== 'mkdir');
+    const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
     const outside = reachedPaths(use, guard, budget).find((each) => each.sought !== true && !allows(each, isRemoved));
     if (outside !== undefined)
       return deny('scope', scopeDenied(outside.shown, use.by || 'this redirection', scope.task));

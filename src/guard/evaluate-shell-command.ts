@@ -4,7 +4,6 @@ import { excerpt } from '../text/quote.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellScope } from './evaluate-scope.ts';
 import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
-import { canBeMade } from './files/path-pattern.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
 import {
@@ -35,7 +34,6 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
     home,
     variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
     directoryExists: isFolder,
-    canBeMade,
   });
   const own = ownDenial(reading, guard);
   if (own !== null) return own;

@@ -1,12 +1,9 @@
-import { existsSync } from 'node:fs';
-import { dirname, normalize } from 'node:path';
-import { isFolder } from '../../state/files/regular-file.ts';
 import { isLetterOrDigit } from '../../text/characters.ts';
 import { comparablePath, withoutEndSlashes } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
 import { absolutePath } from '../own-files/own-files.ts';
 import { matchesGlob, matchesTokens, type Token } from '../shell/glob.ts';
-import { NEW_FOLDER, UNKNOWN } from '../shell/shell-reading.ts';
+import { UNKNOWN } from '../shell/shell-reading.ts';
 
 /** A glob or policy of the user, and a test for the paths that it covers. */
 export interface PathPattern {
@@ -103,9 +100,7 @@ export interface PathForms {
 const ANYTHING = '\ufffd';
 
 /** Returns the forms of a path as given. Unknown parts stay unknown, and symlinks are then not resolved. */
-export function pathForms(given: string, cwd: string, guard: Guard): PathForms {
-  // `$(mktemp -d)/../x` is known after all, and may be a link.
-  const path = given.startsWith(`${NEW_FOLDER}/`) ? normalize(given) : given;
+export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   if (path.includes(UNKNOWN) || (cwd.includes(UNKNOWN) && !path.startsWith('/'))) {
     const template = absolutePath(path, cwd);
     const known = template.replaceAll(UNKNOWN, ANYTHING);
@@ -122,16 +117,8 @@ export const SCRATCH = /^\/(?:private\/)?(?:tmp|var\/(?:tmp|folders))\//;
 /** Returns whether a path is surely in a temporary folder outside the project. A path relative to it is none of the project's. */
 function isScratch(path: string, { project, rules }: Guard): boolean {
   if (!SCRATCH.test(path)) return false;
-  if (path.startsWith(`${NEW_FOLDER}/`)) return !path.includes(UNKNOWN, NEW_FOLDER.length);
   if (path.includes(UNKNOWN)) return !project.some((folder) => SCRATCH.test(`${folder}/`));
   return relativeTo(project, comparablePath(path, rules.caseInsensitive)) === null;
-}
-
-/** Returns whether a new folder can be made here: in a temporary folder, and where no file is in its way. */
-export function canBeMade(path: string): boolean {
-  let above = path;
-  while (!existsSync(above)) above = dirname(above);
-  return SCRATCH.test(path) && isFolder(above);
 }
 
 /** Returns the forms of a path below a directory with both names known. */

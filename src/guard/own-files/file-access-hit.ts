@@ -5,14 +5,7 @@ import { comparablePath } from '../comparable-path.ts';
 import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import {
-  type FileAccess,
-  isUnknownPath,
-  NEW_FOLDER,
-  type SearchedTree,
-  type ShellWord,
-  UNKNOWN,
-} from '../shell/shell-reading.ts';
+import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { hitByRemoval, hitByTree, hitByTreeBelow, hitByWrite, isBelowProject } from './own-files.ts';
 import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } from './own-globs.ts';
 
@@ -76,7 +69,9 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     case 'link':
     case 'patch':
       return hitByWrite(path, cwd, guard);
+    // What is written through a link to a folder is not followed.
     case 'link-source':
+      return hitByTree(path, cwd, guard);
     case 'extract':
       return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
     case 'delete':
@@ -143,13 +138,10 @@ function hitByTemplate(
   removes: boolean | 'below',
   guard: Guard,
 ): ProtectedPath | undefined {
-  // After `cd "$X"` in the project the working directory may be anywhere; after `cd .claude/$X` it is there.
-  const left = guard.project.find((project) => cwdTemplate.startsWith(`${project}/${UNKNOWN}`));
-  const cwd = left === undefined ? cwdTemplate : cwdTemplate.slice(left.length + 1);
-  const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwd}/${template}`;
+  const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwdTemplate}/${template}`;
   const folded = guard.rules.caseInsensitive ? full.toLowerCase() : full;
   // `cd .claude && rm -rf $X`: any name there.
-  if (template === UNKNOWN && left === undefined && isBelowProject(cwdTemplate, '/', guard)) {
+  if (template === UNKNOWN && isBelowProject(cwdTemplate, '/', guard)) {
     const near = ownFilesIn(cwdTemplate, '/', guard)[0] ?? hitByWrite(cwdTemplate, '/', guard);
     const hit = near ?? (removes ? hitByTreeBelow(cwdTemplate, '/', guard) : undefined);
     if (hit !== undefined) return hit;
@@ -237,7 +229,7 @@ function collapse(template: string): string {
     if (segment === '.' || (segment === '' && result.length > 0)) continue;
     if (segment === '..' && result.length > 0) {
       const last = result.pop();
-      if (last?.includes(UNKNOWN) && last !== basename(NEW_FOLDER)) result.push(UNKNOWN);
+      if (last?.includes(UNKNOWN)) result.push(UNKNOWN);
     } else result.push(segment);
   }
   return result.join('/');

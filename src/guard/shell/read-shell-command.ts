@@ -1,65 +1,29 @@
-import { posix } from 'node:path';
 import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
 import { isShell } from './program-words.ts';
-import { emptyReading, NEW_FOLDER, type ReadOptions, type ShellReading, UNKNOWN } from './shell-reading.ts';
-import {
-  type Facts,
-  fromCwd,
-  NO_INPUT,
-  report,
-  type ShellContext,
-  type ShellState,
-  type States,
-} from './shell-state.ts';
+import { emptyReading, type ReadOptions, type ShellReading } from './shell-reading.ts';
+import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;
 
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
 export function readShellCommand(source: string, options: ReadOptions): ShellReading {
-  const facts = factsOf(source, options, 'known');
-  return facts.newFolders === 'used' && mayMoveFolders(facts) ? factsOf(source, options, 'doubted') : facts;
+  const facts = factsOf(source, options);
+  const isInDoubt =
+    /mktemp|TMPDIR/.test(source) && [...facts.commands, ...facts.opened].some(({ name }) => ODD.test(name));
+  return isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
 }
 
-/** Programs and builtins that can make a new folder fail, or put a link or another folder in its place. */
-const ODD_PROGRAMS =
-  /^(?:ln|link|symlink|chown|chgrp|setfacl|chattr|readonly|umask|ulimit|prlimit|mount|unshare|chroot|hash|enable|eval|source|\.)$/;
+/** Programs and builtins that can make mktemp fail, or put a link or another folder in the place of what it makes. */
+const ODD = /^(?:ln|link|mount|unshare|chroot|readonly|declare|typeset|ulimit|prlimit|enable|hash|eval|source|\.)$/;
 
-/** Returns whether a command may do more to folders that it makes than its reading follows. */
-function mayMoveFolders({ commands, opened, writes, assigned, atEnd }: Facts): boolean {
-  return (
-    [...commands, ...opened].some(({ name, argv }) => {
-      const words = argv.map(({ template }) => template);
-      if (ODD_PROGRAMS.test(name) || words.slice(1).some((word) => /^(?:ln|mount)$/.test(word))) return true;
-      if (/^(?:declare|typeset)$/.test(name)) return words.some((word) => /^-\w*r/.test(word));
-      if (name === 'cp') return words.some((word) => /^-\w*s|^--symbolic-link/.test(word));
-      return name === 'chmod' && !words.some((word) => /^(?:\w*\+\w+|0?7\d\d)$/.test(word));
-    }) ||
-    assigned.some((text) => /^(?:PATH|TMPDIR|BASH_ENV|ENV|CDPATH)=/.test(text)) ||
-    writes.some((use) => {
-      const { word, cwdTemplate, how } = use;
-      if (!/^(?:delete|move)$/.test(how) || atEnd.has(use)) return false;
-      const isOpen = word.glob === true || word.pattern !== undefined || word.under !== undefined;
-      const path = posix.normalize(fromCwd(word.pattern ?? word.template, { cwd: cwdTemplate }));
-      const roots = word.under?.roots ?? [path];
-      return roots.some((root) =>
-        isOpen
-          ? /^(?:\0|\/(?:tmp|\0)?(?:\/|$))/.test(root) && !root.startsWith(`${NEW_FOLDER}/`)
-          : root.startsWith(UNKNOWN) || word.template.startsWith(UNKNOWN),
-      );
-    })
-  );
-}
-
-function factsOf(source: string, options: ReadOptions, newFolders: Facts['newFolders']): Facts {
+function factsOf(source: string, options: ReadOptions): Facts {
   const facts: Facts = {
     ...emptyReading(),
     seen: new Set(),
     called: new Set(),
-    atEnd: new Set(),
-    newFolders,
     steps: 0,
     element: [],
   };
@@ -120,11 +84,7 @@ function readUncalledFunctions(states: States, context: ShellContext): void {
     for (const body of state.functions.values()) {
       if (body.kind !== 'function' || context.facts.called.has(body.node)) continue;
       context.facts.called.add(body.node);
-      interpret(body.node, [{ ...state, positional: null }], NO_INPUT, {
-        ...context,
-        source: body.source,
-        isInFunction: true,
-      });
+      interpret(body.node, [{ ...state, positional: null }], NO_INPUT, { ...context, source: body.source });
     }
   }
 }

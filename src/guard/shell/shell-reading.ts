@@ -3,11 +3,6 @@ import { isAbsolute } from 'node:path';
 /** Placeholder in templates for any text that is known only at run time. */
 export const UNKNOWN = '\0';
 
-/** Template of a new path in the folder for temporary files. */
-export const TEMPORARY = `/tmp/new.${UNKNOWN}`;
-/** Template of a folder that `mktemp -d` has just made. */
-export const NEW_FOLDER = `/tmp/tmp.${UNKNOWN}`;
-
 export interface ShellWord {
   /** Word as the program receives it; null if a part of it is known only at run time. */
   readonly text: string | null;
@@ -172,6 +167,6 @@ export interface ReadOptions {
   readonly variables?: Readonly<Record<string, string>>;
   /** Returns whether a directory exists: after a failed `cd`, commands run in the old one. Default: every directory exists. */
   readonly directoryExists?: (path: string) => boolean;
-  /** Returns whether `mkdir -p` surely succeeds. Default: never. */
-  readonly canBeMade?: (path: string) => boolean;
+  /** The command may make `mktemp` fail, or put a link in the place of what it makes. */
+  readonly doubtsTemporary?: boolean;
 }

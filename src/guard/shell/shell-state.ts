@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
-  type FileAccess,
   type Growing,
   type ReadOptions,
   type SearchedTree,
@@ -56,8 +55,9 @@ export function joinStates(...groups: ReadonlyArray<States>): ShellState[] {
   return [others.reduce(widen, first)];
 }
 
-function keyOf({ cwd, previous, stack, variables, positional, files }: ShellState): string {
-  return JSON.stringify([cwd, previous, stack, [...variables], positional, [...files]]);
+function keyOf({ cwd, previous, stack, variables, positional, functions, files }: ShellState): string {
+  const bodies = [...functions].map(([name, body]) => [name, body.kind === 'alias' ? body.text : body.node.pos]);
+  return JSON.stringify([cwd, previous, stack, [...variables], positional, bodies, [...files]]);
 }
 
 function widen(left: ShellState, right: ShellState): ShellState {
@@ -121,33 +121,6 @@ export function hasOddGlobs({ variables }: ShellState): boolean {
   return ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS', ODD_GLOBS].some((name) => variables.has(name));
 }
 
-/** Returns whether a name surely starts the program of the system, and its effect is followed. */
-export function hasUsualPrograms(name: string, { functions, variables }: ShellState, { facts }: ShellContext): boolean {
-  return facts.newFolders !== 'doubted' && !functions.has(name) && !variables.has('PATH');
-}
-
-/** Returns the variable that is set once the command has surely made a folder. */
-export function madeKey(folder: string): string {
-  return `\0made:${folder}`;
-}
-
-/** Returns what a run knows of folders that the command has made. */
-export function newsOf({ cwd, variables }: ShellState): string {
-  const isNews = (text: string): boolean => /\/tmp\/(?:tmp|new)\.\0/.test(text);
-  const known = [...variables].filter(
-    ([name, values]) => name.startsWith(madeKey('')) || values.some(({ template }) => isNews(template)),
-  );
-  return JSON.stringify([isNews(cwd) || variables.has(madeKey(cwd)) ? cwd : '', known]);
-}
-
-/** Returns the outcome of code that may not run: if it makes a folder, or goes there, the states before it remain possible. */
-export function orNot(before: States, outcome: Outcome, { facts }: ShellContext): Outcome {
-  if (facts.newFolders !== 'used') return outcome;
-  const known = new Set(before.map(newsOf));
-  if (outcome.states.every((state) => known.has(newsOf(state)))) return outcome;
-  return { ...outcome, failed: joinStates(outcome.failed ?? [], before) };
-}
-
 export interface Stream {
   readonly kind: 'none' | 'pipe' | 'file' | 'literal';
   readonly text: string;
@@ -165,10 +138,6 @@ export interface Outcome {
 export interface Facts extends Growing<ShellReading> {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
-  /** Writes that a trap does at the end. */
-  readonly atEnd: Set<FileAccess>;
-  /** Whether folders that the command makes are known, and whether one was. */
-  newFolders: 'doubted' | 'known' | 'used';
   steps: number;
   /** True after `exec > file`. */
   away?: true;
@@ -191,7 +160,6 @@ export interface ShellContext {
   readonly via: readonly string[];
   /** Output here goes to a file, a variable or another descriptor. */
   readonly away?: true;
-  readonly isInFunction?: true;
   /** Standard input of the command whose words are expanded, which the substitutions in them share. */
   readonly stdin?: Stream;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
@@ -283,6 +251,11 @@ export function inputFrom({ template, content, contentUnder }: ShellWord, state:
   const known = content ?? state.files.get(key);
   const under = contentUnder ?? state.variables.get(listKey(key))?.[0]?.under;
   return { kind: known === undefined ? 'file' : 'literal', text: known ?? UNKNOWN, ...(under && { under }) };
+}
+
+/** Returns the path in the folder for temporary files that a command makes or names at this position; `UNKNOWN` in doubt. */
+export function temporaryPath(position: number, { options }: ShellContext): string {
+  return options.doubtsTemporary ? UNKNOWN : `/tmp/tmp.new-${position}`;
 }
 
 /** Returns the template of a path relative to a directory. */

@@ -8,7 +8,7 @@ import type { TaskScope } from '../../../src/guard/guard.ts';
 import * as again from './corpus/examined-again.ts';
 import * as attacks from './corpus/examined-attacks.ts';
 import { EXAMINED_EVERYDAY } from './corpus/examined-everyday.ts';
-import { BEHIND_LINKS, BESIDE_NEW_FOLDERS, IN_NEW_FOLDERS } from './corpus/temporary-folders.ts';
+import * as temporary from './corpus/temporary-folders.ts';
 import { MAIN } from './guard-project.ts';
 import { createCorpusProject, DOCUMENTED_RULES, NO_RULES } from './support/corpus-project.ts';
 import '../../support/starts-processes.ts';
@@ -58,11 +58,19 @@ const KINDS: ReadonlyArray<readonly [what: string, commands: readonly string[], 
   ['an own file behind settings of the shell', [...attacks.BY_SETTINGS, ...again.BY_STATE], {}, { free: true }],
   [
     'a protected file',
-    [...attacks.PROTECTED, ...again.OUTPUTS, ...BEHIND_LINKS],
+    [...attacks.PROTECTED, ...again.OUTPUTS],
     { rules: { protectedFiles: ['test/**', 'package.json'] } },
     {},
   ],
-  ['the project behind a folder that is not there', BESIDE_NEW_FOLDERS, {}, { free: true }],
+  ['the project behind a folder that is not there', temporary.BESIDE_NEW_FOLDERS, {}, { free: true }],
+  ['the project behind a condition or a link', temporary.BEHIND_CONDITIONS, {}, { free: true }],
+  [
+    'a protected file behind a link',
+    temporary.BEHIND_LINKS,
+    { rules: { protectedFiles: ['test/**', 'package.json'] } },
+    { free: true },
+  ],
+  ['a protected name behind a `cd` that may fail', temporary.BEHIND_A_DOUBT, HERE, {}],
   ['a blocked command', [...attacks.BLOCKED, ...again.RENAMED, ...again.BEHIND], { rules: PUSH }, {}],
   ['a push to main', [...attacks.PUSHED, ...again.TURNED], { scope: PLAN }, { scope: { ...PLAN, noPushTo: [] } }],
   ['what no pattern of an allowlist covers', [...attacks.NOT_LISTED, ...again.STEERED], { rules: LISTED }, {}],
@@ -82,7 +90,7 @@ describe('everyday commands as examined', () => {
   for (const command of [...EXAMINED_EVERYDAY, ...again.EVERYDAY_AGAIN])
     it(`are allowed: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, { rules: DOCUMENTED_RULES }), 'allow'));
-  for (const command of IN_NEW_FOLDERS)
+  for (const command of temporary.IN_NEW_FOLDERS)
     it(`work in a new folder: ${JSON.stringify(command)}`, async () =>
       assert.equal(await decide(command, HERE), 'allow'));
   for (const command of again.FROM_TOP)

@@ -79,7 +79,7 @@ function operate(
 ): readonly ValueWord[] {
   if (operation.type === 'Default') {
     const other = operand(operation.operand);
-    const empty = values?.every((value) => value.template === '');
+    const empty = operation.operator.startsWith(':') && values?.every((value) => value.template === '');
     const missing = values === undefined || values.length === 0;
     if (operation.operator.endsWith('+')) return missing ? NOT_KNOWN : empty ? [] : [{ template: other }];
     if (values === undefined || operation.operator.endsWith('?')) return values ?? NOT_KNOWN;

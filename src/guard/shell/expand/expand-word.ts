@@ -1,8 +1,8 @@
 import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
-import { NEW_FOLDER, type ShellWord, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
+import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
-import { hasUsualPrograms, NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
+import { NO_INPUT, spend, temporaryPath, UNKNOWN_STREAM } from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
 import { expandParameter, valuesOf } from './expand-parameter.ts';
@@ -103,7 +103,7 @@ function addParts(
       case 'SimpleExpansion':
       case 'ParameterExpansion': {
         if (part.type === 'ParameterExpansion') readPattern(part, state, context);
-        const values = expandParameter(part, state, context, (word) => operandOf(word, state, context));
+        const values = expandParameter(part, state, context, (word) => expandToValue(word, state, context).template);
         const isJoined = quoted && /[*]\]?\}?$/.test(part.text);
         if (isJoined) builder.literal(values.map((value) => value.template).join(' '));
         else builder.values(quoted ? values : separated(values, state), quoted);
@@ -129,11 +129,6 @@ function addParts(
   });
 }
 
-/** Returns the value of a word within an expansion. A folder that it makes, `${x-$(mktemp -d)}`, may not be made. */
-function operandOf(word: Shell.Word, state: ShellState, context: ShellContext): string {
-  return expandToValue(word, state, context).template.replace(/\/tmp\/(?:tmp|new)\.(?=\0)/g, UNKNOWN);
-}
-
 /** Reads a replacement separately: unbash 6.0.4 ends its pattern at a slash in a substitution (`${x/$(rm a/b)/y}`). */
 function readPattern(part: Shell.ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
@@ -153,23 +148,23 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
 /** Returns what a substitution prints, without the line ends behind it. */
 function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, context: ShellContext): ValueWord {
   const { text: output, under } = substitute(part, state, context);
-  const text = madeTemporary(part.text, state, context) ?? output;
+  const text = madeTemporary(part, state, context) ?? output;
   return { template: text.replace(/\n+$/, ''), ...(under && { under }) };
 }
 
-const MKTEMP =
-  /^(?:\$\(|`)\s*mktemp((?:\s+(?:-[dqt]+|--directory|--quiet|--suffix=[\w.-]+))*)(?:\s+(["']?)(\/tmp\/)?\w[\w.-]*?XXX([\w.-]*)\2)?(?:\s+2>\s?\/dev\/null)?\s*[)`]$/;
+/** Pattern for a substitution that prints a new path in the folder for temporary files: `$(mktemp -d)`. */
+const MKTEMP = /^(?:\$\(|`)\s*mktemp(?:\s+(?:-d|--suffix=\.\w+))*(?:\s+(["']?)(?:-t\s+|\/tmp\/)[\w.-]*XXX\1)?\s*[)`]$/;
 
-/** Returns the path that a substitution surely makes in the folder for temporary files: `$(mktemp -d)`; null for all others. */
-function madeTemporary(text: string, state: ShellState, context: ShellContext): string | null {
-  const [whole, options = '', , folder, end] = MKTEMP.exec(text) ?? [];
-  if (whole === undefined || !hasUsualPrograms('mktemp', state, context)) return null;
-  if (valuesOf('TMPDIR', state, context) !== undefined) return null;
-  // With -t, mktemp fails for a path; without, it works in the current folder. A suffix may be given once.
-  if (/\s-[dq]*t/.test(options) !== (end !== undefined && folder === undefined)) return null;
-  if (options.includes('--suffix') && end !== undefined && !/^X*$/.test(end)) return null;
-  context.facts.newFolders = 'used';
-  return /\s(?:-[qt]*d|--directory)/.test(options) ? NEW_FOLDER : TEMPORARY;
+/** Returns a path of its own, which no file has, for each such substitution; null where it may not be what mktemp makes. */
+function madeTemporary({ text, pos }: Shell.CommandExpansionPart, state: ShellState, context: ShellContext) {
+  const { functions, variables } = state;
+  const isUsual =
+    !functions.has('mktemp') &&
+    !variables.has('PATH') &&
+    !valuesOf('TMPDIR', state, context) &&
+    !context.source.includes('TMPDIR');
+  // In a function, an `eval` or another shell it may not run.
+  return isUsual && context.depth === 1 && MKTEMP.test(text) ? temporaryPath(pos, context) : null;
 }
 
 /** Splits values like the shell if IFS contains other characters than white space. */

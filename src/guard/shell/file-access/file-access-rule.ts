@@ -50,9 +50,7 @@ export function recordRead(use: Omit<Use, 'how'>, context: ShellContext, positio
 
 function pathUse(use: Use, context: ShellContext, position: number): FileAccess | null {
   const { word, state, by, how } = use;
-  // A temporary folder may be removed and made several times.
-  const turn = word.template.startsWith('/tmp/') ? position : '';
-  const key = `${turn}\n${how}\n${by}\n${state.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
+  const key = `${how}\n${by}\n${state.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
   if (context.facts.seen.has(key)) return null;
   context.facts.seen.add(key);
   return {

@@ -3,17 +3,7 @@ import { hasParseErrors, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/
 import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Code, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
-import {
-  isSpent,
-  joinStates,
-  newsOf,
-  orNot,
-  report,
-  SILENT,
-  spend,
-  UNKNOWN_STREAM,
-  withVariable,
-} from '../shell-state.ts';
+import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { asValue } from '../words.ts';
 import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
@@ -71,7 +61,7 @@ function interpretStatements(
     if (isSpent(context)) break;
     const start = failed.length === 0 ? current : joinStates(current, failed);
     const isBehind = statement.background === true;
-    const outcome = interpretNode(statement.command, start, stdin, isBehind ? deeper(context) : context);
+    const outcome = interpretNode(statement.command, start, stdin, context);
     output = appended(output, outcome.output);
     current = isBehind ? start : outcome.states;
     failed = isBehind ? [] : (outcome.failed ?? []);
@@ -95,16 +85,17 @@ function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellCo
     case 'BraceGroup':
       return interpretStatements(node.body.commands, states, stdin, context);
     case 'Subshell':
-      return { states, output: interpretStatements(node.body.commands, states, stdin, deeper(context)).output };
+      return { states, output: interpretStatements(node.body.commands, states, stdin, context).output };
     case 'Coproc':
       if (node.name !== undefined) context.facts.assigned.push(`${node.name.value}=${UNKNOWN}`);
-      return { states, output: interpretNode(node.body, states, stdin, deeper(context)).output };
+      return { states, output: interpretNode(node.body, states, stdin, context).output };
     case 'Redirected': {
       const read = readRedirections(node.redirects, states, stdin, '', context);
       const inner = read.away ? { ...context, away: true as const } : context;
+      const { failed = [], ...outcome } = interpretNode(node.command, states, read.stdin, inner);
+      const output = read.stdoutTo === null ? outcome.output : SILENT;
       // It does not run if a redirection fails.
-      const outcome = orNot(states, interpretNode(node.command, states, read.stdin, inner), context);
-      return read.stdoutTo === null ? outcome : { ...outcome, output: SILENT };
+      return { ...outcome, failed: joinStates(failed, states), output };
     }
     case 'If':
       return interpretIf(node, states, stdin, context);
@@ -155,7 +146,7 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
   for (const command of node.commands) {
     facts.element = [];
     // Each element runs in its own shell.
-    const outcome = interpretNode(command, states, stream, deeper(context));
+    const outcome = interpretNode(command, states, stream, context);
     stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
     written.push(...outcome.states);
@@ -181,13 +172,12 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
   let last = interpretNode(first, states, stdin, context);
   let failed = last.failed ?? [];
   let output = last.output;
-  let isSure = surelySucceeds(first, states, last, context);
+  let isSure = surelySucceeds(first);
   others.forEach((command, index) => {
     if (node.operators[index] === '&&') {
-      const { states: before } = last;
-      const outcome = interpretNode(command, before, stdin, context);
-      last = isSure ? outcome : orNot(before, outcome, context);
-      isSure &&= surelySucceeds(command, before, outcome, context);
+      if (!isSure) failed = joinStates(failed, last.states);
+      last = interpretNode(command, last.states, stdin, context);
+      isSure &&= surelySucceeds(command);
       failed = joinStates(failed, last.failed ?? []);
     } else {
       const left = last;
@@ -204,18 +194,9 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
   return { states: last.states, failed, output };
 }
 
-/** Returns whether a command always succeeds: it makes a folder, or it is a `cd`, whose failure is among its outcomes. */
-function surelySucceeds(node: Node, before: States, { states }: Outcome, { facts }: ShellContext): boolean {
-  if (node.type !== 'Command' || node.redirects.length > 0) return false;
-  if (/^(?:cd|pushd)$/.test(node.name?.value ?? '')) return true;
-  if (facts.newFolders !== 'used') return false;
-  const known = new Set(before.map(newsOf));
-  return states.every((state) => !known.has(newsOf(state)));
-}
-
-/** Returns the context of a shell of its own. */
-function deeper(context: ShellContext): ShellContext {
-  return { ...context, depth: context.depth + 1 };
+/** Returns whether a command has no failure that its outcome leaves out: that of a `cd` is in it. */
+function surelySucceeds(node: Node): boolean {
+  return node.type === 'Command' && node.redirects.length === 0 && /^(?:cd|pushd)$/.test(node.name?.value ?? '');
 }
 
 function interpretIf(node: Shell.If, states: States, stdin: Stream, context: ShellContext): Outcome {

@@ -8,7 +8,6 @@ import {
   fileKey,
   inside,
   NO_INPUT,
-  orNot,
   report,
   reportCall,
   SILENT,
@@ -111,7 +110,7 @@ function callFunction(call: Call, context: ShellContext): Outcome | undefined {
   const body = call.state.functions.get(call.words[0]?.template ?? '');
   if (body === undefined || context.depth > 20) return undefined;
   const positional = call.words.slice(1).map(asValue);
-  const inner = { ...context, depth: context.depth + 1, isInFunction: true as const };
+  const inner = { ...context, depth: context.depth + 1 };
   const functions = new Map(call.state.functions);
   if (body.kind === 'alias') functions.delete(call.words[0]?.template ?? '');
   else context.facts.called.add(body.node);
@@ -120,20 +119,15 @@ function callFunction(call: Call, context: ShellContext): Outcome | undefined {
     body.kind === 'alias'
       ? context.interpret(`${body.text} "$@"`, [state], call.stdin, inside(inner, call))
       : context.interpret(body.node, [state], call.stdin, { ...inner, source: body.source });
-  // It may return before its end.
-  return orNot(
-    [call.state],
-    {
-      ...outcome,
-      states: outcome.states.map((each) => ({
-        ...each,
-        positional: call.state.positional,
-        // Definitions in the body survive the call.
-        functions: new Map([...call.state.functions, ...each.functions]),
-      })),
-    },
-    context,
-  );
+  return {
+    ...outcome,
+    states: outcome.states.map((each) => ({
+      ...each,
+      positional: call.state.positional,
+      // Definitions in the body survive the call.
+      functions: new Map([...call.state.functions, ...each.functions]),
+    })),
+  };
 }
 
 /** Opens `./x.sh` if this very command wrote it with known content. */

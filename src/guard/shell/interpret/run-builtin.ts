@@ -2,19 +2,9 @@ import { posix } from 'node:path';
 import { firstLine } from '../../../text/quote.ts';
 import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
-import { NEW_FOLDER, UNKNOWN } from '../shell-reading.ts';
+import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
-import {
-  caseKey,
-  fromCwd,
-  inside,
-  madeKey,
-  orNot,
-  reportCall,
-  SILENT,
-  withOddGlobs,
-  withVariable,
-} from '../shell-state.ts';
+import { caseKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 import { formatted } from './literal-output.ts';
 import { contentOf, ODD, recordOpened } from './open-shell.ts';
@@ -34,22 +24,10 @@ const builtinOf = byProgram<Builtin>(() => ({
   eval: (call, args, context) => runText(call, args.join(' '), context),
   trap: (call, args, context) => {
     const code = args.find((arg) => !arg.startsWith('-'));
-    if (code === undefined || args.length < 2) return undefined;
-    const { writes } = context.facts;
-    const before = writes.length;
-    const outcome = runText(call, code, context);
-    // What is removed at the end of the shell is there until then.
-    const isAtEnd = args
-      .slice(args.indexOf(code) + 1)
-      .every((each) => /^(?:EXIT|0|(?:SIG)?(?:INT|TERM|HUP|QUIT))$/.test(each));
-    if (isAtEnd && context.depth === 1) for (const write of writes.slice(before)) context.facts.atEnd.add(write);
-    return outcome;
+    return code === undefined || args.length < 2 ? undefined : runText(call, code, context);
   },
   'source .': runFile,
-  'export declare typeset readonly': declare,
-  // Outside a function, bash refuses it.
-  local: (call, args, context) =>
-    context.isInFunction ? declare(call, args) : orNot([call.state], declare(call, args), context),
+  'export declare typeset local readonly': declare,
   alias: (call, args) => {
     let functions = call.state.functions;
     for (const arg of args) {
@@ -114,7 +92,7 @@ function moved(state: ShellState): Outcome {
 function runText(call: Call, text: string, context: ShellContext): Outcome {
   if (text.includes(UNKNOWN)) reportCall(context, 'dynamic-command', call);
   const inner = inside(context, call, call.words[0]?.template ?? '');
-  return orNot([call.state], context.interpret(text, [call.state], call.stdin, inner), context);
+  return context.interpret(text, [call.state], call.stdin, inner);
 }
 
 /** Runs `source FILE`, whose content is known only if this command line wrote it or a substitution produces it. */
@@ -202,12 +180,8 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
   const home = state.variables.get('HOME')?.[0]?.template ?? context.options.home;
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? home);
-  const below = target.startsWith('/') ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
-  const path = target === '-' ? state.previous : below;
-  const aim = path.startsWith(`${NEW_FOLDER}/`) ? posix.normalize(path) : path;
-  // What is around the name of a new folder may lead elsewhere.
-  const isElsewhere = aim.includes(NEW_FOLDER) && `/${aim}/`.replace(`/${NEW_FOLDER}/`, '').includes(UNKNOWN);
-  const cwd = isElsewhere || aim.lastIndexOf(NEW_FOLDER) > 0 ? UNKNOWN : aim;
+  const below = /^[/\0]/.test(target) ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
+  const cwd = target === '-' ? state.previous : below;
   const search = state.variables.get('CDPATH')?.[0]?.template;
   if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {
     const bases = search.split(':').map((base) => (base.startsWith('/') ? base : `${state.cwd}/${base}`));
@@ -215,23 +189,8 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     return { states: cwds.map((each) => ({ ...state, cwd: each, previous: state.cwd })), output: SILENT };
   }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
-  const isOne = call.words.filter(({ template }) => !/^-[PLe@]+$|^--$/.test(template)).length <= 2;
-  const exists = isOne && isThere(posix.normalize(cwd), !target.startsWith('/'), state, context);
-  return { states: [there], failed: exists ? [] : [state], output: SILENT };
-}
-
-/** Returns whether the folder surely exists: now, or because this command has made it, by `mktemp -d` or `mkdir`. */
-function isThere(folder: string, isRelative: boolean, state: ShellState, { facts, options }: ShellContext): boolean {
-  const uses = facts.writes.filter((use) => {
-    if (facts.atEnd.has(use)) return false;
-    const path = withoutEndSlashes(posix.normalize(fromCwd(use.word.template, { cwd: use.cwdTemplate })));
-    return `${folder}/`.startsWith(`${path}/`) || (use.by === 'mkdir' && path.startsWith(`${folder}/`));
-  });
-  const last = uses.at(-1);
-  if (last?.how === 'delete' || last?.how === 'move') return false;
-  if (folder === NEW_FOLDER || (isRelative && folder.includes(UNKNOWN))) return true;
-  if (!folder.includes(UNKNOWN) && options.directoryExists?.(folder) !== false) return true;
-  // A file may be in its way.
-  const isFree = uses.every(({ by, how }) => by === 'mkdir' || how === 'delete');
-  return isFree && state.variables.get(madeKey(folder))?.[0]?.template === folder;
+  // A part that is not known may lead anywhere: `/home/me`, `../..`.
+  if (cwd.includes(UNKNOWN))
+    return { states: [there, { ...there, cwd: UNKNOWN }], failed: target.includes('/') ? [state] : [], output: SILENT };
+  return { states: [there], failed: context.options.directoryExists?.(cwd) === false ? [state] : [], output: SILENT };
 }

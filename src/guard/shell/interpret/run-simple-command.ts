@@ -1,22 +1,18 @@
-import { posix } from 'node:path';
 import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { valuesOf } from '../expand/expand-parameter.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
-import { NEW_FOLDER, type ShellWord, TEMPORARY, UNKNOWN } from '../shell-reading.ts';
+import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import {
   fileKey,
-  fromCwd,
-  hasUsualPrograms,
   inputFrom,
   joinStates,
   listKey,
-  madeKey,
-  orNot,
   SILENT,
   spend,
+  temporaryPath,
   UNKNOWN_STREAM,
   withVariable,
 } from '../shell-state.ts';
@@ -29,39 +25,14 @@ export function runSimpleCommand(node: Shell.Command, states: States, stdin: Str
   const failed: States[] = [];
   let output: Stream | undefined;
   for (const state of states.flatMap((each) => forkOnDefaults(node, each, context))) {
-    const run = spend(context, node.pos)
+    const outcome = spend(context, node.pos)
       ? runIn(node, state, stdin, context)
       : { states: [state], output: UNKNOWN_STREAM };
-    // The command does not run if a redirection fails.
-    const outcome = node.redirects.every(surelyOpens) ? run : orNot([state], run, context);
     after.push(outcome.states);
     failed.push(outcome.failed ?? []);
     output = output === undefined || output.text === outcome.output.text ? outcome.output : UNKNOWN_STREAM;
   }
   return { states: joinStates(...after), failed: joinStates(...failed), output: output ?? SILENT };
-}
-
-function surelyOpens(redirect: Shell.Redirection): boolean {
-  return redirect.type !== 'Redirect' || /^(?:\/dev\/null|\d)$/.test(redirect.target?.value ?? '');
-}
-
-/** Returns the state after a `mkdir` that surely makes these folders. */
-function withMade(words: readonly ShellWord[], state: ShellState, { facts, options }: ShellContext): ShellState {
-  const given = words.slice(1).map(({ template }) => template);
-  const isDeep = given.some((text) => /^(?:-\w*p\w*|--parents)$/.test(text));
-  if (!given.every((text) => !text.startsWith('-') || /^(?:-[pv]+|--parents|--verbose)$/.test(text))) return state;
-  let made = state;
-  for (const text of given.filter((each) => !each.startsWith('-'))) {
-    const path = posix.normalize(fromCwd(text, state));
-    const isKnown = !path.replace(NEW_FOLDER, '').includes(UNKNOWN) && options.canBeMade?.(path) === true;
-    const above = posix.dirname(path);
-    const hasAbove =
-      isDeep || above === NEW_FOLDER || made.variables.has(madeKey(above)) || options.directoryExists?.(above);
-    for (let each = path; isKnown && hasAbove && each.startsWith('/tmp/'); each = posix.dirname(each))
-      made = withVariable(made, madeKey(each), [{ template: each }]);
-  }
-  facts.newFolders = 'used';
-  return made;
 }
 
 function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
@@ -100,10 +71,9 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
   );
   if (redirected.away && by === 'exec' && words.length === 1) context.facts.away = true;
   // `x=1 command`: the assignment ends with the command.
-  const isMkdir = node.name?.text === 'mkdir' && hasUsualPrograms('mkdir', state, context);
-  const restored = outcome.states
-    .map((after) => assignments.reduce((each, { name }) => withVariable(each, name, state.variables.get(name)), after))
-    .map((after) => (isMkdir ? withMade(words, after, context) : after));
+  const restored = outcome.states.map((after) =>
+    assignments.reduce((each, { name }) => withVariable(each, name, state.variables.get(name)), after),
+  );
   if (redirected.stdoutTo === null) return { ...outcome, states: restored };
   const path = fileKey(redirected.stdoutTo.template, state);
   const filesOf = ({ files }: ShellState): ShellState['files'] =>
@@ -179,15 +149,13 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
     else if (each?.type === 'Assignment' && each.value.type === 'Word') look(each.value.parts);
     else if (each?.type === 'Redirect' || each?.type === 'HereString') look(each.target?.parts);
   }
-  const temporary = context.facts.newFolders === 'doubted' ? UNKNOWN : TEMPORARY;
-  if (names.has('TMPDIR') && temporary !== UNKNOWN) context.facts.newFolders = 'used';
   return [...names]
     .slice(0, 3)
     .reduce<ShellState[]>(
       (forks, name) =>
         forks.flatMap((fork) => [
           withVariable(fork, name, [{ template: '' }]),
-          withVariable(fork, name, [{ template: name === 'TMPDIR' ? temporary : UNKNOWN }]),
+          withVariable(fork, name, [{ template: name === 'TMPDIR' ? temporaryPath(node.pos, context) : UNKNOWN }]),
         ]),
       [state],
     );

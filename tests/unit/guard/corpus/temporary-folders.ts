@@ -4,32 +4,34 @@ export const IN_NEW_FOLDERS: readonly string[] = [
   'cd "$(mktemp -d)" && mkdir .claude',
   'd=$(mktemp -d); mkdir "$d/.claude"',
   "d=$(mktemp -d); mkdir -p $d/.claude/hooks && echo '{}' > $d/.claude/settings.json",
-  'd=$(mktemp -d); cd "$d"; git init; npm init -y',
   'd="$(mktemp -d)" && cd $d && git init -q && npm init -y && npm i zod',
-  'tmp=$(mktemp -d); pushd $tmp; npm init -y; popd',
   'pushd "$(mktemp -d)" > /dev/null && npm init -y && npx tsc --init; popd',
-  'd="$(mktemp -d)"; trap \'rm -rf "$d"\' EXIT; cp package.json "$d"; cd "$d"; npm install zod',
   "T=$(mktemp -d); cat > $T/package.json <<'X'\n{}\nX",
   'T=$(mktemp -d /tmp/test-XXXXXX); echo "{}" > "$T/package.json"; rm -rf "$T"',
   'w=$(mktemp -d -t repro.XXXX) && cd "$w" && mkdir -p test && echo x > test/a.py',
   'f=$(mktemp --suffix=.json) && jq . package.json > "$f"',
-  'dest=$(mktemp -d)/app; mkdir "$dest"; cd "$dest"; npm init -y',
-  'run() { local d; d=$(mktemp -d); ( cd "$d"; npm init -y >/dev/null ); rm -rf "$d"; }\nrun',
-  'mkdir -p /tmp/new-demo/src\ncd /tmp/new-demo\nnpm init -y\nnpm install zod',
-  'rm -rf /tmp/new-demo\nmkdir /tmp/new-demo\ncd /tmp/new-demo\nnpm init -y',
   'cd /tmp && mkdir -p test && touch test/a.test.ts',
   '(cd /tmp && rm -rf test)',
   'echo hi > "${TMPDIR:-/tmp}/package.json"',
   'cd "$(mktemp -d)" && mkdir -p .claude/context/runtime && echo x > .claude/context/runtime/ralph-state.json',
-  'mkdir -p /tmp/new-demo && cd /tmp/new-demo\nnpm init -y\nnpm i zod',
-  'd=$(mktemp -d) && cd "$d"\nnpm init -y',
   'd=$(mktemp -d)\ncd "$d" || exit 1\nnpm init -y',
-  'set -e\nd=$(mktemp -d)\ntrap \'rm -rf "$d"\' EXIT\ncd "$d"\nnpm init -y',
-  'for i in 1 2; do d=$(mktemp -d); cd "$d"; npm init -y; cd -; done',
-  'if [ -f src/x.ts ]; then d=$(mktemp -d); cd "$d"; npm init -y; fi',
   'test -f src/x.ts && d=$(mktemp -d) && cd $d && npm init -y',
+  'd=$(mktemp -d); cd "$d" && git init && npm init -y',
+  'd="$(mktemp -d)"; trap \'rm -rf "$d"\' EXIT; cp package.json "$d"; cd "$d" && npm install zod',
+  'd=$(mktemp -d); cp -r src "$d/"; chmod +x $d/src/x; (cd "$d" && npm init -y)',
+  'dest=$(mktemp -d)/app; mkdir "$dest"; cd "$dest" && npm init -y',
+  'mkdir -p /tmp/new-demo/src && cd /tmp/new-demo && npm init -y && npm install zod',
+  'mkdir -p /tmp/new-demo; cd /tmp/new-demo || exit 1\nnpm init -y\nnpm i zod',
+  'for i in 1 2; do d=$(mktemp -d); (cd "$d" && npm init -y); done',
+];
+
+/** The same behind a `cd` that may fail, or in a shell of its own: what is new there is not followed. */
+export const BEHIND_A_DOUBT: readonly string[] = [
+  'd=$(mktemp -d); cd "$d"; git init; npm init -y',
+  'tmp=$(mktemp -d); pushd $tmp; npm init -y; popd',
+  'run() { local d; d=$(mktemp -d); ( cd "$d"; npm init -y >/dev/null ); rm -rf "$d"; }\nrun',
+  'rm -rf /tmp/new-demo\nmkdir /tmp/new-demo\ncd /tmp/new-demo\nnpm init -y',
   "bash -c 'd=$(mktemp -d); cd $d; npm init -y'",
-  'd=$(mktemp -d); cp -r src "$d/"; chmod +x $d/src/x; cd "$d"; npm init -y',
 ];
 
 /** The same where the folder is not there: a failed `cd` leaves the shell in the project. */
@@ -116,6 +118,24 @@ export const BESIDE_NEW_FOLDERS: readonly string[] = [
   'd+=$(mktemp -d); cd "$d"; rm -rf .claude',
   'd=.; d+=$(mktemp -d); cd "$d"; rm -rf .claude',
   'local d=$(mktemp -d); cd "$d"; rm -rf .claude',
+];
+
+/** Folders and links that a command may not get: the same with any path outside the project. */
+export const BEHIND_CONDITIONS: readonly string[] = [
+  'd=.; false && d=/tmp; cd "$d" && rm -rf .claude',
+  'd=.; false && d=$(mktemp -d); cd "$d" && rm -rf .claude',
+  'd=.; { d=/tmp; } < /none; cd "$d" && rm -rf .claude',
+  'x=; cd "${x-/tmp}" && rm -rf .claude',
+  'x=; cd "${x-$(mktemp -d)}" && rm -rf .claude',
+  'cd /tmp && X=$(cat f) && cd "$X" && rm -rf .claude',
+  'if true; then f() { rm -rf .claude; }; fi; f',
+  'ln -s "$PWD" x; rm -rf x/.claude',
+  'ln -s "$PWD" /tmp/x; rm -rf /tmp/x/.claude',
+  'd=$(mktemp -d) && rmdir "$d" && ln -s "$PWD" "$d" && cd "$d" && rm -rf .claude',
+  'mktemp() { echo .; }; cd "$(mktemp -d)" && rm -rf .claude',
+  'TMPDIR=$PWD/src; rm -rf "$(mktemp -d)/../../.claude"',
+  'ulimit -v 1; cd "$(mktemp -d)" && > .claude/settings.json',
+  'd=.; f() { return; d=$(mktemp -d); }; f; cd "$d" && rm -rf .claude',
 ];
 
 /** Files of the project behind a link that the command makes in a new folder. */
