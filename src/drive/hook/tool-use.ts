@@ -4,6 +4,7 @@ import { READERS } from '../../engine/schema/constants.ts';
 import { mayWrite } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import { type Denial, deny, type Verdict } from '../../guard/guard.ts';
+import { isFields } from '../../hosts/fields.ts';
 import { toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
@@ -110,6 +111,7 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
   // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
+  if (!isFields(input.raw['tool_input'] ?? {})) throw new Error('the input of the call is no object');
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);
   const rules = guardRules(files, env, stored, openTask);

@@ -293,3 +293,14 @@ test('The worker part of the command line is protected like the command line its
     assert.equal(await ask(project, call('status')), null);
   }
 });
+
+for (const input of ['git push', ['git push'], 7])
+  test(`a call whose input is ${JSON.stringify(input)} cannot be judged, so it is denied`, async (t) => {
+    const project = aGuardedLoop(t);
+    await assert.rejects(ask(project, { input: {}, payload: { tool_input: input } }), /no object/);
+    assert.equal(
+      await ask(project, { input: {}, payload: { tool_input: undefined } }),
+      null,
+      'a call without an input',
+    );
+  });
