@@ -21,7 +21,7 @@ import {
   withoutMark,
   writtenBy,
 } from './project-files.ts';
-import { type CommandHook, type Registration, sessionRegistration } from './settings/registration.ts';
+import { type Registration, sessionRegistration } from './settings/registration.ts';
 import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings/settings-json.ts';
 import { hooksIn, isOurHook } from './settings/stop-hooks.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
@@ -270,14 +270,8 @@ function expectType(node: Node | null, type: 'object' | 'array', key: string, pa
 }
 
 function holds(list: Node, group: HookGroup): boolean {
-  const wanted = group.hooks.map(identity);
-  const there = (getNodeValue(list) as unknown[]).flatMap((entry) => {
-    const hooks = (entry as { hooks?: unknown } | null)?.hooks;
-    return Array.isArray(hooks) ? hooks.map((hook) => identity(hook as CommandHook)) : [];
-  });
-  return wanted.every((one) => there.includes(one));
-}
-
-function identity(hook: Pick<CommandHook, 'command' | 'args'> | null): string {
-  return JSON.stringify([hook?.command, hook?.args ?? []]);
+  const identities = (groups: unknown): string[] =>
+    hooksIn({ hooks: { any: groups } }, '').map(({ entry }) => JSON.stringify([entry['command'], entry['args'] ?? []]));
+  const there = identities(getNodeValue(list));
+  return identities([group]).every((one) => there.includes(one));
 }

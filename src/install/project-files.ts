@@ -1,7 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { fieldsOf, parseFields } from '../hosts/fields.ts';
-import { readRegularFile, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
 import { RalphError } from '../text/message.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
@@ -53,14 +52,6 @@ export function readText(path: string): string | null {
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes)) throw new RalphError('refused', `${path} is not UTF-8 text.`);
   return text;
-}
-
-/** The client keeps its history in one of these files. */
-const MOST_BYTES = 64 * 1024 * 1024;
-
-/** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
-export function readObject(path: string): Readonly<Record<string, unknown>> {
-  return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
 }
 
 /** Writes a complete file of the project, with its directories. An existing file keeps its permissions. */

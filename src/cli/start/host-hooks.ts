@@ -1,7 +1,5 @@
 import { type clientFinder, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
-import { bundleDir } from '../../install/places.ts';
-import { hookPath } from '../../install/settings/registration.ts';
-import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
+import { hookPlace, userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
@@ -16,13 +14,7 @@ export async function hostHooks(
   client: ReturnType<typeof clientFinder>,
   kind: 'iteration' | 'session',
 ): Promise<readonly string[]> {
-  const place = {
-    cwd: projectDir,
-    env,
-    node: process.execPath,
-    hookPath: (file: string) => hookPath(bundleDir(), file),
-  };
-  return hostOf(host).hookArgs(() => client(host).path, place, kind);
+  return hostOf(host).hookArgs(() => client(host).path, hookPlace(projectDir, env), kind);
 }
 
 /** Throws RalphError `refused` if a session would run without our hooks because they are not in the user's file. */

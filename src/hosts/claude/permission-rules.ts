@@ -28,15 +28,19 @@ export function settingsFiles(projectDir: string, env: NodeJS.ProcessEnv, platfo
 /** Reads the rules that forbid calls or demand a person's approval. A file that is missing or unreadable has none. */
 export function permissionRules(projectDir: string, env: NodeJS.ProcessEnv): PermissionRule[] {
   return Object.values(settingsFiles(projectDir, env)).flatMap((path) => {
-    const permissions = permissionsIn(path);
+    const permissions = fieldsOf(readObject(path)['permissions']);
     return (['deny', 'ask'] as const).flatMap((kind) =>
       stringsOf(permissions[kind]).map((rule): PermissionRule => ({ kind, rule, path })),
     );
   });
 }
 
-function permissionsIn(path: string): Fields {
-  return fieldsOf(parseFields((readRegularFile(path) ?? '').replace(/^\uFEFF/, ''))?.['permissions']);
+/** The client keeps its history in one of these files. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
+export function readObject(path: string): Fields {
+  return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
 }
 
 /** Returns the texts of a list; none for any other value. */

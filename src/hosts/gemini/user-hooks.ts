@@ -6,6 +6,7 @@ import { homeFolder } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
+import { MACHINE_FOLDER } from './hook-output.ts';
 import { EVENTS } from './payload.ts';
 
 /** Begins the commands of our hooks, which do nothing in a session without a loop. */
@@ -30,9 +31,9 @@ export const USER_HOOKS: UserHooks = {
 
 function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const user = settingsIn(settingsFile(env));
-  const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || SYSTEM_SETTINGS);
+  const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || join(MACHINE_FOLDER, 'settings.json'));
   const defaults = settingsIn(
-    env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(dirname(SYSTEM_SETTINGS), 'system-defaults.json'),
+    env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(MACHINE_FOLDER, 'system-defaults.json'),
   );
   // A later one of these prevails, and of all lists only that of disabled hooks is joined.
   const all = [defaults, user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
@@ -59,11 +60,6 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
 function lastOf(key: string, settings: readonly Fields[]): unknown {
   return settings.findLast((each) => each[key] !== undefined)?.[key];
 }
-
-const SYSTEM_SETTINGS =
-  process.platform === 'darwin'
-    ? '/Library/Application Support/GeminiCli/settings.json'
-    : '/etc/gemini-cli/settings.json';
 
 /** Returns why the hook of an event is not ours as another or this version writes it; null if it is. */
 function problemOf(event: string, found: readonly Fields[], wanted: HookGroup['hooks'][number] | undefined) {

@@ -8,12 +8,12 @@ import {
   tooOld,
   UPDATE_CLIENT,
 } from '../../hosts/claude/find-client.ts';
+import { readObject } from '../../hosts/claude/permission-rules.ts';
 import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { firstLine } from '../../text/quote.ts';
 import { atLeast } from '../../text/version.ts';
-import { readObject } from '../project-files.ts';
 import { type Check, error, type Outcome, ok, warning } from './finding.ts';
 
 const OLDEST_NODE = '20.12.0';

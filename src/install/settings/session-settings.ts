@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import { settingsFiles, stringsOf } from '../../hosts/claude/permission-rules.ts';
+import { readObject, settingsFiles, stringsOf } from '../../hosts/claude/permission-rules.ts';
+import { fieldsOf, textOf } from '../../hosts/fields.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
-import { readObject } from '../project-files.ts';
 import type { ReadMarks, Registration } from './registration.ts';
 import { agentRegistration, fullRegistration, PASSED_HOOKS } from './registration.ts';
 
@@ -89,8 +89,7 @@ function variablesOf({ loopId, name, node, outsideRoot }: StartedLoop) {
 
 /** Returns the restrictions in the user's settings, for an agent that does not load these; undefined if there are none. */
 export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | undefined {
-  const permissions = readObject(join(clientConfigDir(env), 'settings.json'))['permissions'];
-  const { deny, ask } = (permissions ?? {}) as { deny?: unknown; ask?: unknown };
+  const { deny, ask } = fieldsOf(readObject(join(clientConfigDir(env), 'settings.json'))['permissions']);
   const rules = { deny: stringsOf(deny), ask: stringsOf(ask) };
   return rules.deny.length + rules.ask.length === 0 ? undefined : rules;
 }
@@ -98,10 +97,6 @@ export function userRestrictions(env: NodeJS.ProcessEnv): RestrictingRules | und
 /** Returns the command of the user's own status line, which ours also runs; null if there is none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const { local, project, user } = settingsFiles(projectDir, env);
-  return [local, project, user].map(commandIn).find((command) => command !== null) ?? null;
-}
-
-function commandIn(file: string): string | null {
-  const { command } = (readObject(file)['statusLine'] ?? {}) as { command?: unknown };
-  return typeof command === 'string' && command !== '' ? command : null;
+  const commands = [local, project, user].map((file) => textOf(fieldsOf(readObject(file)['statusLine'])['command']));
+  return commands.find((command) => command !== '') ?? null;
 }

@@ -1,8 +1,9 @@
 import { basename, isAbsolute, join } from 'node:path';
+import { readObject } from '../../hosts/claude/permission-rules.ts';
+import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../hosts/fields.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, homeFolder } from '../../state/home-folder.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
-import { readObject } from '../project-files.ts';
 import { HOOK_GUARD, inProject } from './registration.ts';
 import { isOurPlugin, type SettingsSource, settingsSources } from './settings-sources.ts';
 
@@ -11,39 +12,31 @@ export interface RegisteredHook {
   readonly event: string;
   /** Command with its arguments, separated by blanks. */
   readonly command: string;
-  readonly entry: Readonly<Record<string, unknown>>;
+  readonly entry: Fields;
 }
 
-export function hooksIn(value: Readonly<Record<string, unknown>>, source: string): RegisteredHook[] {
-  return entriesOf(value['hooks']).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((group) => {
-      const hooks = (group as { hooks?: unknown } | null)?.hooks;
-      return (Array.isArray(hooks) ? hooks : []).flatMap((entry): RegisteredHook[] => {
-        if (typeof entry !== 'object' || entry === null) return [];
-        const { command, args } = entry as { command?: unknown; args?: unknown };
-        const words = [command, ...(Array.isArray(args) ? args : [])];
-        return [{ source, event, command: words.map(String).join(' '), entry: entry as Record<string, unknown> }];
-      });
-    }),
+export function hooksIn(value: Fields, source: string): RegisteredHook[] {
+  return Object.entries(fieldsOf(value['hooks'])).flatMap(([event, groups]) =>
+    listOf(groups).flatMap(({ hooks }) =>
+      (Array.isArray(hooks) ? hooks : []).filter(isFields).map((entry) => {
+        const words = [entry['command'], ...(Array.isArray(entry['args']) ? entry['args'] : [])];
+        return { source, event, command: words.map(String).join(' '), entry };
+      }),
+    ),
   );
-}
-
-export function entriesOf(value: unknown): [string, unknown][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
 /** Returns whether any version of this program wrote a hook entry: our guard, followed by one of our files in the project. */
 export function isOurHook(entry: unknown): boolean {
-  if (typeof entry !== 'object' || entry === null) return false;
-  const { command, args } = entry as { command?: unknown; args?: unknown };
-  if (typeof command !== 'string') return false;
+  const { command, args } = fieldsOf(entry);
   if (Array.isArray(args)) {
     const file = `\${CLAUDE_PROJECT_DIR}/.claude/hooks/ralph-`;
     return command === 'node' && args.some((word) => String(word).startsWith(file));
   }
+  const text = textOf(command);
   return (
-    /^\[ "\$RALPH_ACTIVE(?:\$RALPH_HOOKS)?" = 1 \] \|\| exit 0; /.test(command) &&
-    command.includes(' "$CLAUDE_PROJECT_DIR/.claude/hooks/ralph-')
+    /^\[ "\$RALPH_ACTIVE(?:\$RALPH_HOOKS)?" = 1 \] \|\| exit 0; /.test(text) &&
+    text.includes(' "$CLAUDE_PROJECT_DIR/.claude/hooks/ralph-')
   );
 }
 
@@ -119,18 +112,18 @@ function scriptsIn(command: string, projectDir: string, plugin: Plugin | null, e
 function pluginHooks(sources: readonly SettingsSource[], env: NodeJS.ProcessEnv) {
   const enabled = new Set(
     sources.flatMap(({ value }) =>
-      entriesOf(value['enabledPlugins']).flatMap(([name, on]) => (on === true ? [name] : [])),
+      Object.entries(fieldsOf(value['enabledPlugins'])).flatMap(([name, on]) => (on === true ? [name] : [])),
     ),
   );
   if (enabled.size === 0) return [];
   // A file in another client's format: its hooks stay unknown.
   const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
-  return entriesOf(installed)
+  return Object.entries(fieldsOf(installed))
     .filter(([name]) => enabled.has(name))
     .flatMap(([name, installations]) =>
       [installations].flat().flatMap((installation) => {
-        const dir = (installation as { installPath?: unknown } | null)?.installPath;
-        if (typeof dir !== 'string') return [];
+        const dir = textOf(fieldsOf(installation)['installPath']);
+        if (dir === '') return [];
         const plugin: Plugin = { dir, isOurs: isOurPlugin(name) };
         const hooks = hooksIn(readObject(join(dir, 'hooks', 'hooks.json')), `the plugin ${name}`);
         return hooks.map((hook) => ({ hook, plugin }));

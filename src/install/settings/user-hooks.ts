@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { HookProblem, Host, UserHooks } from '../../hosts/host.ts';
+import type { HookPlace, HookProblem, Host, UserHooks } from '../../hosts/host.ts';
 import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { addRegistration } from '../init-project.ts';
@@ -20,11 +20,16 @@ export interface UserHooksChange {
   readonly after: string | null;
 }
 
+/** Returns where the hooks of this program are, for a client in this folder. */
+export function hookPlace(cwd: string, env: NodeJS.ProcessEnv): HookPlace {
+  return { cwd, env, node: process.execPath, hookPath: (file) => hookPath(bundleDir(), file) };
+}
+
 /** Returns the user's file with our hooks; those that are in it as they should be keep their place, by which they are trusted. */
 export function withUserHooks({ file, groups, isOurs, comments }: UserHooks, env: NodeJS.ProcessEnv) {
   const path = file(env);
   const before = readText(path);
-  const hooks = groups({ node: process.execPath, hookPath: (each) => hookPath(bundleDir(), each) });
+  const hooks = groups(hookPlace(path, env));
   const same = addRegistration(before ?? '', hooks, path, comments);
   if (same.inserted.length === 0) return { path, before, after: before, hooks };
   const clean = before === null ? '' : withoutHooks(before, path, isOurs, comments);
@@ -47,9 +52,8 @@ export function withoutUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): User
 
 /** Returns the copy with our hooks as this program writes them; null if it is broken, and so tells nothing. */
 function addedTo(copy: string, { groups, comments }: UserHooks, path: string) {
-  const ours = groups({ node: process.execPath, hookPath: (each) => hookPath(bundleDir(), each) });
   try {
-    return addRegistration(copy, ours, path, comments);
+    return addRegistration(copy, groups(hookPlace(path, {})), path, comments);
   } catch (error) {
     if (error instanceof RalphError) return null;
     throw error;
@@ -62,9 +66,8 @@ export async function userHooksProblem(
   cwd: string,
   env: NodeJS.ProcessEnv,
 ): Promise<HookProblem | null> {
-  const place = { cwd, env, node: process.execPath, hookPath: (file: string) => hookPath(bundleDir(), file) };
   try {
-    return (await userHooks?.problem(() => requireClient(env).path, place)) ?? null;
+    return (await userHooks?.problem(() => requireClient(env).path, hookPlace(cwd, env))) ?? null;
   } catch (error) {
     if (error instanceof RalphError) return { text: error.message.replace(/\.$/, ''), repair: null };
     throw error;

@@ -14,16 +14,11 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
     );
     return ended(mark + text, record);
   }
-  let text = body;
-  for (;;) {
-    const rest = withoutNext(text, parseSettings(text, path), record, isOurHook);
-    if (rest === null) return ended(mark + text, record);
-    text = rest;
-  }
+  return ended(withoutHooks(settings, path, isOurHook, false, record?.created), record);
 }
 
 /**
- * Removes the hooks for which `isTaken` holds, and the containers in `created` that they leave empty; null: all such containers.
+ * Removes the hooks for which `isTaken` holds, and the containers in `created` that they leave empty; undefined: all such containers.
  * Comments stay. Throws `refused` if it is broken.
  */
 export function withoutHooks(
@@ -31,12 +26,12 @@ export function withoutHooks(
   path: string,
   isTaken: (entry: unknown) => boolean,
   comments = false,
-  created: readonly string[] | null = null,
+  created?: readonly string[],
 ): string {
   const { mark, body } = withoutMark(settings);
   let text = body;
   for (;;) {
-    const rest = withoutNext(text, parseSettings(text, path, comments), created && { created }, isTaken);
+    const rest = withoutNext(text, parseSettings(text, path, comments), created, isTaken);
     if (rest === null) return mark + text;
     text = rest;
   }
@@ -46,13 +41,11 @@ function ended(text: string, record: SettingsRecord | null): string | null {
   return record?.createdFile === true && /^\s*(\{\s*\})?\s*$/.test(text) ? null : text;
 }
 
-type Created = Pick<SettingsRecord, 'created'> | null;
-
 /** Returns the text without the first entry to remove, or a container that it leaves empty; null if none is left. */
 function withoutNext(
   text: string,
   root: Node | null,
-  record: Created,
+  created: readonly string[] | undefined,
   isTaken: (entry: unknown) => boolean,
 ): string | null {
   const hooks = root && memberOf(root, 'hooks');
@@ -62,6 +55,8 @@ function withoutNext(
     children?.length === 1 &&
     around !== undefined &&
     !hasComment(text.slice(around.offset, around.offset + around.length));
+  // Without a record, the author of an empty container is unknown, and it is removed.
+  const mayGo = (key: string): boolean => created?.includes(key) !== false || created.includes('hooks');
   for (const property of hooks.children ?? []) {
     const [key, list] = property.children ?? [];
     if (list?.type !== 'array') continue;
@@ -70,18 +65,13 @@ function withoutNext(
       const ours = entries?.children?.find((entry) => isTaken(getNodeValue(entry)));
       if (!entries || !ours) continue;
       if (!isAlone(entries, group)) return without(text, entries, ours);
-      if (!isAlone(list, property) || !mayGo(record, `hooks.${String(key?.value)}`)) return without(text, list, group);
+      if (!isAlone(list, property) || !mayGo(`hooks.${String(key?.value)}`)) return without(text, list, group);
       const whole = root.children?.find(({ children }) => children?.[1] === hooks);
-      if (!isAlone(hooks, whole) || !mayGo(record, 'hooks') || !whole) return without(text, hooks, property);
+      if (!isAlone(hooks, whole) || !mayGo('hooks') || !whole) return without(text, hooks, property);
       return without(text, root, whole);
     }
   }
   return null;
-}
-
-/** Returns whether an empty container may be removed. Without a record its author is unknown, and it is removed. */
-function mayGo(record: Created, key: string): boolean {
-  return record === null || record.created.includes(key) || record.created.includes('hooks');
 }
 
 /** Returns the text without a child and its comma, and without the white space around it unless a comment is there. */
