@@ -20,6 +20,11 @@ export function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(fieldsOf) : [];
 }
 
+/** Returns the texts of a list; none for any other value. */
+export function stringsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { isAbsolute } from 'node:path';
 import { isExecutable, onPath } from '../state/process/find-program.ts';
-import { RalphError } from '../text/message.ts';
+import { advise, RalphError } from '../text/message.ts';
 import { atLeast } from '../text/version.ts';
 import type { FoundClient } from './host.ts';
 
@@ -48,6 +48,12 @@ export function findNamed(env: NodeJS.ProcessEnv, of: Named): FoundClient {
     'client-missing',
     `${program} was not found on PATH. Install ${title} (${install}), or set ${variable} to its path.`,
   );
+}
+
+/** Returns the refusal of a word after `--` that a client would take for its prompt. */
+export function promptRefused(word: string, title: string): RalphError {
+  const text = `-- ${word}: the loop makes the prompt of ${title}, so only options may follow --.`;
+  return new RalphError('usage', advise(text, 'Send the agent a message while it works', 'steer "TEXT"'));
 }
 
 /** Codes of a program that does not answer in time, or that cannot be started: the loop's start reports this one. */

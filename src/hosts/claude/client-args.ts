@@ -1,4 +1,5 @@
 import { advise, type Message, RalphError } from '../../text/message.ts';
+import { promptRefused } from '../named-client.ts';
 
 /** What an option of the client would do to a loop. */
 type Harm = 'place' | 'session' | 'print' | 'output' | 'hooks' | 'settings' | 'sources' | 'ends';
@@ -33,7 +34,6 @@ ends 0: -h,--help -v,--version --init-only
 - 1: --permission-prompt-tool --permission-prompts --plugin-dir --plugin-dir-no-mcp --plugin-url --remote-control-session-name-prefix
 - 1: --system-prompt --system-prompt-file --system-prompt-snapshot --task-budget --teammate-mode --thinking --thinking-display
 - many: --add-dir --allowedTools,--allowed-tools --betas --channels --disallowedTools,--disallowed-tools --file --mcp-config --tools
-- optional: -d,--debug --prompt-suggestions --remote-control,--rc
 - 0: --allow-dangerously-skip-permissions --ax-screen-reader --brief --chrome --no-chrome --dangerously-skip-permissions
 - 0: --disable-slash-commands --exclude-dynamic-system-prompt-sections --ide --init --maintenance --restricted --strict-mcp-config`
   .trim()
@@ -56,7 +56,7 @@ const BY_NAME = new Map(OPTIONS.flatMap((option) => option.names.map((name) => [
 export function requireClientArgs(words: readonly string[], command: 'run' | 'start'): void {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
-    if (!word.startsWith('-') || word === '-' || word === '--') throw new RalphError('usage', prompted(word));
+    if (!word.startsWith('-') || word === '-' || word === '--') throw promptRefused(word, 'Claude Code');
     const named = word.startsWith('--') ? [word.replace(/=.*$/s, '')] : lettersOf(word);
     for (const name of named) {
       const option = BY_NAME.get(name);
@@ -90,14 +90,6 @@ function valuesAfter(words: readonly string[], at: number, option: ClientOption 
     default:
       return Math.min(1, free);
   }
-}
-
-function prompted(word: string): Message {
-  return advise(
-    `-- ${word}: the loop makes the prompt of Claude Code, so only options may follow --.`,
-    'Send the agent a message while it works',
-    'steer "TEXT"',
-  );
 }
 
 const REFUSALS: Readonly<Record<Harm, (option: string) => Message>> = {

@@ -4,7 +4,7 @@ import picomatch from 'picomatch';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { clientConfigDir, managedDir } from '../../state/home-folder.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
-import { type Fields, fieldsOf, parseFields } from '../fields.ts';
+import { type Fields, fieldsOf, parseFields, stringsOf } from '../fields.ts';
 
 /** A rule of the user's settings under which the client refuses calls; no option of a loop overrides it (measured). */
 export interface PermissionRule {
@@ -41,11 +41,6 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** Reads a JSON object. What is no file, out of the user's reach or no JSON has no keys. */
 export function readObject(path: string): Fields {
   return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
-}
-
-/** Returns the texts of a list; none for any other value. */
-export function stringsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
 /** Call that the client has refused. */

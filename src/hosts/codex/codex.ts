@@ -1,5 +1,6 @@
-import { advise, RalphError } from '../../text/message.ts';
+import { RalphError } from '../../text/message.ts';
 import { type AgentTerms, type Host, NO_COST_OR_WINDOWS, type SessionTerms } from '../host.ts';
+import { promptRefused } from '../named-client.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
 import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
@@ -54,16 +55,7 @@ const REFUSED_SETTING = /^(?:hooks\b|features\.hooks\b|shell_environment_policy\
 function requireArgs(words: readonly string[]): void {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
-    if (!word.startsWith('-') || word === '-' || word === '--') {
-      throw new RalphError(
-        'usage',
-        advise(
-          `-- ${word}: the loop makes the prompt of Codex, so only options may follow --.`,
-          'Send the agent a message while it works',
-          'steer "TEXT"',
-        ),
-      );
-    }
+    if (!word.startsWith('-') || word === '-' || word === '--') throw promptRefused(word, 'Codex');
     // `-mMODEL` is `-m MODEL`.
     const [name = '', attached] = /^-\w./.test(word) ? [word.slice(0, 2), word.slice(2)] : word.split(/=(.*)/s);
     const value = attached ?? (TAKES_VALUE.test(name) ? words[++at] : undefined);

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { excerpt, oneLine, shellWord } from '../../text/quote.ts';
-import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
 
@@ -65,34 +65,30 @@ export const USER_HOOKS: UserHooks = {
     const ours = hooks.filter(isOurs);
     const wanted = Object.keys(SESSION_HOOKS).length;
     const unread = warnings.find((text) => text.includes(USER_HOOKS.file(place.env)));
-    if (ours.length < wanted && unread !== undefined)
-      return { text: `Codex reads ${ours.length} of them: ${excerpt(oneLine(unread), MOST_SAID)}`, repair: CORRECT };
-    if (ours.length === 0 && isPlugged)
-      return {
-        text: 'Codex reads none of them, because its plugins, this one or all hooks are switched off',
-        repair: ON,
-      };
-    if (ours.length > wanted)
-      return {
-        text: 'they stand in the plugin and in hooks.json, so each runs twice',
-        repair: 'uninit --codex takes those in hooks.json out.',
-      };
-    if (ours.length < wanted) return { text: `Codex reads ${ours.length} of them`, repair: ON };
     const gone = ours
       .map(({ command }) => programIn(textOf(command)))
       .find((path) => path !== null && !existsSync(path));
-    if (gone !== undefined)
-      return { text: `their program ${gone} is gone, so write them again with init --codex`, repair: null };
-    if (ours.some(({ enabled }) => enabled !== true))
-      return { text: 'they are switched off in Codex', repair: 'start codex in the project and type /hooks.' };
     const lost = ours.filter(({ trustStatus }) => trustStatus !== 'trusted' && trustStatus !== 'managed');
-    const text = `Codex does not trust ${lost.length} of them and skips those without a word`;
-    return lost.length === 0 ? null : { text, repair: TRUST };
+    const few = ours.length < wanted && `Codex reads ${ours.length} of them`;
+    const off = 'Codex reads none of them, because its plugins, this one or all hooks are switched off';
+    const twice = 'they stand in the plugin and in hooks.json, so each runs twice';
+    const problems: readonly (readonly [text: string | false | undefined, repair: string | null])[] = [
+      [few && unread && `${few}: ${excerpt(oneLine(unread), MOST_SAID)}`, CORRECT],
+      [ours.length === 0 && isPlugged && off, ON],
+      [ours.length > wanted && twice, 'uninit --codex takes those in hooks.json out.'],
+      [few, ON],
+      [gone && `their program ${gone} is gone, so write them again with init --codex`, null],
+      [ours.some(({ enabled }) => enabled !== true) && 'they are switched off in Codex', SWITCH],
+      [lost.length > 0 && `Codex does not trust ${lost.length} of them and skips those without a word`, TRUST],
+    ];
+    const [text, repair = null] = problems.find(([each]) => each) ?? [];
+    return text ? { text, repair } : null;
   },
 };
 
 /** Codex asks at its start, and again under /hooks. */
 const TRUST = 'start codex in the project and choose "Trust all and continue", or type /hooks and press t.';
+const SWITCH = 'start codex in the project and type /hooks.';
 const CORRECT = 'correct what Codex names; until then it reads nothing of that file.';
 const MOST_SAID = 400;
 const ON =
@@ -164,7 +160,7 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
         if (message?.['id'] !== LIST) return;
         const [place] = listOf(fieldsOf(message['result'])['data']);
         if (place === undefined) refuse(textOf(fieldsOf(message['error'])['message']) || 'its answer is empty');
-        else resolve({ hooks: listOf(place['hooks']), warnings: textsOf(place['warnings']) });
+        else resolve({ hooks: listOf(place['hooks']), warnings: stringsOf(place['warnings']) });
       });
       for (const request of requests(cwd)) child.stdin.write(`${JSON.stringify(request)}\n`);
     });
@@ -181,8 +177,6 @@ interface Listed {
   readonly hooks: ReturnType<typeof listOf>;
   readonly warnings: readonly string[];
 }
-
-const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(textOf) : []);
 
 function requests(cwd: string): readonly object[] {
   const clientInfo = { name: 'ralph-loop', title: 'ralph-loop', version: '1' };

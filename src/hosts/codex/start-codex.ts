@@ -5,7 +5,7 @@ import { type AgentMessage, endedWell, type RunFacts } from '../agent/agent-mess
 import type { AgentRun, ProgramOptions } from '../agent/agent-run.ts';
 import type { RunExit, RunOutcome } from '../agent/classify-run.ts';
 import { StreamRun, type StreamWays } from '../agent/stream-run.ts';
-import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
+import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { apiFailure, usageOf } from './api-error.ts';
 import { rolloutReader } from './rollout.ts';
 
@@ -140,8 +140,7 @@ export function eventReader(onThread: (id: string) => void): (line: string) => r
 }
 
 function threadsOf(event: Fields, item: Fields): string[] {
-  const receivers = item['receiver_thread_ids'];
-  return [event['thread_id'], ...(Array.isArray(receivers) ? receivers : [])].map(textOf).filter((id) => id !== '');
+  return [textOf(event['thread_id']), ...stringsOf(item['receiver_thread_ids'])].filter((id) => id !== '');
 }
 
 /** Returns the tool call that an item is about; null for another item. The names are those that hooks get. */

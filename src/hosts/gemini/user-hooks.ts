@@ -32,9 +32,7 @@ export const USER_HOOKS: UserHooks = {
 function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const user = settingsIn(settingsFile(env));
   const system = settingsIn(env['GEMINI_CLI_SYSTEM_SETTINGS_PATH'] || join(MACHINE_FOLDER, 'settings.json'));
-  const defaults = settingsIn(
-    env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(MACHINE_FOLDER, 'system-defaults.json'),
-  );
+  const defaults = settingsIn(env['GEMINI_CLI_SYSTEM_DEFAULTS_PATH'] || join(MACHINE_FOLDER, 'system-defaults.json'));
   // A later one of these prevails, and of all lists only that of disabled hooks is joined.
   const all = [defaults, user, settingsIn(join(cwd, '.gemini', 'settings.json')), system];
   const configs = all.map((settings) => fieldsOf(settings['hooksConfig']));

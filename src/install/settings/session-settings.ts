@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { readObject, settingsFiles, stringsOf } from '../../hosts/claude/permission-rules.ts';
-import { fieldsOf, textOf } from '../../hosts/fields.ts';
+import { readObject, settingsFiles } from '../../hosts/claude/permission-rules.ts';
+import { fieldsOf, stringsOf, textOf } from '../../hosts/fields.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { shellWord } from '../../text/quote.ts';
 import type { ReadMarks, Registration } from './registration.ts';
