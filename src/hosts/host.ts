@@ -144,8 +144,8 @@ export interface Cannot {
   readonly because: string;
 }
 
-/** What no client but the reference host reports. */
-export const NO_COST_OR_WINDOWS: readonly Cannot[] = [
+/** Returns what no client but the reference host can honour; `sandbox` says how the client's own sandbox is chosen. */
+export const onlyInClaudeCode = (sandbox: string): readonly Cannot[] => [
   {
     setting: 'budget.max_cost',
     isWanted: ({ maxCostUsd }) => maxCostUsd !== null,
@@ -155,6 +155,11 @@ export const NO_COST_OR_WINDOWS: readonly Cannot[] = [
     setting: 'budget.stop_at',
     isWanted: ({ stopsAtWindow }) => stopsAtWindow,
     because: 'reports no usage windows to a loop. Limit budget.max_tokens instead.',
+  },
+  {
+    setting: 'sandbox.mode',
+    isWanted: (wanted) => wanted.sandbox === 'on',
+    because: `has a sandbox of its own, which ${sandbox}`,
   },
 ];
 

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../engine/events.ts';
-import { shorten } from '../../text/quote.ts';
+import { asSentence, shorten } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 
@@ -44,6 +44,12 @@ const QUOTE = 300;
 
 /** Returns the beginning of what an agent said. Secrets are masked first: half of one has no form. */
 const quoted = (text: string): string => shorten(redact(text), QUOTE);
+
+/** Returns the outcome of a client that has refused to begin, which a retry would not change. */
+export function refusedStart(title: string, complaint: string): RunOutcome {
+  const said = shorten(complaint.replace(/^error:? /i, ''), QUOTE);
+  return { kind: 'options', message: asSentence(`${title} refused to start: ${said}`) };
+}
 
 /** Exit codes by which a shell reports SIGINT and SIGTERM. */
 const SIGNAL_CODES: readonly (number | null)[] = [130, 143];

@@ -1,5 +1,5 @@
 import { RalphError } from '../../text/message.ts';
-import { type AgentTerms, type Host, NO_COST_OR_WINDOWS, type SessionTerms } from '../host.ts';
+import { type AgentTerms, type Host, onlyInClaudeCode, type SessionTerms } from '../host.ts';
 import { promptRefused } from '../named-client.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
 import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
@@ -33,15 +33,9 @@ export const CODEX: Host = {
   readsClaudeSettings: false,
   confines: true,
   userHooks: USER_HOOKS,
-  cannot: [
-    ...NO_COST_OR_WINDOWS,
-    {
-      setting: 'sandbox.mode',
-      isWanted: ({ sandbox }) => sandbox === 'on',
-      because:
-        'has a sandbox of its own, which the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.',
-    },
-  ],
+  cannot: onlyInClaudeCode(
+    'the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.',
+  ),
 };
 
 /** Options that would change where the agent works, which thread it is, what it prints or whether it has our hooks. */

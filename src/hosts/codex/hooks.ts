@@ -72,7 +72,7 @@ export const USER_HOOKS: UserHooks = {
     const few = ours.length < wanted && `Codex reads ${ours.length} of them`;
     const off = 'Codex reads none of them, because its plugins, this one or all hooks are switched off';
     const twice = 'they stand in the plugin and in hooks.json, so each runs twice';
-    const problems: readonly (readonly [text: string | false | undefined, repair: string | null])[] = [
+    const problems: readonly (readonly [text: string | false | undefined | null, repair: string | null])[] = [
       [few && unread && `${few}: ${excerpt(oneLine(unread), MOST_SAID)}`, CORRECT],
       [ours.length === 0 && isPlugged && off, ON],
       [ours.length > wanted && twice, 'uninit --codex takes those in hooks.json out.'],

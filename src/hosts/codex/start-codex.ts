@@ -1,15 +1,13 @@
 import { tokens, type UsageDelta } from '../../engine/events.ts';
-import { asSentence, shorten } from '../../text/quote.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { type AgentMessage, endedWell, type RunFacts } from '../agent/agent-message.ts';
 import type { AgentRun, ProgramOptions } from '../agent/agent-run.ts';
-import type { RunExit, RunOutcome } from '../agent/classify-run.ts';
+import { type RunExit, type RunOutcome, refusedStart } from '../agent/classify-run.ts';
 import { StreamRun, type StreamWays } from '../agent/stream-run.ts';
 import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { apiFailure, usageOf } from './api-error.ts';
 import { rolloutReader } from './rollout.ts';
 
-const QUOTE = 300;
 /** Interval at which the rollouts are read. */
 const ROLLOUT_MS = 1_000;
 
@@ -40,7 +38,7 @@ export function startCodex(options: ProgramOptions): AgentRun {
     isOverdue: (silentMs) => silentMs > silenceMs,
     // Its commands lead groups of their own. It ends them, which a SIGTERM would leave running.
     interrupt: () => interrupt(run.process.pid),
-    refused: refusedStart,
+    refused: refusedOptions,
   });
   run.process.write(options.prompt);
   run.process.closeInput();
@@ -84,12 +82,10 @@ function interrupt(pid: number | null): void {
 }
 
 /** Classifies a run that did not begin because of its options or its configuration, which a retry would not change. */
-function refusedStart(facts: RunFacts, { code, endedBy }: RunExit, complaint: string): RunOutcome | null {
+function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, complaint: string): RunOutcome | null {
   if (facts.sessionId !== null || endedBy !== null || (code !== 1 && code !== 2)) return null;
   const [first = ''] = complaint.split('\n').filter((line) => /^error\b/i.test(line));
-  if (first === '') return null;
-  const said = shorten(first.replace(/^error:? /i, ''), QUOTE);
-  return { kind: 'options', message: asSentence(`Codex refused to start: ${said}`) };
+  return first === '' ? null : refusedStart('Codex', first);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { RalphError } from '../../text/message.ts';
-import { type Host, NO_COST_OR_WINDOWS, type SessionTerms } from '../host.ts';
+import { type Host, onlyInClaudeCode, type SessionTerms } from '../host.ts';
 import { namedClient } from '../named-client.ts';
 import { USER_HOOKS } from './user-hooks.ts';
 
@@ -34,14 +34,7 @@ export const GEMINI: Host = {
   readsClaudeSettings: false,
   confines: true,
   userHooks: USER_HOOKS,
-  cannot: [
-    ...NO_COST_OR_WINDOWS,
-    {
-      setting: 'sandbox.mode',
-      isWanted: ({ sandbox }) => sandbox === 'on',
-      because: 'has a sandbox of its own, which -- --sandbox turns on. Set sandbox.mode to auto.',
-    },
-  ],
+  cannot: onlyInClaudeCode('-- --sandbox turns on. Set sandbox.mode to auto.'),
 };
 
 const APPROVALS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { type Fields, isFields, parseFields, textOf } from '../fields.ts';
+import { fieldsOf, isFields, parseFields, textOf } from '../fields.ts';
 import type { HookHost } from './hook-host.ts';
 
 /** Payload of a hook, reduced to what this program uses, each field checked for its type. */
@@ -77,10 +77,9 @@ export interface HookToolCall {
 }
 
 export function toolCall({ raw }: HookInput): HookToolCall {
-  const input = raw['tool_input'];
   return {
     name: textOf(raw['tool_name']),
-    input: typeof input === 'object' && input !== null ? (input as Fields) : {},
+    input: fieldsOf(raw['tool_input']),
     id: textOf(raw['tool_use_id']),
     agentId: string(raw['agent_id']),
     response: raw['tool_response'],

@@ -2,7 +2,7 @@ import type { UsageDelta } from '../../../engine/events.ts';
 import { exactCost } from '../../../engine/policy/budget.ts';
 import type { UsageWindow } from '../../../engine/schema/state.ts';
 import type { AgentMessage, AgentResult, BackgroundTask } from '../../agent/agent-message.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../../fields.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf, textOrNull } from '../../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
 import { messageUsage } from '../transcript/transcript.ts';
 
@@ -142,7 +142,7 @@ const FORBIDDEN_FILE = 'File is in a directory that is denied by your permission
 const HOOK_REFUSAL = /^(?:PreToolUse:\S+ hook error: |(?=\[blocked by guardrail))(.+)$/s;
 
 function result(message: Fields): AgentResult {
-  const errors = Array.isArray(message['errors']) ? message['errors'].map(textOf).filter((one) => one !== '') : [];
+  const errors = stringsOf(message['errors']).filter((one) => one !== '');
   const cost = message['total_cost_usd'];
   return {
     subtype: textOf(message['subtype']),

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
-import { asSentence, shorten } from '../../../text/quote.ts';
 import type { AgentMessage, BackgroundTask, RunFacts } from '../../agent/agent-message.ts';
 import type { AgentOptions, AgentRun, ProgramOptions } from '../../agent/agent-run.ts';
-import type { RunExit, RunOutcome } from '../../agent/classify-run.ts';
+import { type RunExit, type RunOutcome, refusedStart } from '../../agent/classify-run.ts';
 import { StreamRun, type StreamWays } from '../../agent/stream-run.ts';
 import { addTokens, type Totals } from '../transcript/transcript.ts';
 import { readMessages } from './read-messages.ts';
@@ -135,8 +134,6 @@ function userMessage(text: string, uuid: string): object {
   return { type: 'user', uuid, message: { role: 'user', content: [{ type: 'text', text }] } };
 }
 
-const QUOTE = 300;
-
 /**
  * Classifies a run of the client by what it says on standard error about its options, settings or files, which a retry
  * would not change; null if it has begun to work or ended for another reason. Measured with 2.1.213 and 2.1.330: exit
@@ -147,9 +144,7 @@ export function refusedOptions(facts: RunFacts, { code, endedBy }: RunExit, comp
   const lines = complaint.split('\n').filter((line) => line.trim() !== '' && !/^warning\b/i.test(line));
   const [first = ''] = lines;
   // A system call that failed, such as EMFILE, may succeed later.
-  if (!/^error: (?!E[A-Z]{3,}\b)|^--[a-z]/i.test(first)) return null;
-  const said = shorten(lines.join(' ').replace(/^error: /i, ''), QUOTE);
-  return { kind: 'options', message: asSentence(`Claude Code refused to start: ${said}`) };
+  return /^error: (?!E[A-Z]{3,}\b)|^--[a-z]/i.test(first) ? refusedStart('Claude Code', lines.join(' ')) : null;
 }
 
 /** Counts the tokens of one agent run continuously, and exactly as soon as the client reports its own totals. */

@@ -1,15 +1,15 @@
 import type { ApiError } from '../../../engine/events.ts';
 import { redact } from '../../../text/redact/redact.ts';
 import { apiErrorKind } from '../../agent/classify-run.ts';
-import { fieldsOf, listOf, textOf } from '../../fields.ts';
+import { fieldsOf, listOf, textOf, textOrNull } from '../../fields.ts';
+import type { SessionError } from '../../host.ts';
 import { scan } from './transcript.ts';
 
 /** Reads an API failure from StopFailure's payload; only the transcript has the reset time of a usage limit. */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
   const kind = apiErrorKind(payload['error'] ?? noted?.kind);
-  const said = payload['last_assistant_message'];
-  const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
+  const message = textOf(payload['last_assistant_message']) || (noted?.message ?? 'no details');
   return {
     kind,
     message: redact(message).slice(0, 500),
@@ -17,12 +17,8 @@ export function apiFailure(payload: Readonly<Record<string, unknown>>, transcrip
   };
 }
 
-interface NotedApiError {
-  readonly kind: string;
-  readonly message: string;
-  readonly resetsAt: string | null;
-  readonly at: string | null;
-}
+/** Error with the client's own term as its kind. */
+type NotedApiError = Omit<SessionError, 'kind'> & { readonly kind: string };
 
 /** Returns the API error at the end of the transcript; null if its last assistant entry is not an error. */
 export function lastApiError(transcriptPath: string | null): NotedApiError | null {
@@ -36,7 +32,7 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
           .map(({ text }) => textOf(text))
           .join(' '),
         resetsAt: resetTime(entry['quotaLimits']),
-        at: typeof entry['timestamp'] === 'string' ? entry['timestamp'] : null,
+        at: textOrNull(entry['timestamp']),
       };
     }
     return true;
