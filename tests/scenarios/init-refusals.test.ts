@@ -9,7 +9,7 @@ const SETTINGS = '.claude/settings.json';
 
 const BROKEN: Record<string, [content: string, message: RegExp]> = {
   'a comma too many': ['{\n  "a": 1,\n}\n', /settings\.json is not valid JSON: .*line 3, column 1/],
-  'a comment': ['{\n  // mine\n  "a": 1\n}\n', /a comment, which makes Claude Code ignore the whole file, at line 2/],
+  'a comment': ['{\n  // mine\n  "a": 1\n}\n', /a comment, which makes its client ignore the whole file, at line 2/],
   'half a file': ['{\n  "a": ', /line 2, column 8/],
   'a list': ['[]', /no JSON object/],
   'hooks that are a list': ['{"hooks": []}', /"hooks" should be an object, but is array/],

@@ -36,7 +36,7 @@ export function memberOf(object: Node, key: string): Node | null {
 }
 
 function explained(code: string): string {
-  if (code === 'InvalidCommentToken') return 'a comment, which makes Claude Code ignore the whole file';
+  if (code === 'InvalidCommentToken') return 'a comment, which makes its client ignore the whole file';
   const words = code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   return words.replace('property name expected', 'a property name is expected (or there is an extra comma before it)');
 }
