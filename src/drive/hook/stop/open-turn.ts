@@ -1,7 +1,7 @@
 import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
 import type { FourKeyState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { lastRecord } from '../../../state/event-stream.ts';
+import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { liveContract } from '../../../state/evidence/evidence.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
 import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
@@ -10,29 +10,31 @@ import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { Message } from '../../../text/message.ts';
-import { boundLoop, clientIdentity, type DriverContext, drivenElsewhere, ownership } from '../../control/ownership.ts';
+import type { DriverContext } from '../../control/ownership.ts';
+import { boundLoop, clientIdentity, drivenElsewhere, loopOfSession, ownership } from '../../control/ownership.ts';
+import { recordEvent } from '../../records/journal.ts';
 import { HOOK_TEXTS } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
 import { type Loaded, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
 
-export type OpenedTurn =
-  | { readonly turn: Turn }
-  | { readonly answer: HookAnswer | null; readonly found: ReadState['kind'] };
+export type OpenedTurn = { readonly turn: Turn } | { readonly answer: HookAnswer | null };
 
 /** Loads this session's own loop under the lock, with its state restored if necessary. */
 export function openTurn(context: DriverContext, signal: Turn['signal'], deadline: number): OpenedTurn {
-  const { loop, found } = withState<{ loop: LoadedLoop; found: ReadState['kind'] }>(context.files, (current) => {
-    const loop = loadLoop(current, context);
-    return { next: loop.kind === 'loop' ? loop.loaded.state : 'keep', result: { loop, found: current.kind } };
+  const loop = withState<LoadedLoop>(context.files, (current) => {
+    const found = loadLoop(current, context);
+    return { next: found.kind === 'loop' ? found.loaded.state : 'keep', result: found };
   });
-  if (loop.kind === 'none') {
-    return { answer: loop.message === null ? null : { systemMessage: withPrefix(loop.message) }, found };
+  if (loop.kind === 'loop') {
+    const { transcriptPath } = context.input;
+    return { turn: newTurn(context, loop.loaded, { transcriptPath, deadline, signal, freshContext: false }) };
   }
-  const { transcriptPath } = context.input;
-  return { turn: newTurn(context, loop.loaded, { transcriptPath, deadline, signal, freshContext: false }) };
+  const message = loop.kind === 'absent' ? vanished(context) : loop.message;
+  return { answer: message === null ? null : { systemMessage: withPrefix(message) } };
 }
 
 type LoadedLoop =
+  | { readonly kind: 'absent' }
   | { readonly kind: 'none'; readonly message: string | null }
   | { readonly kind: 'loop'; readonly loaded: Loaded };
 
@@ -43,7 +45,7 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
   if (drivenElsewhere(context.env)) return NOT_OURS;
   switch (current.kind) {
     case 'absent':
-      return NOT_OURS;
+      return { kind: 'absent' };
     case 'newer':
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
@@ -59,6 +61,19 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
     default:
       return current satisfies never;
   }
+}
+
+const MISSING = 'state.missing';
+
+/** Reports once that the state file of this session's loop is missing. */
+function vanished({ env, files, input, now }: DriverContext): string | null {
+  const loopId = loopOfSession(files, env, input.sessionId);
+  const stored = findContract(files);
+  if (loopId === null || typeof stored === 'string' || stored.contract.loopId !== loopId) return null;
+  if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
+  const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
+  recordEvent(files, now(), event);
+  return show(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' });
 }
 
 /** Takes over a loop that another program has begun, unless this session was started for another one. */

@@ -1,22 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
-import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../../state/loop-files.ts';
+import type { LoopFiles } from '../../../state/loop-files.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { clearCancellation, isCancelled, launcherGone, loopOfSession, ownership } from '../../control/ownership.ts';
+import { clearCancellation, isCancelled, launcherGone } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
-import { recordEvent } from '../../records/journal.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { HOOK_TEXTS } from '../../turn/messages.ts';
-import { type Dispatched, type Driver, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import { type Dispatched, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
 import { hookDriver } from './hook-driver.ts';
@@ -27,8 +23,6 @@ interface StopOptions {
   readonly timeoutMs: number;
   readonly signal: Turn['signal'];
 }
-
-const MISSING = 'state.missing';
 
 /** Margin before the client's own timeout would kill the hook. */
 const ANSWER_MARGIN_MS = 20_000;
@@ -45,54 +39,32 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     return opened;
   };
   try {
-    return await decide(context, hookDriver([]), open);
+    const driver = hookDriver([]);
+    const waited = await waitForBackground(context.input, open, driver);
+    if (waited !== 'decide') return waited.answer;
+    const opened = open();
+    if ('answer' in opened) return opened.answer;
+    if (endsByFlag(opened.turn, context)) return afterCancel(context.files);
+    const { turn, effects } = launcherGone(context.env)
+      ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
+      : await endOfTurn(opened.turn, context);
+    return await runEffects(turn, driver, effects);
   } finally {
     endWatch();
   }
 }
 
-async function decide(
-  context: DriverContext,
-  driver: Driver<HookAnswer | null>,
-  open: () => OpenedTurn,
-): Promise<HookAnswer | null> {
-  const waited = await waitForBackground(context.input, open, driver);
-  if (waited !== 'decide') return waited.answer;
-  // Ownership is decided under the lock; until then an unreadable contract is ignored.
-  const found = findContract(context.files);
-  const stored = typeof found === 'string' ? null : found;
-  if (stored !== null && endsByFlag(context, stored.contract)) return afterCancel(context.files);
-  const opened = open();
-  if ('answer' in opened) return opened.answer ?? vanished(context, stored, opened.found);
-  const { turn, effects } = launcherGone(context.env)
-    ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
-    : await endOfTurn(opened.turn, context);
-  return runEffects(turn, driver, effects);
-}
-
 /** Applies the flag files of a task folder. Returns whether they end this session's loop. */
-function endsByFlag(context: DriverContext, contract: Contract): boolean {
-  const { files, env, input, now } = context;
-  const isOurs = (state: LoopState): boolean => ownership(state, env, input.sessionId) !== 'foreign';
+function endsByFlag({ loaded }: Turn, { files, env, now }: DriverContext): boolean {
+  if (loaded.stored === null) return false;
+  const isOurs = ({ loopId }: LoopState): boolean => loopId === loaded.state.loopId;
   // Stops of a session are sequential, so a missing record will never arrive.
-  return applyFlagFiles(files, env, now(), contract, { isOurs, isBetweenTurns: true });
+  return applyFlagFiles(files, env, now(), loaded.stored.contract, { isOurs, isBetweenTurns: true });
 }
 
 function afterCancel(files: LoopFiles): HookAnswer {
   clearCancellation(files);
   return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
-}
-
-/** Reports once that the state file of this session's loop is missing. */
-function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): HookAnswer | null {
-  const { env, files, input, now } = context;
-  if (found !== 'absent') return null;
-  const loopId = loopOfSession(files, env, input.sessionId);
-  if (loopId === null || stored?.contract.loopId !== loopId) return null;
-  if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
-  const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
-  recordEvent(files, now(), event);
-  return { systemMessage: withPrefix(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
 }
 
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {

@@ -79,6 +79,15 @@ test('a launched session whose state and contract are gone may only read', async
   assert.equal(await preToolUse(aHook(project, 'PreToolUse', RUN)), null, 'control: a session without a loop');
 });
 
+test('a Stop says that the state is missing while background work runs, too', async (t) => {
+  const project = aProtectedLoop(t);
+  await aStop(project, { prompt_id: 'p1' });
+  rmSync(project.files.state);
+  const running = { id: 'b1', type: 'shell', status: 'running', command: 'npm test' };
+  const answer = await aStop(project, { ...DONE, background_tasks: [running] });
+  assert.match(answer?.systemMessage ?? '', /state file of this loop is missing/);
+});
+
 test('without its state, the rules of a loop hold in its session, and a Stop says what is missing', async (t) => {
   const project = aProtectedLoop(t);
   await aStop(project, { prompt_id: 'p1' });
