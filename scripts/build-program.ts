@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
 import { type OutputChunk, type Plugin, type PluginContext, rolldown } from 'rolldown';
 import { CHUNKS as FILES, FLEET_FILE, WEB_FILE } from '../src/install/files/program-files.ts';
@@ -93,6 +93,7 @@ export async function writeProgram(root: string, folder: string, generated: stri
     plugins: [
       lazyBuiltins,
       lateDecoder,
+      lateShapes,
       plainExports,
       readingSchemas,
       {
@@ -145,8 +146,12 @@ export async function writeProgram(root: string, folder: string, generated: stri
         },
       ],
     },
+    // A chunk is a function of what the loader gives it.
     postBanner: ({ name, isEntry }) =>
-      isEntry ? `${firstLines(name)}require=${loader}.requireOf("${basename(name)}",__dirname,require);` : '',
+      isEntry
+        ? `${firstLines(name)}require=${loader}.requireOf("${basename(name)}",__dirname,require);`
+        : '(function(exports,require,module,__filename){',
+    postFooter: ({ isEntry }) => (isEntry ? '' : '})'),
   });
   chmodSync(join(folder, 'scripts', 'main.cjs'), 0o755);
   const written = output.filter((each) => each.type === 'chunk');
@@ -296,6 +301,21 @@ const lateDecoder: Plugin = {
       const changed = code.replace(/^const utf8 = (new TextDecoder\(.*\));$/m, 'const utf8 = () => $1;');
       if (changed === code) throw new Error('unbash decodes bytes elsewhere now');
       return changed.replace('utf8.decode(', 'utf8().decode(');
+    },
+  },
+};
+
+/** Makes the shape of a stored file when one is checked: nested literals of all shapes took a tenth of a Stop beyond node. */
+const lateShapes: Plugin = {
+  name: 'late-shapes',
+  load: {
+    filter: { id: /-shapes\.json$/ },
+    handler(id) {
+      const shapes = Object.entries(JSON.parse(readFileSync(id, 'utf8')) as Record<string, object>);
+      const made = shapes.map(([key, shape]) => {
+        return `get ${key}() { return (made.${key} ??= JSON.parse(${JSON.stringify(JSON.stringify(shape))})); },`;
+      });
+      return { code: `const made = {};\nexport default {\n${made.join('\n')}\n};`, moduleType: 'js' };
     },
   },
 };

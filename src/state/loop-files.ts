@@ -204,18 +204,16 @@ export function parseState(text: string): ReadState {
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
   if (version === undefined) {
-    const problem = checkShape(value, fourKeyState);
+    const problem = checkShape(value, schemas.fourKeyState);
     return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
   }
   const problem = validateLoopState(value);
   return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
 }
 
-const { commonPart, fourKeyState, statusPart } = schemas;
-
 /** Returns null for a valid state, else the problem and its place. */
 export function validateLoopState(value: unknown): string | null {
-  return checkShape(value, commonPart) ?? checkShape(value, statusPart);
+  return checkShape(value, schemas.commonPart) ?? checkShape(value, schemas.statusPart);
 }
 
 export type { StoredContract };

@@ -176,7 +176,7 @@ test('A chunk that could not be loaded is loaded once it is there.', (context) =
   const load = requireOf('test', join(folder, 'hooks'), () => assert.fail());
   assert.throws(() => load('./ralph-a.cjs'), /ENOENT/);
   mkdirSync(join(folder, 'scripts'));
-  writeFileSync(join(folder, 'scripts', 'ralph-a.cjs'), 'exports.a = {};');
+  writeFileSync(join(folder, 'scripts', 'ralph-a.cjs'), '(function (exports) { exports.a = {}; })');
   const loaded = load('./ralph-a.cjs');
   assert.deepEqual({ ...(loaded as object) }, { a: {} });
   assert.equal(load('./ralph-a.cjs'), loaded, 'and once only');

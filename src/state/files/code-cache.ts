@@ -21,8 +21,6 @@ const OLD_MS = 7 * 24 * 3_600_000;
 const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
 
 const DIGEST_LENGTH = 16;
-const HEAD = '(function(exports,require,module,__filename){';
-const TAIL = '\n})';
 /** Memory for one file at a time: pages that are touched for the first time cost a hook more than reading does. */
 const SPACE = Buffer.allocUnsafeSlow(512 * 1024);
 
@@ -71,9 +69,7 @@ function programFolder(above: string, chunk: string): string {
 
 /** Compiles a chunk, and adds to `ends` what keeps the code of every function that has run by then. */
 function compile(filename: string, entry: string, caches: string | null, ends: (() => void)[]): Chunk {
-  const { bytes, stamp } = read(filename, HEAD.length, TAIL.length);
-  bytes.write(HEAD, 0, 'latin1');
-  bytes.write(TAIL, bytes.length - TAIL.length, 'latin1');
+  const { bytes, stamp } = read(filename);
   const source = bytes.toString('latin1');
   const path = caches === null ? null : `${caches}${sep}${cacheName(entry, filename, stamp, process.execArgv)}`;
   const { cachedData, writes, isDue } = (path === null ? null : readCache(path)) ?? NO_CACHE;
@@ -118,13 +114,12 @@ function readCache(path: string): Cache | null {
   }
 }
 
-/** Reads a file into the shared memory, with room before and behind it. */
-function read(path: string, before = 0, behind = 0): { readonly bytes: Buffer; readonly stamp: Stamp } {
+/** Reads a file into the shared memory. */
+function read(path: string): { readonly bytes: Buffer; readonly stamp: Stamp } {
   return withDescriptor(path, 'r', 0, (descriptor) => {
     const stamp = fstatSync(descriptor);
-    const length = before + stamp.size + behind;
-    const bytes = length > SPACE.length ? Buffer.allocUnsafe(length) : SPACE.subarray(0, length);
-    readSync(descriptor, bytes, before, stamp.size, 0);
+    const bytes = stamp.size > SPACE.length ? Buffer.allocUnsafe(stamp.size) : SPACE.subarray(0, stamp.size);
+    readSync(descriptor, bytes, 0, stamp.size, 0);
     return { bytes, stamp };
   });
 }
