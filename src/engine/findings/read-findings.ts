@@ -16,7 +16,7 @@ import {
 interface FindingsLog {
   /** Entries in order; if an id repeats, the later one. */
   readonly findings: readonly Finding[];
-  /** The log has text, but neither an entry nor a statement that there is none: what is open is unknown. */
+  /** What is open is unknown: the log has text, but neither an entry nor a statement that there is none; or a table in HTML. */
   readonly isUnread: boolean;
 }
 
@@ -53,15 +53,14 @@ class LogReader {
   #items: (Subject & { readonly line: number })[] = [];
   #table: Columns | null = null;
   #cells: readonly string[] | null = null;
-  /** Table in HTML whose end has not come. */
-  #html: string | null = null;
+  #hasHtmlTable = false;
   #hasText = false;
   #hasTable = false;
   /** Lines that may say that there is no finding, which matters if there is none. */
   #said: string[] = [];
 
   read(line: Line): void {
-    this.#readHtml(line);
+    this.#hasHtmlTable ||= line.text.includes('<') && /<table\b/i.test(line.text);
     const content = withoutTags(line.content);
     const [, level, title] = (line.content.startsWith('<') && /^<h([1-6])\b[^>]*>(.*)/i.exec(line.content)) || [];
     const heading = line.heading ?? (title === undefined ? null : { title, level: Number(level) });
@@ -83,10 +82,10 @@ class LogReader {
   }
 
   log(): FindingsLog {
-    this.#endHtml(Number.MAX_SAFE_INTEGER);
     const others = [...this.#byLine].filter(([key]) => !this.#byHeading.has(key));
     const findings = [...this.#byHeading, ...others].map(([, finding]) => finding).sort((a, b) => a.line - b.line);
-    const isUnread = findings.length === 0 && this.#hasText && !this.#hasTable && !this.#said.some(saysNone);
+    const hasNone = findings.length === 0 && this.#hasText && !this.#hasTable && !this.#said.some(saysNone);
+    const isUnread = hasNone || this.#hasHtmlTable;
     return { findings, isUnread };
   }
 
@@ -157,25 +156,6 @@ class LogReader {
     } else if (this.#heading !== null && status !== null && this.#heading.key !== '') {
       this.#makeEntry(this.#heading.key, status);
     }
-  }
-
-  /** Collects a table in HTML until its end. Its lines are read by themselves as well. */
-  #readHtml({ text, number }: Line): void {
-    if (this.#html === null && !(text.includes('<') && /<table\b/i.test(text))) return;
-    this.#html = `${this.#html ?? ''}${text}\n`;
-    if (/<\/table\s*>/i.test(text)) this.#endHtml(number);
-  }
-
-  #endHtml(line: number): void {
-    const rows = (this.#html ?? '').split(/<tr\b[^<>]*>/i).slice(1);
-    this.#html = null;
-    const [header, ...others] = rows.map((row) => {
-      const cells = row.split(/<t[hd]\b[^<>]*>/i).slice(1);
-      return cells.map((cell) => withoutTags(cell.replace(/<\/t[hd][\s\S]*$/i, '')).trim());
-    });
-    const columns = header === undefined ? null : columnsOf(header);
-    if (columns !== null) this.#hasTable = true;
-    for (const cells of others) this.#readRow(columns ?? columnsOfRow(cells), cells, line);
   }
 
   /** Reads a line of a table; false if it is none. */
@@ -295,7 +275,7 @@ const NAMED =
 
 /** Parses `FINDING-001: [Category] Title`, `F1 – Title` or `#3 Title`; null for a text without such an id. */
 function namedFinding(text: string): Pick<Finding, 'id' | 'title'> | null {
-  const [, id, rest = ''] = (HAS_ID.test(text) && NAMED.exec(withoutBox(text))) || [];
+  const [, id, rest = ''] = (HAS_ID.test(text) && NAMED.exec(withoutLeadingMarks(text.replace(BOX, '')))) || [];
   if (id === undefined) return null;
   return { id: id.toUpperCase().replace(/\s/g, '-'), title: titleOf(rest) };
 }
@@ -323,10 +303,6 @@ function withoutTags(text: string): string {
     /\bchecked\b/i.test(box) ? '[x] ' : '[ ] ',
   );
   return boxes.replace(STRUCK, ' ').replace(TAGS, ' ').trim();
-}
-
-function withoutBox(text: string): string {
-  return withoutLeadingMarks(text.replace(BOX, ''));
 }
 
 /** Removes Markdown marks around a text. */

@@ -43,7 +43,7 @@ export function goneText(path: string, missing: readonly string[]): string {
 }
 
 export function unreadLogText(path: string): string {
-  return `${path} has text, but no finding in it can be read. Write each as "### FINDING-001: title" with a line "Status: OPEN", or "No findings."`;
+  return `${path} has text, but no finding in it can be read, or a table in HTML. Write each as "### FINDING-001: title" with a line "Status: OPEN", or "No findings."`;
 }
 
 export const UNREAD_QUESTIONS =

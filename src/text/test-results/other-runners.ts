@@ -251,10 +251,6 @@ export const OTHER_RUNNERS: readonly Runner[] = [
       /^ +\S+ +Total: (?<all>\d+), Errors: (?<failed>\d+), Failed: (?<failed2>\d+), Skipped: (?<skipped>\d+),/,
     ],
   },
-  // kaocha
-  { totals: [/^(?<list>\d+ tests, \d+ assertions,(?: \d+ errors,)? \d+ failures)\.$/] },
-  // HUnit
-  { totals: [/^Cases: \d+ +Tried: (?<all>\d+) +Errors: (?<failed>\d+) +Failures: (?<failed2>\d+)$/] },
   // busted
   {
     totals: [
@@ -266,8 +262,6 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     totals: [/^\[ FAIL (?<failed>\d+) \| WARN \d+ \| SKIP (?<skipped>\d+) \| PASS (?<passed>\d+) \]/],
     lastTotalCounts: true,
   },
-  // alcotest
-  { totals: [/^Test Successful in .*\. (?<passed>\d+) tests? run\.$/] },
   // behave, cucumber
   {
     totals: [

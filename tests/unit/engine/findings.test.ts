@@ -485,14 +485,10 @@ test('each name of a mark is read, and a line with neither a mark nor a status h
   assert.deepEqual(read('- 🔴 F1: title: b\n- ⚠ [x] issue-2 title\n- RISK #3: title\n'), []);
 });
 
-test('tables in HTML, without a rule, with the status in any place or as an answer are read', () => {
-  const row = (cells: readonly string[], tag: string): string =>
-    `<tr>\n${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('\n')}\n</tr>`;
-  const html = (...rows: string[]): string => `<table>\n${row(['Status', 'ID'], 'th')}\n${rows.join('\n')}\n</table>\n`;
-  assert.deepEqual(read(html(row(['FIXED', 'F1'], 'td'), row(['OPEN', 'F2'], 'td'))), ['F1 FIXED', 'F2 OPEN']);
-  assert.deepEqual(read('<table><tr><th>ID<th>Status<tr><td>F1<td>OPEN</table>'), ['F1 OPEN']);
-  assert.deepEqual(read(`### F1: a\nStatus: FIXED\n\n${html(row(['OPEN', 'F2'], 'td'))}`), ['F1 FIXED', 'F2 OPEN']);
-  assert.deepEqual(read(`\`\`\`\n${html(row(['OPEN', 'F2'], 'td'))}\`\`\`\n`), [], 'control: an example');
+test('tables with the status in any place or as an answer are read, and one in HTML is not', () => {
+  const html = '<table>\n<tr><th>ID</th><th>Status</th></tr>\n<tr><td>F2</td><td>OPEN</td></tr>\n</table>\n';
+  assert.equal(isUnread(`### F1: a\nStatus: FIXED\n\n${html}`), true);
+  assert.equal(isUnread(`### F1: a\nStatus: FIXED\n\n\`\`\`\n${html}\`\`\`\n`), false, 'control: an example');
   assert.deepEqual(read('| Status | Title |\n|---|---|\n| OPEN | Leak |'), ['Leak OPEN']);
   assert.deepEqual(
     read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |\n| F5 | yes (not on Windows) |'),
