@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
+import { onPath } from '../../state/process/find-program.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { fileRoles, isData, isDryRun } from './file-roles.ts';
 import { makeCall } from './makefile.ts';
-import { packageManagerCall, packageScript, packagesBelow } from './package-scripts.ts';
+import { packageManagerCall, packageScript, packagesBelow, scriptsLike } from './package-scripts.ts';
 import { type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands that start the program that follows their options. */
@@ -90,10 +91,24 @@ function addPrograms(search: Search, words: readonly string[], base: string, dep
       for (const folder of upward(projectDir, base))
         for (const own of OWN_PROGRAMS) addFile(search, folder, `${own}/${word}`, depth);
       if (isStarted) programs.add(word);
+      if (isStarted && depth > 0) addShadows(search, word, base);
     }
     isStarted &&= WRAPPERS.has(name);
   }
 }
+
+/** Pins that nothing is put in front of the system's program: scripts of a package look in `node_modules/.bin` first. */
+function addShadows({ projectDir, known, steering }: Search, name: string, base: string): void {
+  const path = packageDirectory(projectDir, base) === null ? null : onPath(name, process.env);
+  if (path === null || INSTALLED_GLOBALLY.test(realPathOf(path) ?? path)) return;
+  for (const folder of upward(projectDir, base)) {
+    const own = projectPath(projectDir, folder, `node_modules/.bin/${name}`);
+    if (own !== null && (known.has(own) || !existsSync(join(projectDir, own)))) steering.set(own, 'pinned');
+  }
+}
+
+/** Programs of packages, which a project may install for itself. */
+const INSTALLED_GLOBALLY = /\/node_modules\/(?!(?:npm|corepack)\/)/;
 
 function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
   for (const { key, as } of steeringFiles(base, isData(words) ? words.slice(0, 1) : words)) {
@@ -186,8 +201,8 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
-  // Make runs nothing for a goal that exists as a file.
-  for (const name of call.goals.filter((file) => !existsSync(join(call.directory, file)))) {
+  // Make runs nothing for a goal that exists as a file, and reads `-include` files once they exist.
+  for (const name of [...call.goals, ...call.files].filter((file) => !existsSync(join(call.directory, file)))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');
   }
@@ -204,7 +219,11 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
       for (const script of new Set(call.scripts)) addScript(search, join(projectDir, dirname(path)), script, depth);
   } else if (call !== null) {
     const directory = packageDirectory(projectDir, resolve(base, call.directory ?? '.'));
-    if (directory !== null) for (const script of call.scripts) addScript(search, directory, script, depth);
+    for (const script of call.scripts) {
+      if (script.includes(' ')) collect(search, script, base, depth + 1);
+      else if (directory !== null)
+        for (const name of scriptsLike(directory, script)) addScript(search, directory, name, depth);
+    }
   }
 }
 
@@ -220,6 +239,7 @@ function addScript(search: Search, directory: string, script: string, depth: num
     if (found.has(key) || (text === null && !known.has(key))) continue;
     found.add(key);
     if (text !== null) collect(search, text, directory, depth + 1);
+    addShadows(search, 'sh', directory);
   }
 }
 

@@ -33,6 +33,8 @@ export function makeTargets(text: string): ReadonlySet<string> {
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+/** Programs whose operands are scripts of package.json, or patterns of them; those of concurrently begin with `npm:` or are commands. */
+const SCRIPT_RUNNERS = /^(?:npm-run-all2?|run-[sp]|conc(?:urrently)?)$/;
 /** Options that run a script in several packages. */
 const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
 const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
@@ -40,8 +42,18 @@ const VALUE_OPTIONS = new Set(['--loglevel', '--script-shell']);
 const IN_WORKSPACES = /^(?:-ws?|-r|-F|--workspaces?|--recursive|--filter|workspaces?)(?:=|$)/;
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** Returns the package.json scripts that a command runs, through wrappers such as `env`; for workspaces every possible name. */
+/**
+ * Returns the package.json scripts that a command runs, through wrappers such as `env`, or patterns and whole commands that
+ * lead to them; for workspaces every possible name.
+ */
 export function packageManagerCall(words: readonly string[]) {
+  const runner = words.findIndex(
+    (word, at) => SCRIPT_RUNNERS.test(word) || (word === '--run' && words[at - 1] === 'node'),
+  );
+  if (runner !== -1) {
+    const scripts = words.slice(runner + 1).map((word) => word.replace(/^(?:npm|pnpm|yarn|bun|node):/, ''));
+    return { directory: null, scripts, isForWorkspaces: false };
+  }
   const at = words.findIndex((word) => MANAGERS.has(word) || TASK_RUNNERS.has(word));
   if (at === -1) return null;
   const [manager = '', ...all] = words.slice(at);
@@ -65,6 +77,13 @@ export function packageManagerCall(words: readonly string[]) {
   }
   const script = scriptName(manager, names);
   return script === null ? null : { directory, scripts: [script], isForWorkspaces: false };
+}
+
+/** Returns the names of a folder's scripts that a pattern such as `test:*` means; any other word means itself. */
+export function scriptsLike(directory: string, word: string): string[] {
+  if (!word.includes('*')) return [word];
+  const pattern = new RegExp(`^${word.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`);
+  return Object.keys(packageScripts(directory, 'package.json')).filter((name) => pattern.test(name));
 }
 
 const MOST_DEPTH = 3;

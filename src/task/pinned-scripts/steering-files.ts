@@ -54,7 +54,7 @@ mise asdf: .tool-versions mise.toml .mise.toml mise.local.toml .config/mise.toml
 bazel: .bazelrc ~/.bazelrc
 just: justfile Justfile .justfile
 task: Taskfile.yml Taskfile.yaml
-cmake ctest: CTestCustom.cmake | CMakePresets.json
+cmake ctest: CTestCustom.cmake | CMakePresets.json CMakeLists.txt
 node: | package.json#imports
 node npm python python3 ruby go: | .tool-versions mise.toml .node-version .ruby-version
 ${LOGIN}: ~/.profile ~/.bash_profile ~/.bash_login ~/.bashrc ~/.zprofile ~/.zshrc ~/.zlogin

@@ -57,6 +57,8 @@ test('stores the hashes of the scripts that the commands name under their path i
   assert.deepEqual(contract.scripts, {
     '.npmrc#settings': 'absent',
     'check.sh': sha256('exit 0\n'),
+    'node_modules/.bin/node': 'absent',
+    'node_modules/.bin/sh': 'absent',
     'package.json#scripts.posttest': 'absent',
     'package.json#scripts.pretest': 'absent',
     'package.json#scripts.test': sha256('node --test'),

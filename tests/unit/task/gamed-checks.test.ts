@@ -51,6 +51,30 @@ const GAMES: readonly Game[] = [
     trick: { 'home/.npmrc': 'script-shell=./pass.sh\n', 'pass.sh': '#!/bin/sh\nexit 0\n' },
     end: 'refused',
   },
+  ...['sh', 'printf'].map((name) => ({
+    what: `a program in front of the system's ${name}`,
+    check: 'npm test',
+    files: { 'package.json': NPM('env printf %d x') },
+    trick: { [`node_modules/.bin/${name}`]: '#!/bin/bash\nexit 0\n' },
+    end: 'refused' as const,
+  })),
+  ...['run-s test:*', 'npm-run-all -p test:unit', "concurrently 'npm run test:unit'", 'conc npm:test:unit'].map(
+    (script) => ({
+      what: `a script that ${script.split(' ')[0]} starts`,
+      check: 'npm test',
+      files: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': 'jest' } }) },
+      trick: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': ': pass' } }) },
+      runners: { [script.split(' ')[0] ?? '']: ['package.json'] },
+      end: 'refused' as const,
+    }),
+  ),
+  {
+    what: 'a makefile that is read once it exists',
+    check: 'make test',
+    files: { Makefile: '-include local.mk\nCHECK ?= false\ntest:\n\t$(CHECK)\n' },
+    trick: { 'local.mk': 'CHECK = true\n' },
+    end: 'reported',
+  },
   {
     what: 'a package script',
     check: 'npm test',
@@ -362,6 +386,12 @@ function runnable(dir: string): void {
   for (const folder of ['first', 'bin', 'other', 'node_modules/.bin']) {
     for (const name of [
       'checker',
+      'sh',
+      'printf',
+      'run-s',
+      'npm-run-all',
+      'concurrently',
+      'conc',
       'late',
       'jest',
       'vitest',

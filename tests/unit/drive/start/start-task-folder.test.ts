@@ -98,7 +98,7 @@ test('the contract contains everything from a RALPH.md', (t: TestContext) => {
   assert.deepEqual(contract.policy.completion, { kind: 'promise', text: 'DONE' });
   assert.equal(contract.policy.maxIterations, 12);
   assert.deepEqual(Object.keys(contract.scripts), [
-    ...['.npmrc#settings', 'jobs/auth/check.sh', 'package.json#scripts.lint'],
+    ...['.npmrc#settings', 'jobs/auth/check.sh', 'node_modules/.bin/sh', 'package.json#scripts.lint'],
     ...['package.json#scripts.postlint', 'package.json#scripts.prelint', '~/.npmrc#settings'],
   ]);
 });
