@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENDING, endAll, runForwarding, startedHere } from './end-together.mjs';
 import { inMemory } from './in-memory.mjs';
+import { sourcePlaces } from './source-places.mjs';
 
 const FOLDERS = ['client', 'faults', 'property', 'scenarios', 'unit'];
 /** Folders with tests of programs that npm does not bring. */
@@ -36,7 +37,8 @@ const SILENT_MS = 15 * 60_000;
 const ENDS_MS = 10_000;
 const SLOWEST = 8;
 const SCREENSHOTS = join('reports', 'screenshots');
-const SOURCE_MAPS = '--enable-source-maps';
+/** Says that this process is the one that runs the tests. */
+const RUNS = '--run';
 /** A folder for each run: two at once do not meet. */
 const BUNDLES = join('.build', `tests-${process.pid}`);
 
@@ -44,14 +46,13 @@ const BUNDLES = join('.build', `tests-${process.pid}`);
 // gets them back.
 process.env.RALPH_TEST_CA_CERTS ??= process.env.NODE_EXTRA_CA_CERTS ?? '';
 delete process.env.NODE_EXTRA_CA_CERTS;
-if (!process.execArgv.includes(SOURCE_MAPS)) {
-  // The runner starts each file with the options that it has itself.
-  const words = [SOURCE_MAPS, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+if (process.argv[2] !== RUNS) {
+  const words = [fileURLToPath(import.meta.url), RUNS, ...process.argv.slice(2)];
   const [program, ...rest] = inMemory([process.execPath, ...words]);
   process.exit(await runForwarding(program, rest));
 }
 register();
-const names = process.argv.slice(2);
+const names = process.argv.slice(3);
 const isNamed = (file) => names.includes(file);
 const isFile = (name) => name.endsWith('.test.ts') && existsSync(name);
 const unknown = names.filter((name) => !FOLDERS.includes(name) && !isFile(name));
@@ -85,11 +86,16 @@ for (const signal of ENDING)
     watch.abort();
     setTimeout(() => process.exit(), ENDS_MS).unref();
   });
+const places = sourcePlaces();
 const all = await bundled([...names.filter(isFile), ...files]);
 run({ files: all.map((file) => join(process.cwd(), file)), concurrency: AT_ONCE, signal: watch.signal })
   .on('data', watch.heard)
-  .on('test:fail', () => {
+  .on('test:fail', (data) => {
     process.exitCode = 1;
+    places.inEvent(data);
+  })
+  .on('test:stderr', (data) => {
+    data.message = places.inText(data.message);
   })
   .compose(new spec())
   .pipe(process.stdout);
