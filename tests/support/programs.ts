@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { onPath } from '../../src/state/process/find-program.ts';
 import LISTED from './packages.json' with { type: 'json' };
+import { IS_LONG } from './short-form.ts';
 
 /** Programs that tests use and that npm does not bring, with the Debian package of each. */
-const PACKAGES = { ...LISTED.needed, ...LISTED.toolchains };
+const PACKAGES = { ...LISTED.needed, ...LISTED.long, ...LISTED.toolchains };
 
 export type Program = keyof typeof PACKAGES;
 
 /** A program that serves as well where it is installed. The full browser takes five times the processor time for a page. */
 const OTHERS: Partial<Readonly<Record<Program, string>>> = LISTED.others;
-/** What `npm test` needs. */
-const NEEDED = Object.keys(LISTED.needed) as readonly Program[];
+/** What `npm test` needs, and what its long form needs as well. */
+const NEEDED = Object.keys({ ...LISTED.needed, ...(IS_LONG && LISTED.long) }) as readonly Program[];
 /** What `npm run test:projects` needs as well, where every other run has stubs. */
 export const TOOLCHAINS = Object.keys(LISTED.toolchains) as readonly Program[];
 
