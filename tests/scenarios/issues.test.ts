@@ -9,22 +9,24 @@ import { broken, FIX, ISSUE } from './support/broken-project.ts';
 const draft = (p: Project): string => p.read('.ralph/fix-issue-7/RALPH.md');
 
 test('an issue becomes a task, a pull request that says what was proved, and one comment', (t) => {
-  const { p, gh, run } = broken(t, [ISSUE]);
+  // One of a fork with the same name of the branch is not taken for ours.
+  const fork = { head: 'ralph/fix-issue-7', body: '', oid: '0'.repeat(40), fork: true };
+  const { p, gh, run } = broken(t, [ISSUE], FIX, [fork]);
   const { code, stdout, stderr } = run(['--issue', '7', '--integrate', 'pr']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(draft(p), /^> sum\(2, 3\) gives -1\.$/m);
   const { pulls, comments } = gh.state();
   assert.deepEqual(
     pulls.map(({ head }) => head),
-    ['ralph/fix-issue-7'],
+    [fork.head, 'ralph/fix-issue-7'],
   );
-  const [{ body = '' } = {}] = pulls;
+  const [, { body = '' } = {}] = pulls;
   assert.match(body, /\| <code>npm (?:run )?test.*<\/code> \| failed \| passed \|/);
   assert.match(body, /Proof: red-to-green\. 1 iterations, cost/);
   assert.match(body, /sum\.cjs +\| +2 \+-/);
   assert.match(body, /^Closes https:\/\/example\.invalid\/o\/r\/issues\/7$/m);
   assert.equal(comments.length, 1);
-  assert.match(comments[0]?.body ?? '', /red-to-green[\s\S]*Pull request: https:\/\/example\.invalid\/o\/r\/pull\/1/);
+  assert.match(comments[0]?.body ?? '', /red-to-green[\s\S]*Pull request: https:\/\/example\.invalid\/o\/r\/pull\/2$/m);
 });
 
 test('an issue that was not solved gets one comment and no pull request', (t) => {
@@ -62,8 +64,9 @@ test('the issues of a label become one run, each with its own task', (t) => {
 });
 
 const KILLS = ['pr list', 'pr create', 'issue comment'].flatMap((what) => [`${what} before`, `${what} after`]);
-for (const at of someOf(KILLS, 6, 3)) {
-  test(`killed at "${at}" and resumed, there is one pull request and one comment`, (t) => {
+for (const at of KILLS) {
+  // In the short form, issue-attacks has a pull request closed after such a kill, and a kill at the comment.
+  longTest(`killed at "${at}" and resumed, there is one pull request and one comment`, (t) => {
     const { gh, run } = broken(t, [ISSUE]);
     const killed = run(['--issue', '7', '--integrate', 'pr'], { GH_KILL: at });
     assert.notEqual(killed.code, 0, 'the control: it was killed');
@@ -155,7 +158,8 @@ test('hostile text is quoted: nothing of it runs, and no setting depends on it',
   const texts = { title: HOSTILE, body: HOSTILE, comments: [{ author: { login: '---\nx: y' }, body: HOSTILE }] };
   const hostile = broken(t, [{ ...ISSUE, ...texts }]);
   const plain = broken(t, [ISSUE]);
-  for (const { run } of [hostile, plain]) assert.equal(run(['--issue', '7']).code, 0);
+  assert.equal(hostile.run(['--issue', '7']).code, 0);
+  assert.equal(plain.draft().code, 1, 'its task is only drafted');
   const settings = (text: string): string => /^---\n[\s\S]*?\n---\n/m.exec(text)?.[0] ?? '';
   const text = draft(hostile.p);
   assert.ok(settings(text).includes('completion_gate'));
@@ -182,8 +186,8 @@ test('hostile text is quoted: nothing of it runs, and no setting depends on it',
 });
 
 test('an issue of a megabyte is cut, and says so', (t) => {
-  const { p, run } = broken(t, [{ ...ISSUE, body: 'x'.repeat(1_000_000) }]);
-  assert.equal(run(['--issue', '7']).code, 0);
+  const { p, draft: drafted } = broken(t, [{ ...ISSUE, body: 'x'.repeat(1_000_000) }]);
+  assert.match(drafted().stderr, /no user has read it/);
   assert.ok(draft(p).length < 20_000, `${draft(p).length}`);
   assert.match(draft(p), /\[cut: 1000000 characters in all/);
 });
@@ -200,8 +204,8 @@ test('a word that is no issue is refused before gh runs', (t) => {
 });
 
 test('a task from an issue that no user has read is not started', (t) => {
-  const { p, gh } = broken(t, [ISSUE]);
-  const { code, stderr } = p.ralph(['run', '--issue', '7', '--agent', './agent.sh'], gh.env);
+  const { p, gh, draft } = broken(t, [ISSUE]);
+  const { code, stderr } = draft();
   assert.equal(code, 1, stderr);
   assert.match(stderr, /no user has read it/);
   assert.equal(existsSync(join(p.home, 'prompt')), false);

@@ -25,5 +25,8 @@ export function broken(t: TestContext, issues: readonly GhIssue[], work = FIX, p
   p.write('../bin/npm', NPM, 0o755);
   const run = (words: readonly string[], more: NodeJS.ProcessEnv = {}) =>
     p.ralph(['run', ...words, '--agent', './agent.sh', '--yes'], { ...gh.env, ...more });
-  return { p, gh, run };
+  /** Only drafts the task of issue 7, which no user has read then. */
+  const draft = (more: NodeJS.ProcessEnv = {}) =>
+    p.ralph(['run', '--issue', '7', '--agent', './agent.sh'], { ...gh.env, ...more });
+  return { p, gh, run, draft };
 }
