@@ -12,12 +12,12 @@ import { MAIN } from './support/command-agent.ts';
 
 /** Tasks in a shape that mixes chains, diamonds and tasks on their own; some stand before what they need. */
 const NEEDS: Readonly<Record<number, readonly number[]>> = {
-  ...{ 2: [1], 3: [5], 4: [2, 3] },
+  ...{ 1: [3], 4: [1, 2] },
   // In the long form there are more.
   ...{ 6: [9], 7: [5], 8: [5], 10: [7, 8] },
   ...{ 12: [11], 13: [12], 15: [4, 10], 17: [16], 18: [16], 20: [13, 19] },
 };
-const TASKS = Number(process.env['RALPH_PLAN_TASKS'] ?? (IS_LONG ? 6 : 5));
+const TASKS = Number(process.env['RALPH_PLAN_TASKS'] ?? (IS_LONG ? 6 : 4));
 const MIXED: TaskLine[] = Array.from({ length: TASKS }, (_, at) => ({
   id: at + 1,
   needs: (NEEDS[at + 1] ?? []).filter((id) => id <= TASKS),
