@@ -13,7 +13,7 @@ cat > /dev/null
 name=$(basename "$PWD")
 echo "+$name" >> "$NOTES/log"
 touch "$NOTES/here.$name"
-while [ "$(ls "$NOTES" | grep -c '^here')" -lt "\${AT_ONCE:-1}" ] && [ ! -e "$NOTES/free" ]; do sleep 0.02; done
+while [ "$(ls "$NOTES" | grep -c '^here')" -lt "\${AT_ONCE:-1}" ] && [ ! -e "$NOTES/free" ]; do sleep 0.1; done
 . ./work.sh
 echo "-$name" >> "$NOTES/log"
 rm -f "$NOTES/here.$name"; touch "$NOTES/free"
