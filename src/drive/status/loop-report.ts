@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
@@ -107,8 +106,11 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
 }
 
 /** Returns the lost loop: an ended loop has no contract, so a contract without a state file belongs to a lost one. */
-function lostLoopOf(files: LoopFiles, contract: Contract, ended: EndedLoop | null): LostLoop | null {
-  const { loopId, taskPath } = contract;
+function lostLoopOf(
+  files: LoopFiles,
+  { loopId, taskPath }: Omit<LostLoop, 'iteration'>,
+  ended: EndedLoop | null,
+): LostLoop | null {
   if (ended?.loopId === loopId) return null;
   return { loopId, taskPath, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
 }
