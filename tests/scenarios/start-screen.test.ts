@@ -96,7 +96,9 @@ test('a number chooses another mode, one key another limit, and the checks do no
   await terminal.key('c');
   await terminal.waitFor('Cost in all, in dollars:');
   await terminal.submit('3');
-  await terminal.waitFor(KEYS, /4h in all, \$3\.00/);
+  const corrected = await terminal.waitFor(KEYS, /4h in all, \$3\.00/);
+  assert.doesNotMatch(corrected, /not used|Cost in all/, 'the former screen and the question are gone');
+  assert.equal(corrected.match(/^Task /gm)?.length, 1, corrected);
   await terminal.key('Enter');
   await terminal.waitForExit();
   assert.equal(runs(p), 2);

@@ -10,6 +10,7 @@ import { show, withPrefix } from '../../state/process/program.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { draftedWords, taskTitle } from '../../task/task-title.ts';
 import { printable } from '../../term/format.ts';
+import { cells } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { ask } from '../ask.ts';
@@ -177,9 +178,10 @@ export class StartReview<T> {
       case 't':
       case 'c': {
         closeKeys();
-        this.#leaveScreen(null);
         const { key: flag, question } = LIMITS[key];
         const answer = await ask(question);
+        // The next screen takes the place of this one and of the question: an answer that is corrected leaves nothing behind.
+        this.#rows += rowsOfLine(`${question}${answer ?? ''}`);
         if (answer) this.#flags = { ...this.#flags, [flag]: answer };
         return this.#again();
       }
@@ -335,6 +337,11 @@ export function shownTask(terms: Prepared['terms'], file: string): ShownTask {
 function agentsOf(tasks: readonly ShownTask[]): string {
   const titles = tasks.map(({ terms }) => (terms.agent === undefined ? hostOf(terms.host).title : 'the agent'));
   return [...new Set(titles)].join(', ');
+}
+
+/** Returns the number of rows that a line takes in the terminal, with the one after which the cursor goes on. */
+function rowsOfLine(line: string): number {
+  return Math.floor(cells(line) / (process.stdout.columns || 80)) + 1;
 }
 
 /** Opens a file in the user's editor and waits for it. */
