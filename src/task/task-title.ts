@@ -16,23 +16,28 @@ export function draftedWords(text: string): string | null {
 /** A name that only an iteration fills in, such as `{{ ralph.name }}`, is no title. */
 const isFilledIn = (text: string): boolean => text.includes('{{');
 
+const COMMENT = /<!--[\s\S]*?-->/g;
+
 /**
  * Returns a title for a task file: what it was drafted from, its first heading, or its first line; '' for a file without any,
- * such as a bare checklist. Secrets are masked.
+ * such as a bare checklist. A heading with others of its level, as "Goals" above "Checklist", names only a part: the first line
+ * of text counts there. Secrets are masked.
  */
 export function taskTitle(text: string): string {
   const { body } = splitFrontmatter(text);
-  let heading = '';
-  readLists(body, {
-    item: () => undefined,
-    heading: (title) => {
-      if (!isFilledIn(title)) heading ||= title;
-    },
-  });
-  const [first = ''] = body.split('\n').flatMap((line) => (isFilledIn(line) ? [] : line.trim() || []));
+  const headings: { readonly title: string; readonly level: number }[] = [];
+  readLists(body, { item: () => undefined, heading: (title, level) => headings.push({ title, level }) });
+  const [heading] = headings.filter(({ title }) => !isFilledIn(title));
+  const isPart = headings.filter(({ level }) => heading !== undefined && level <= heading.level).length > 1;
+  const lines = body
+    .replace(COMMENT, '')
+    .split('\n')
+    .map((line) => line.trim());
   // The first item of a list is not what the whole of it is about.
+  const [first = ''] = lines.filter((line) => line !== '' && !isFilledIn(line) && !(isPart && line.startsWith('#')));
   const line = /^[-*+] \[.?\]/.test(first) ? '' : first;
+  const named = isPart ? line || heading?.title : (heading?.title ?? line);
   // Half a secret, which would be left where it is cut, has no form.
-  const title = redact((draftedWords(text)?.replace(/\s+/g, ' ') ?? heading) || line);
+  const title = redact(draftedWords(text)?.replace(/\s+/g, ' ') || named || '');
   return title.length <= MOST ? title : `${title.slice(0, MOST - 1).trimEnd()}…`;
 }

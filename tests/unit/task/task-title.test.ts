@@ -15,3 +15,11 @@ test('a title masks secrets, also one at the place where it is cut', () => {
 test('control: a title without a secret is as it was written', () => {
   assert.equal(taskTitle('# Rename ghp to gh\n'), 'Rename ghp to gh');
 });
+
+test('a heading beside others of its level names a part, so the first line of text is the title', () => {
+  const checklist = (goal: string): string =>
+    `# Goals\n\n<!-- What is to be\nachieved. -->\n${goal}\n# Checklist\n\n- [ ] a\n`;
+  assert.equal(taskTitle(checklist('\nAll unit tests pass.\n')), 'All unit tests pass.');
+  assert.equal(taskTitle(checklist('')), 'Goals', 'nothing but a list says what it is about');
+  assert.equal(taskTitle('# Numbers\n\nAll of them.\n\n## One\n\n## Two\n'), 'Numbers', 'control: parts below it');
+});
