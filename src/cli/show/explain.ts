@@ -160,16 +160,17 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   'plan.task-done': 'task done',
 };
 
-/** Returns an event that is named in words, "completion rejected", without what only programs read. */
+/** Returns an event that is named in words, "completion rejected", without what only programs read and the terms of a resumed loop. */
 function inWords({
   states: _,
   by: __,
   ...event
 }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { type } = event;
+  const { type, at, why } = event;
   // An iteration has a line of its own kind.
   if (typeof type !== 'string' || type === 'iteration.ended') return event;
-  return { ...event, type: EVENT_WORDS[type] ?? type.replaceAll(/[.-]/g, ' ') };
+  const told = type === 'loop.resumed' ? { at, why } : event;
+  return { ...told, type: EVENT_WORDS[type] ?? type.replaceAll(/[.-]/g, ' ') };
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
