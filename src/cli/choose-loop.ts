@@ -25,6 +25,7 @@ import {
 import { printable, table } from '../term/format.ts';
 import { about, advise, type Message, nullIfRefused, offer, RalphError } from '../text/message.ts';
 import { quoted, shellWord } from '../text/quote.ts';
+import { statusWords } from '../text/status-words.ts';
 import type { CommandContext } from './command.ts';
 
 /** Summary of a loop. `status`: the loop's, or the problem of its state file. `taskPath`: relative to the project. */
@@ -181,7 +182,9 @@ export function loopAwaitingConsent(context: CommandContext): LoopFiles {
 }
 
 export function loopTable(loops: readonly BriefLoop[]): string {
-  return table(loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', status, printable(taskPath)]));
+  return table(
+    loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', statusWords(status), printable(taskPath)]),
+  );
 }
 
 /** Refuses to replace a loop that is active on a path. */

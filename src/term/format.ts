@@ -44,6 +44,26 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
+/**
+ * Aligns columns, each with its name first, and returns the lines. While one is wider than `width`, it leaves out a column that
+ * `spare` names, the first one first.
+ */
+export function fittedTable(
+  columns: readonly (readonly string[])[],
+  spare: readonly string[],
+  width: number,
+): string[] {
+  const [rows = []] = columns;
+  const lines = table(rows.map((_, at) => columns.map((values) => values[at] ?? ''))).split('\n');
+  const [next, ...others] = spare;
+  if (next === undefined || lines.every((line) => paintedCells(line) <= width)) return lines;
+  return fittedTable(
+    columns.filter(([name = '']) => name.trim() !== next),
+    others,
+    width,
+  );
+}
+
 /** Outcomes of an agent's run without a message, or whose message is in the following event. */
 const SAID_LATER: ReadonlySet<string> = new Set([
   ...['ok', 'overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded', 'options'],

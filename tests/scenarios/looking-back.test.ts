@@ -195,9 +195,9 @@ test('logs --iterations prints the last loop’s figures in plain columns, or as
   const journal = [{ ...iteration, loopId: 'older' }, iteration, { ...iteration, iteration: 2, agent: undefined }];
   p.write(`${RUNTIME}/ralph-events.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
   const [head, first, second, ...more] = p.ralph(['logs', '--iterations']).stdout.trim().split('\n');
-  assert.match(head ?? '', /^iteration +kind +time +cost +inputTokens/);
-  assert.match(first ?? '', /^1 +working +2s +\$0\.30 +10 +2 +0 +1 +3 +2 +4 +- +m$/);
-  assert.match(second ?? '', /^2 +working +2s +- +- +- +- +- +- +2 +4 +- +-$/);
+  assert.match(head ?? '', /^iteration +kind +time +cost +tokens +findings$/);
+  assert.match(first ?? '', /^1 +working +2s +\$0\.30 +13 +4$/);
+  assert.match(second ?? '', /^2 +working +2s +- +- +4$/);
   assert.deepEqual(more, []);
   assert.deepEqual(lines(p.ralph(['logs', '--iterations', '--json']).stdout), [
     iteration,

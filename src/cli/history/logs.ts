@@ -9,6 +9,7 @@ import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { lastArchived } from '../../state/with-state.ts';
+import { columnsOf } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, noLoop, onePath, taskPlace } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -88,7 +89,7 @@ function mayBeWanted(line: string, values: CommandContext['values']): boolean {
 }
 
 function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandContext): number {
-  const { values, atTerminal, paint, out, err } = context;
+  const { values, paint, out, err } = context;
   for (const other of ['events', 'activity', 'follow', 'all']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
@@ -98,7 +99,7 @@ function tableOf(files: LoopFiles, loopId: string | undefined, context: CommandC
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
     err(withPrefix(advise('no iteration has been recorded yet.', 'List the loops', 'list')));
-  else out(iterationTable(entries, paint, atTerminal ? 'few' : 'all'));
+  else out(iterationTable(entries, paint, columnsOf(1)));
   return 0;
 }
 

@@ -2,8 +2,9 @@ import { reasonLines, type ShownReason } from '../../engine/messages.ts';
 import { fieldsOf } from '../../hosts/fields.ts';
 import type { Entry } from '../../state/event-stream.ts';
 import { factsText, tokensOf } from '../../term/facts-text.ts';
-import { type Paint, printable, table } from '../../term/format.ts';
+import { fittedTable, type Paint, printable } from '../../term/format.ts';
 import { costText, counted, dollarText, timeText } from '../../text/figures.ts';
+import { oneLine } from '../../text/quote.ts';
 import { localTime } from '../../text/time.ts';
 
 const WHOLE: ShownReason = { most: Number.POSITIVE_INFINITY };
@@ -56,19 +57,16 @@ function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): 
   return [line, ...reasons.flatMap((reason) => reasonLines(reason, cut)).map(printable)].join('\n');
 }
 
-const ALL = [
-  ...['iteration', 'kind', 'time', 'cost', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
-  ...['turns', 'toolCalls', 'findings', 'decision', 'model'],
-];
-/** Columns that fit 80 cells. */
-const FEW = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'decision'];
+const COLUMNS = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'decision'];
+/** Columns that a narrow table goes without, the first one first. */
+const LESS_NEEDED = ['kind', 'findings', 'tokens', 'time'];
 
-/** Formats iteration records as a table; `-` is unknown. With few columns, it has none that is unknown for all. */
-export function iterationTable(entries: readonly Entry[], paint: Paint, columns: 'few' | 'all'): string {
-  const isKnown = (name: string): boolean => entries.some((entry) => cellOf(entry, name) !== '-');
-  const names = columns === 'all' ? ALL : FEW.filter(isKnown);
-  const head = names.map((name) => paint('dim', name));
-  return table([head, ...entries.map((entry) => names.map((name) => cellOf(entry, name)))]);
+/** Formats iteration records as a table of at most `width` columns if possible; `-` is unknown. A column that is unknown for all is left out. */
+export function iterationTable(entries: readonly Entry[], paint: Paint, width: number): string {
+  const columns = COLUMNS.map((name) => [name, ...entries.map((entry) => cellOf(entry, name))]);
+  const known = columns.filter(([, ...values]) => values.some((value) => value !== '-'));
+  const [head = '', ...rows] = fittedTable(known, LESS_NEEDED, width);
+  return [paint('dim', head), ...rows].join('\n');
 }
 
 function figuresOf(entry: Entry) {
@@ -81,13 +79,12 @@ function figuresOf(entry: Entry) {
 }
 
 function cellOf(entry: Entry, name: string): string {
-  const agent = fieldsOf(entry['agent']);
   const { time, cost, tokens } = figuresOf(entry);
   if (name === 'time') return time === null ? '-' : timeText(time);
   if (name === 'cost') return cost === null ? '-' : costText(cost);
   if (name === 'tokens') return tokens === null ? '-' : tokens.toLocaleString('en');
-  const value = entry[name] ?? agent[name] ?? fieldsOf(agent['usage'])[name];
-  return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
+  const value = entry[name];
+  return value === null || value === undefined ? '-' : oneLine(printable(String(value)));
 }
 
 /** Reads a figure; null for anything else, because a journal in the project may contain anything. */

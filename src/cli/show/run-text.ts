@@ -1,7 +1,7 @@
 import { reasonLines } from '../../engine/messages.ts';
 import type { Run, RunTask } from '../../engine/schema/run.ts';
 import { programName } from '../../state/process/program.ts';
-import { instantText, type Paint, printable, table } from '../../term/format.ts';
+import { fittedTable, instantText, type Paint, printable, table } from '../../term/format.ts';
 import { cells, columnsOf, fitText, paintedCells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
@@ -91,14 +91,9 @@ function taskColumns(run: Run): string[][] {
 
 /** Returns a row for each task, with the reason below it if it is not done, and the sums. */
 export function taskTable(run: Run, width: number): string[] {
-  const named = ['task', ...run.tasks.map(({ id }) => printable(id)), 'total'];
-  let lines: string[] = [];
-  for (let left = 0; left <= LESS_NEEDED.length; left++) {
-    const columns = taskColumns(run).filter(([name = '']) => !LESS_NEEDED.slice(0, left).includes(name.trim()));
-    lines = table(named.map((name, at) => [name, ...columns.map((values) => values[at] ?? '')])).split('\n');
-    if (lines.every((line) => cells(line) <= width)) break;
-  }
-  return lines.map((line, at) => [line.trimEnd(), ...reasonOf(run.tasks[at - 1], '    ')].join('\n'));
+  const ids = ['task', ...run.tasks.map(({ id }) => printable(id)), 'total'];
+  const lines = fittedTable([ids, ...taskColumns(run)], LESS_NEEDED, width);
+  return lines.map((line, at) => [line, ...reasonOf(run.tasks[at - 1], '    ')].join('\n'));
 }
 
 /** Lines of a check's output below the line that says what failed. */

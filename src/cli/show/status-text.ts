@@ -49,7 +49,7 @@ export function statusText(status: Status, context: CommandContext): string {
   const at = now();
   const [planRun] = status.runs ?? [];
   const tasks = planRun === undefined ? [] : ['', ...taskTable(planRun, columnsOf(1))];
-  const figures = [...tasks, ...(status.recent ? ['', iterationTable(status.recent, paint, 'few')] : [])];
+  const figures = [...tasks, ...(status.recent ? ['', iterationTable(status.recent, paint, columnsOf(1))] : [])];
   if (status.active) {
     const run = status.run ? runLines(status.run, status.name, at, false) : [];
     return [activeText(status, at, paint), ...figures, ...run].join('\n');

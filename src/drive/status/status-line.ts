@@ -7,6 +7,7 @@ import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
+import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 
@@ -87,7 +88,7 @@ function statusText(state: LoopState, at: string): string {
     case 'paused':
       return pausedText(state.paused.reason);
     case 'ended':
-      return state.ended.as;
+      return statusWords(state.ended.as);
     case 'running':
       return state.stopRequested ? 'running, stops after this iteration' : 'running';
     case 'verifying':
