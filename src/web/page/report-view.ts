@@ -132,7 +132,7 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
     <td><b>${oneLine(name)}</b>${run !== null && run !== name && html`<br /><${Command} text=${run} />`}
       ${good === false && why !== '' && html`<br />${oneLine(why)}`}</td>
     <td data-label="Before the start:">${before === null ? '–' : html`<${Mark} good=${before === 'passed'} label=${before} />`}</td>
-    <td><${Mark} good=${good} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
+    <td data-label="Last result:"><${Mark} good=${good} label=${last === null ? 'never ran' : good ? 'passed' : last} /></td>
     <td class="number" data-label="Runs:">${runs}</td>
     <td class="number" data-label="First failed in iteration:">${firstFailed ?? '–'}</td>
     <td class="number" data-label="First passed in iteration:">${firstPassed ?? '–'}</td>

@@ -18,7 +18,7 @@ test('a loop in the dashboard is printed with its tables and outputs, and folded
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 1_000 }, origin);
   await page.goto(url);
   await page.click('.loops a');
-  await page.waitForSelector('.plot canvas');
+  await page.waitForSelector('.plot path');
   const rows = 'section[aria-labelledby=figures] tbody tr';
   assert.equal(await page.locator(rows).count(), 0, 'folded on the screen');
   // The browser tells this listener after that of the page.

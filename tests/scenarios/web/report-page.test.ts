@@ -324,7 +324,7 @@ test('on paper a report is dark on light, with what is folded away on the screen
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const [figures, colour] = ['section[aria-labelledby=figures] tbody tr', 'getComputedStyle(document.body).color'];
-  await page.waitForSelector('.plot canvas');
+  await page.waitForSelector('.plot path');
   assert.equal(await page.locator(figures).count(), 0, 'folded away');
   assert.equal(await page.evaluate(colour), 'rgb(230, 232, 234)');
   await page.evaluate("addEventListener('beforeprint', () => { document.title = 'printed'; })");
