@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { modeOf, regularFile, TASK_FILE_BYTES, writeAtomically } from '../../state/files/regular-file.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { addValidation } from '../../task/draft/add-validation.ts';
@@ -57,29 +56,4 @@ async function agreed(context: CommandContext): Promise<boolean> {
   if (!context.atTerminal)
     throw new RalphError('usage', 'Confirmation needs a terminal. To adopt these commands without one, pass --yes.');
   return agrees('Write them into the frontmatter?');
-}
-
-/** Asks at a terminal for commands that must pass before completion, and writes them into the frontmatter. */
-export async function askValidation(context: CommandContext, task: string | null): Promise<void> {
-  const path = join(context.projectDir, task ?? DEFAULT_TASK);
-  if (!existsSync(path)) return; // start reports it
-  const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
-  const { kind, frontmatter } = checkTaskFile(path, text);
-  // A task folder has its own gate and acceptance commands.
-  if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
-  context.err('This task file has no validation commands, which must pass before the loop can complete.');
-  context.err('Enter them, one per line (such as: npm test); an empty line continues.');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
-  const commands: string[] = [];
-  for (;;) {
-    const answer = await Promise.race([prompt.question('must pass: '), closed]);
-    if (answer === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
-    if (answer.trim() === '') break;
-    commands.push(answer.trim());
-  }
-  prompt.close();
-  if (commands.length === 0) return;
-  writeAtomically(path, addValidation(text, commands), modeOf(path));
-  context.err(`Added them under "validation:" in ${path}.`);
 }

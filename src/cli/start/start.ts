@@ -69,7 +69,10 @@ export const START_COMMAND: Command = {
     if (mode === 'hook' && host === undefined && typeof input.values['agent'] === 'string')
       throw new RalphError('usage', noSession(input.values['agent']));
     const asks = !byAgent && asksQuestions(context);
-    if (!(await takeValidation(context, target.task, asks))) return 1;
+    if (values['adopt-validation'] === true) {
+      const { adoptValidation } = await import('./adopt-validation.ts');
+      if (!(await adoptValidation(context, target.task))) return 1;
+    }
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     const find = clientFinder(context.env);
@@ -96,19 +99,6 @@ export const START_COMMAND: Command = {
       : answerStart(context, loop, byAgent);
   },
 };
-
-/** Writes checks into the task file, as the user asks for or answers. Returns false if they decline. */
-async function takeValidation(context: CommandContext, task: string | null, asks: boolean): Promise<boolean> {
-  const { values } = context;
-  const adopts = values['adopt-validation'] === true;
-  // The scenarios prove a test-first loop, and a plan offers what its project has.
-  const offers = asks && values['tdd'] !== true && values['plan'] !== true;
-  if (!adopts && !offers) return true;
-  const { adoptValidation, askValidation } = await import('./adopt-validation.ts');
-  if (adopts && !(await adoptValidation(context, task))) return false;
-  if (offers) await askValidation(context, task);
-  return true;
-}
 
 /** Returns the mode of the loop. A loop requested by an agent runs by itself, not in a session of the user. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
