@@ -3,7 +3,7 @@ import { LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
-import { operateOn, STOP } from './operator-commands.ts';
+import { OPERATIONS, operateOn } from './operator-commands.ts';
 
 /** Asks what to do if the loop is already running. Returns the context to continue with, or an exit code to start nothing. */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | number> {
@@ -16,7 +16,7 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
     );
     const choice = answer === null ? 'leave' : answer.toLowerCase();
     if (['w', 'watch'].includes(choice)) return (await import('./attach.ts')).attach(context, context.files);
-    if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
+    if (['s', 'stop'].includes(choice)) operateOn(context.files, OPERATIONS.stop, context);
     else if (['a', 'another'].includes(choice)) {
       const other = await another(context);
       if (other !== null) return other;

@@ -13,11 +13,17 @@ import { askInPerson } from '../ask.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
-interface OperatorCommandParts extends Omit<Command, 'usage' | 'control' | 'run'>, Partial<Pick<Command, 'usage'>> {
+export interface Operation {
+  readonly command: (context: Pick<CommandContext, 'values' | 'positionals'>, state: LoopState) => OperatorCommand;
+  readonly answer: (done: Operated) => string;
+}
+
+interface OperatorCommandParts
+  extends Operation,
+    Omit<Command, 'usage' | 'control' | 'run'>,
+    Partial<Pick<Command, 'usage'>> {
   /** Chooses the loop; default: the one on the path that is the command's only word. */
   readonly loopOf?: (context: CommandContext) => LoopFiles;
-  readonly answer: (done: Operated) => string;
-  readonly command: (context: CommandContext, state: LoopState) => OperatorCommand;
 }
 
 /** Help text for every command about a live loop. */
@@ -41,11 +47,7 @@ function operatorCommand(parts: OperatorCommandParts): Command {
   };
 }
 
-export function operateOn(
-  files: LoopFiles,
-  parts: Pick<OperatorCommandParts, 'answer' | 'command'>,
-  context: CommandContext,
-): number {
+export function operateOn(files: LoopFiles, parts: Operation, context: CommandContext): number {
   const { env, now, answer } = context;
   const from = { terminal: terminalOf(process.pid), processes: processChain() };
   const done = operate(files, env, now(), (state) => parts.command(context, state), from);
@@ -55,17 +57,41 @@ export function operateOn(
   return 0;
 }
 
-export const STOP = {
-  command: (_context: unknown, state: LoopState): OperatorCommand => stopCommand(state),
-  answer: ({ after }: Operated): string =>
-    after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.',
+/** What a person can do with a live loop, at a terminal or on a page: an event for the engine, and the answer to its effect. */
+export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 'resume', Operation>> = {
+  stop: {
+    command: (_context, state) => stopCommand(state),
+    answer: ({ after }) =>
+      after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.',
+  },
+  cancel: {
+    command: () => ({ kind: 'cancel' }),
+    answer: () => 'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.',
+  },
+  pause: {
+    command: () => ({ kind: 'pause' }),
+    answer: ({ after }) =>
+      after.status === 'paused'
+        ? show(advise('The loop is paused.', 'Resume', 'resume'), after)
+        : `The loop is ${after.status}.`,
+  },
+  wake: {
+    command: () => ({ kind: 'wake' }),
+    answer: ({ before }) =>
+      before.status === 'waiting'
+        ? 'The next iteration starts now.'
+        : `The loop is not waiting; it is ${before.status}.`,
+  },
+  resume: {
+    command: () => ({ kind: 'resume' }),
+    answer: ({ before, after }) => {
+      if (before.status !== 'paused') return `The loop was not paused; it is ${after.status}.`;
+      return before.mode === 'hook'
+        ? 'The loop is resumed. Send any message in its session; it continues after the answer.'
+        : 'The loop is resumed.';
+    },
+  },
 };
-
-export const cancelAnswer = (): string =>
-  'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.';
-
-export const wakeAnswer = ({ before }: Operated): string =>
-  before.status === 'waiting' ? 'The next iteration starts now.' : `The loop is not waiting; it is ${before.status}.`;
 
 export const steerAnswer = ({ after }: Operated): string =>
   after.steering.at(-1)?.delivery === 'next'
@@ -76,34 +102,28 @@ export const STOP_COMMAND = operatorCommand({
   name: 'stop',
   help: 'Ends the loop as stopped when the current iteration is over; a waiting or paused loop ends at once. The archive keeps its state.',
   example: 'ralph-loop stop --loop docs',
-  ...STOP,
+  ...OPERATIONS.stop,
 });
 
 export const CANCEL_COMMAND = operatorCommand({
   name: 'cancel',
   help: 'Archives the loop at once, as cancelled. A working agent is stopped at its next tool call.',
   example: 'ralph-loop cancel --loop docs',
-  command: () => ({ kind: 'cancel' }),
-  answer: cancelAnswer,
+  ...OPERATIONS.cancel,
 });
 
 export const PAUSE_COMMAND = operatorCommand({
   name: 'pause',
   help: 'Pauses the loop: its session may stop at any time, and nothing is counted. ralph-loop resume continues and keeps the counters.',
   example: 'ralph-loop pause --loop docs',
-  command: () => ({ kind: 'pause' }),
-  answer: ({ after }) =>
-    after.status === 'paused'
-      ? show(advise('The loop is paused.', 'Resume', 'resume'), after)
-      : `The loop is ${after.status}.`,
+  ...OPERATIONS.pause,
 });
 
 export const WAKE_COMMAND = operatorCommand({
   name: 'wake',
   help: 'Starts the next iteration of a loop that is waiting after an idle iteration or between two iterations.',
   example: 'ralph-loop wake --loop docs',
-  command: () => ({ kind: 'wake' }),
-  answer: wakeAnswer,
+  ...OPERATIONS.wake,
 });
 
 export const STEER_COMMAND = operatorCommand({

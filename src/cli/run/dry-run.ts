@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { extraSections, guardrailsPath, realFindings } from '../../drive/prompt/extra-sections.ts';
 import { readTask } from '../../drive/prompt/read-task.ts';
@@ -12,7 +11,6 @@ import { promptWith } from '../../drive/turn/task-prompt.ts';
 import { assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { clientFinder } from '../../hosts/hosts.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
-import { draftedWords, taskTitle } from '../../task/task-title.ts';
 import { printable } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { RalphError } from '../../text/message.ts';
@@ -21,7 +19,7 @@ import { RECOMMENDED } from '../permission-modes.ts';
 import { LEFT, watchChecks } from '../start/first-checks.ts';
 import { RUNNER, startRequest, startTarget } from '../start/start-request.ts';
 import { startScreenLines } from '../start/start-screen.ts';
-import type { Review } from './review-start.ts';
+import { type Review, shownTask } from './review-start.ts';
 
 /** Options whose start changes something before it is shown. */
 const NOT_TO_BE_SHOWN = ['plan', 'tdd', 'resume', 'consent', 'worktree', 'fresh'];
@@ -48,10 +46,9 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
     ? await watchChecks(context, async (options) => ({ baseline: await firstBaseline(prepared, options) }))
     : { baseline: null };
   if (ran === null) return LEFT;
-  const text = readFileSync(join(context.projectDir, terms.taskPath), 'utf8');
   const lines = startScreenLines(
     {
-      tasks: [{ task: draftedWords(text) ?? taskTitle(text), path: terms.taskPath, terms }],
+      tasks: [shownTask(terms, join(context.projectDir, terms.taskPath))],
       checks: { kind: 'done', baseline: ran.baseline?.baseline ?? null },
       notes: [
         ...drafted.flatMap(({ notes }) => notes),

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import type { Operated } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
@@ -26,7 +25,7 @@ import {
   taskPlace,
 } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { operateOn } from '../control/operator-commands.ts';
+import { OPERATIONS, operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
 import { NEW_START } from '../start/start-request.ts';
@@ -100,11 +99,11 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
       declined: 'the loop stays paused.',
     });
     if (!needsDriver(files, state)) {
-      const { answer: say, now, env } = context;
+      const { answer, now, env } = context;
       const pins = await readGitPins(files.projectDir, { env });
       const done = renewEvidence(files, env, now(), bundleDir(), pins);
-      const message = answer(done);
-      say({ success: true, message }, () => message);
+      const message = OPERATIONS.resume.answer(done);
+      answer({ success: true, message }, () => message);
       return 0;
     }
   }
@@ -183,18 +182,11 @@ function operateResume(context: CommandContext, files: LoopFiles): number {
   if (stray !== undefined && readState(files.state).kind === 'loop') {
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
   }
-  return operateOn(files, { command: () => ({ kind: 'resume' }), answer }, context);
+  return operateOn(files, OPERATIONS.resume, context);
 }
 
 function givenOptions({ values }: CommandContext): string[] {
   return Object.keys(OPTIONS).filter((name) => values[name] !== undefined);
-}
-
-function answer({ before, after }: Operated): string {
-  if (before.status !== 'paused') return `The loop was not paused; it is ${after.status}.`;
-  return before.mode === 'hook'
-    ? 'The loop is resumed. Send any message in its session; it continues after the answer.'
-    : 'The loop is resumed.';
 }
 
 function active(path: string, files: LoopFiles): RalphError {

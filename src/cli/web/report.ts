@@ -31,13 +31,13 @@ export const REPORT_COMMAND: Command = {
   async run(context) {
     const { values, answer, positionals } = context;
     const run = values['archived'] === undefined ? chosenRun(context, onePath('report', positionals)) : null;
-    if (run !== null) return reportRun(context, run.run);
-    const loop = reportedLoop(context);
-    const { name } = loop.files;
-    const out = outOf(context, name);
+    const shown = run?.run ?? reportedLoop(context);
+    const isRun = 'tasks' in shown;
+    const out = outOf(context, isRun ? null : shown.files.name);
     const { writeReport } = await import('./write-report.ts').catch(noWeb);
-    const path = await writeReport(context, loop, out);
-    answer({ success: true, path, loopId: loop.state.loopId, status: loop.status }, () => `The report is in ${path}.`);
+    const path = await writeReport(context, shown, out);
+    const of = isRun ? { runs: [shown] } : { loopId: shown.state.loopId };
+    answer({ success: true, path, ...of, status: shown.status }, () => `The report is in ${path}.`);
     if (values['open'] === true) openInBrowser(resolve(path), context);
     return 0;
   },
@@ -51,16 +51,6 @@ function outOf({ values, projectDir }: CommandContext, name: string | null): str
   const ignore = join(folder, '.gitignore');
   if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
   return join(folder, `ralph-report${name === null ? '' : `-${name}`}.html`);
-}
-
-async function reportRun(context: CommandContext, run: Run): Promise<number> {
-  const { values, answer } = context;
-  const out = outOf(context, null);
-  const { writeRunReport } = await import('./write-report.ts').catch(noWeb);
-  const path = await writeRunReport(context, run, out);
-  answer({ success: true, path, runs: [run], status: run.status }, () => `The report is in ${path}.`);
-  if (values['open'] === true) openInBrowser(resolve(path), context);
-  return 0;
 }
 
 /** Returns the named loop, the one on the path, the live one or the last ended one. Throws `no-loop` or `usage`. */
@@ -117,14 +107,13 @@ export async function reportAtEnd(
 ): Promise<((ended: LoopFiles | Run) => Promise<void>) | null> {
   const { report: out } = context.values;
   if (typeof out !== 'string') return null;
-  const { placeOf, writeReport, writeRunReport } = await import('../web/write-report.ts').catch(noWeb);
+  const { placeOf, writeReport } = await import('../web/write-report.ts').catch(noWeb);
   placeOf(out, context);
   return async (ended) => {
     try {
       const loop = 'tasks' in ended ? ended : shownLoop(ended);
       if (loop === null) return;
-      const path = await ('tasks' in loop ? writeRunReport(context, loop, out) : writeReport(context, loop, out));
-      context.err(withPrefix(`the report is in ${path}.`));
+      context.err(withPrefix(`the report is in ${await writeReport(context, loop, out)}.`));
     } catch (error) {
       context.err(withPrefix(`the report could not be written: ${(error as Error).message}`));
     }

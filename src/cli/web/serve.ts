@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
+import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { memberFiles, projectRuns } from '../../drive/parallel/project-runs.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import { type OperatorCommand, steering } from '../../engine/events.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import { steering } from '../../engine/events.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { namesIn, readRecord, writeAtomically } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
@@ -18,7 +17,7 @@ import { LoopFeed, type LoopSource, type WatchedRun } from '../../web/server/loo
 import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
-import { cancelAnswer, STOP, steerAnswer, wakeAnswer } from '../control/operator-commands.ts';
+import { OPERATIONS, type Operation, steerAnswer } from '../control/operator-commands.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { shownLoop } from './shown-loop.ts';
 
@@ -61,51 +60,24 @@ function watchedRuns(projectDir: string, env: NodeJS.ProcessEnv, at: string): Wa
 
 /** Carries out a request from the page, and records its origin. */
 function control(files: LoopFiles, request: ControlRequest, env: NodeJS.ProcessEnv, at: string): string {
-  const done = operate(files, env, at, (state) => commandFor(request, state, files));
+  const { command, answer } = operationOf(request);
+  const done = operate(files, env, at, (state) => {
+    if (request.kind !== 'resume' || isDriverAlive(files, state) !== false) return command(NO_WORDS, state);
+    throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
+  });
   const { loopId, iteration } = done.before;
   appendEvent(files, { type: 'operator.request', at, loopId, iteration, request: request.kind, from: 'dashboard' });
-  return answerTo(request, done);
+  return answer(done);
 }
 
 const DRIVER_ENDED = 'The process that drove the loop has ended, so the loop continues in a terminal.';
+const NO_WORDS = { values: {}, positionals: [] };
 
-function commandFor(request: ControlRequest, state: LoopState, files: LoopFiles): OperatorCommand {
-  switch (request.kind) {
-    case 'steer':
-      return steering(randomUUID(), request.text, 'now');
-    case 'stop':
-      return stopCommand(state);
-    case 'resume':
-      if (isDriverAlive(files, state) !== false) return { kind: 'resume' };
-      throw new RalphError('refused', show(advise(DRIVER_ENDED, 'Resume there', 'resume'), state));
-    case 'retry':
-      throw new RalphError('refused', noControl(request.kind));
-    case 'pause':
-    case 'cancel':
-    case 'wake':
-      return { kind: request.kind };
-    default:
-      return request satisfies never;
-  }
-}
-
-function answerTo({ kind }: ControlRequest, done: Operated): string {
-  switch (kind) {
-    case 'steer':
-      return steerAnswer(done);
-    case 'stop':
-      return STOP.answer(done);
-    case 'cancel':
-      return cancelAnswer();
-    case 'wake':
-      return wakeAnswer(done);
-    case 'pause':
-    case 'resume':
-    case 'retry':
-      return `The loop is ${done.after.status}.`;
-    default:
-      return kind satisfies never;
-  }
+function operationOf(request: ControlRequest): Operation {
+  const { kind } = request;
+  if (kind === 'steer') return { command: () => steering(randomUUID(), request.text, 'now'), answer: steerAnswer };
+  if (kind === 'retry') throw new RalphError('refused', noControl(kind));
+  return OPERATIONS[kind];
 }
 
 /** Returns the given project and all other existing projects of this user in which a loop was started. */

@@ -17,23 +17,17 @@ const HEAD_BYTES = 4096;
 
 type Place = Pick<CommandContext, 'env' | 'now' | 'projectDir'>;
 
-/** Writes the report of a loop into one HTML file and returns its path, relative to the current directory. */
-export async function writeReport(context: Place, loop: ShownLoop, out: string): Promise<string> {
+/** Writes the report of a loop, or of a run with its loops, into one HTML file. Returns its path, relative to the current directory. */
+export async function writeReport(context: Place, shown: ShownLoop | Run, out: string): Promise<string> {
   const path = placeOf(out, context);
-  return writePage(path, await dataOf(context, loop));
-}
-
-/** Writes a report to an approved place and returns its path, relative to the current directory. */
-export function writePage(path: string, data: ReportData | RunData): string {
+  const data = 'tasks' in shown ? await dataOfRun(context, shown) : await dataOf(context, shown);
   removeDrafts(path);
   writeAtomically(path, reportPage(data));
   return relative(process.cwd(), path) || path;
 }
 
-/** Writes the report of a run and its loops into one HTML file and returns its path, relative to the current directory. */
-export async function writeRunReport(context: Place, run: Run, out: string): Promise<string> {
+async function dataOfRun(context: Place, run: Run): Promise<RunData> {
   const { projectDir, env, now } = context;
-  const path = placeOf(out, context);
   const members = run.tasks.flatMap((task) => {
     const files = memberFiles(projectDir, task, env);
     return files === null ? [] : [{ task, files }];
@@ -44,13 +38,8 @@ export async function writeRunReport(context: Place, run: Run, out: string): Pro
     const loop = id === null ? shownLoop(files) : loopById(files, id);
     if (loop !== null) loops.push(withCommitOf(task, await dataOf(context, loop)));
   }
-  const data = runDataOf(
-    projectDir,
-    run,
-    now(),
-    members.map(({ task, files }) => [task.id, files]),
-  );
-  return writePage(path, { ...data, loops });
+  const keys = members.map(({ task, files }) => [task.id, files] as const);
+  return { ...runDataOf(projectDir, run, now(), keys), loops };
 }
 
 /** Leaves out commits that other tasks made at the same time: what was kept of a worktree is in the main project. */
