@@ -66,7 +66,10 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
   const close = (): void => undefined;
   if (values['json'] === true) {
     const tell = (event: RunnerEvent, loop?: string): void => {
-      if (!WHILE_WATCHED.has(event.type)) out(JSON.stringify(loop === undefined ? event : { loop, ...event }));
+      if (WHILE_WATCHED.has(event.type)) return;
+      // A reader that had no parts of it has not seen the text yet.
+      const whole = event.type === 'agent.text' ? { type: event.type, text: event.text } : event;
+      out(JSON.stringify(loop === undefined ? whole : { loop, ...whole }));
     };
     return { tell, close };
   }
