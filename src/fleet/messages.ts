@@ -85,8 +85,7 @@ export const WORKER_TEXTS = {
   terms: (changes: readonly string[]): string => `the task no longer matches what was agreed to: ${changes.join('; ')}`,
   dependency: (id: string, outcome: string): string => `loop ${id}, which it depends on, is ${outcome}`,
   budget: (reading: string): string => `the budget of the fleet is used up: ${reading}`,
-  paused: 'paused by the user',
-  cancelled: 'cancelled by the user',
+  asked: 'a user asked for it',
   died: (how: string): string => `its runner ended (${how}) before the loop did`,
   settingUp: (command: string): string => `setting up the work tree: ${command}`,
   setUpFailed: (command: string, how: string, output: string): string =>

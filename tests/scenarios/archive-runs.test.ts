@@ -46,3 +46,16 @@ test('archive and prune take a run over a plan with its loops as one thing, and 
   assert.ok(p.has('.ralph/worktrees/PLAN-Task-2/PLAN.md'));
   assert.match(p.git('branch --list ralph/*'), /ralph\/PLAN-Task-2/);
 });
+
+test('prune also removes what git recorded of a loop whose worktree was removed by hand', (t) => {
+  const p = planProject(t, planText([{ id: 1 }]));
+  p.write('.ralph/job/task.md', 'Work.\n');
+  const run = p.ralph(['run', 'job', '--parallel', '1', '--max-iterations', '1', '--agent', 'true']);
+  assert.equal(run.code, 2, run.stderr);
+  p.ralph(['archive', '--yes']);
+  const refs = (): string => p.git('for-each-ref refs/ralph-loop');
+  p.git('worktree remove --force .ralph/worktrees/job');
+  assert.notEqual(refs(), '', 'control: something was recorded');
+  const pruned = p.ralph(['archive', '--prune', '0s', '--yes']);
+  assert.deepEqual([refs(), pruned.stderr], ['', '']);
+});

@@ -119,6 +119,27 @@ longTest('tasks with overlapping scopes, and those without a scope, run alone', 
   assert.equal(p.read('work/a/b/made'), '1\n2\n3\n4\n');
 });
 
+/** Leaves a process behind that commits another check once Task 1 is on the plan's branch. */
+const LEFT = `if [ "$id" = 1 ]; then
+  (cd "$MAIN_DIR" && setsid sh -c '
+    until git log --format=%s | grep -q "Task 1"; do sleep 0.02; done
+    echo true > check.sh; git commit -qm "By a process left" check.sh
+  ' </dev/null >/dev/null 2>&1 &)
+fi
+`;
+
+test('a check that changes between two tasks, by neither of them, holds the plan until a person resumes', (t) => {
+  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), `${LEFT}${MAKES}`);
+  const { code, stdout, stderr } = p.run(['PLAN.md', '--plan', '--parallel', '1', '--max-tasks', '2']);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout + stderr, /check\.sh/);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'By a process left']);
+  const resumed = p.run(['--resume']);
+  assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+  assert.match(resumed.stderr, /by no task: check\.sh\. The run goes on with them/);
+  assert.equal(subjects(p).at(-1), 'feat: Task 2 - Make 2');
+});
+
 /** While Task 2 is worked on for the first time, a person commits on the plan's branch. */
 const BY_HAND = `if [ "$id" = 2 ] && [ "$run" = 1 ]; then
   (cd "$MAIN_DIR" && mkdir -p work/2 && echo hand > work/2/made && git add work/2 && git commit -qm "By hand")

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
@@ -131,6 +132,17 @@ test('resumes a loop that its user has stopped, and creates nothing if there is 
   const empty = project(context);
   assert.match(empty.ralph(['resume']).stderr, /there is no live loop/);
   assert.deepEqual(empty.tree(), {});
+});
+
+test('resume .ralph/NAME goes on in the worktree in which its loop works', (context) => {
+  const p = project(context);
+  p.write('.ralph/job/task.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  commitFolder(p.dir, 'work', 'Begin');
+  const agent = 'cat >> prompts.txt';
+  assert.equal(p.ralph(['run', 'job', '--worktree', '--agent', agent]).code, 2);
+  const { stderr } = p.ralph(['resume', '.ralph/job', '--agent', agent, '--max-iterations', '2']);
+  assert.equal(p.read('.ralph/worktrees/job/prompts.txt').match(/^Work\.$/gm)?.length, 2, stderr);
+  assert.equal(p.has(STATE.replace('state', 'state.job')), false, 'no second loop in the project');
 });
 
 test('resume PATH runs a task again in the mode in which its last loop ran', (context) => {

@@ -124,7 +124,7 @@ interface OldRun {
   readonly run: Run;
   /** Folders with state and journals of its loops. */
   readonly folders: readonly string[];
-  /** The loops of these folders. */
+  /** Its loops whose worktrees are gone, also those that were removed by hand, which left no folder. */
   readonly loops: readonly EndedLoop[];
   /** Its worktrees that are there, with their branches and loops. */
   readonly worktrees: readonly string[];
@@ -136,16 +136,17 @@ function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
   return archivedBatches(projectDir, env).flatMap(({ file, batch }): OldRun[] => {
     if (batch === null || Date.parse(batch.ended?.at ?? '') >= before) return [];
     const run = runOfBatch(batch, { projectDir, env, at });
-    const kept = run.tasks.flatMap(({ loop }) => {
+    const gone = run.tasks.flatMap(({ loop }) => {
       // A folder of the same name may be that of a newer loop.
       if (loop?.name == null || loop.loopId === null || there.has(loop.name)) return [];
-      const { loopId, name } = loop;
-      const found = keptFiles(projectDir, name, env).filter((files) => holdsLoop(files, loopId, env));
-      return found.map(({ projectDir: folder }) => ({ loopId, folder, files: worktreeLoop(projectDir, name, env) }));
+      return [{ loopId: loop.loopId, name: loop.name, files: worktreeLoop(projectDir, loop.name, env) }];
     });
-    const folders = kept.map(({ folder }) => folder);
+    const folders = gone.flatMap(({ loopId, name }) => {
+      const kept = keptFiles(projectDir, name, env).filter((files) => holdsLoop(files, loopId, env));
+      return kept.map(({ projectDir: folder }) => folder);
+    });
     const worktrees = batch.tasks.map(({ name }) => name).filter((name) => there.has(name));
-    return [{ file, run, folders, loops: kept, worktrees }];
+    return [{ file, run, folders, loops: gone, worktrees }];
   });
 }
 

@@ -202,6 +202,10 @@ function newRun(context: CommandContext, path: string): Promise<number> | number
     throw new RalphError('usage', advise(`${taskPath} is missing. Restore it.`, 'Or create another', 'scaffold NAME'));
   }
   const { projectDir, env, files } = context;
-  const last = lastLoopIn(loopFiles(projectDir, taskLoopName(projectDir, taskPath, env), env));
+  const name = taskLoopName(projectDir, taskPath, env);
+  const own = loopFiles(projectOfLoop(projectDir, name, env), name, env);
+  const last = lastLoopIn(own);
+  // The task that a loop in a worktree works on is there.
+  if (own.projectDir !== projectDir && last !== null) return resumeLoop(context, own);
   return startDriver(context, last?.mode ?? 'hook', { task: join(projectDir, taskPath) }, files);
 }

@@ -53,6 +53,8 @@ export const PARALLEL_TEXTS = {
   planResumes: (plan: string): string => `the tasks of ${plan} are resumed.`,
   planBranch: (current: string | null, branch: string): string =>
     `the project is on ${current ?? 'no branch'}, but this plan's branch is ${branch}, so no other task starts. Switch back to it: git switch ${branch}.`,
+  restsChanged: (paths: readonly string[], then: string): string =>
+    `the branch has other versions of files that the checks rest on or that are to stay, by no task: ${paths.join(', ')}. ${then}`,
   planChanged: (id: string, path: string): string =>
     `${id} is no longer open in ${path}, so its work is not committed.`,
   otherSettings: (path: string): string =>

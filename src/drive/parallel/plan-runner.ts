@@ -2,15 +2,24 @@ import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts
 import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
-import type { ProvedWork } from '../../engine/schema/proof.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
 import type { Permit } from '../runner/runner.ts';
 import { plannedTasks } from '../status/plan-run.ts';
-import { branchOf, headOf } from '../worktree/repository.ts';
+import type { PlanPart } from '../turn/turn.ts';
+import { branchOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
+import {
+  changedSince,
+  endNow,
+  entryOf,
+  isLive,
+  planEnd,
+  removeDone,
+  withoutReport,
+  wordsOfTask,
+} from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervise.ts';
@@ -92,9 +101,16 @@ export class PlanRunner extends SideBySideRunner {
   }
 
   protected override permit(): Permit {
+    const { projectDir, env, notice } = this.options;
     const permit = super.permit();
     if (permit.kind === 'budget') this.closed = true;
-    return permit;
+    const { rests } = this.#record.plan;
+    const changed = permit.kind === 'go' && rests ? changedSince(projectDir, rests, env) : [];
+    if (changed.length === 0) return permit;
+    // Each task fixes its contract anew, from a branch that whatever an agent has left running may have moved.
+    if (!this.closed) notice(PARALLEL_TEXTS.restsChanged(changed, 'No other agent starts. Review them, then resume.'));
+    this.closed = true;
+    return { kind: 'leave' };
   }
 
   /** Handles the consequences of a change: turns, slots, tasks that may begin. Runs are serialised. */
@@ -138,7 +154,7 @@ export class PlanRunner extends SideBySideRunner {
       const isFirst = planKey(task.id) === order[0];
       const isCrowded = this.#active.size >= PROCESSES_EACH * this.#record.atOnce && !isFirst;
       if (slotsHeld(this.#active.values()) >= this.#record.atOnce || isCrowded) return;
-      if (this.permit().kind === 'budget') return;
+      if (['budget', 'leave'].includes(this.permit().kind)) return;
       this.#start(entryOf(this.#record, projectDir, task));
     }
   }
@@ -211,7 +227,7 @@ export class PlanRunner extends SideBySideRunner {
           ...(baseline && { baseline }),
         },
         onTurn: () => this.#turn(name),
-        onTurnOver: (proved) => this.#turnOver(name, id, proved),
+        onTurnOver: (work) => this.#turnOver(name, id, work),
       },
     });
     const active: ActiveTask = { id, process, mayBeDone, holdsSlot: true, turn: null, permit: null };
@@ -265,13 +281,16 @@ export class PlanRunner extends SideBySideRunner {
   }
 
   /** Lets the next task proceed, although this loop has not ended yet. */
-  #turnOver(name: string, id: string, proved: ProvedWork | null): void {
+  #turnOver(name: string, id: string, work: Parameters<PlanPart['endTurn']>[0]): void {
     if (this.#inTurn === name) this.#inTurn = null;
     const status = this.#plan.statusOf(id);
-    const { projectDir, env } = this.options;
-    const isDone = status === 'done' && proved !== null;
-    const commit = isDone ? headOf(projectDir, env) : null;
-    if (commit !== null) this.#commits.set(name, { commit, proved });
+    const isDone = status === 'done' && work !== null;
+    if (isDone) {
+      const { commit, ...proved } = work;
+      this.#commits.set(name, { commit, proved });
+      const { plan } = this.#record;
+      if (commit !== null && plan.rests) this.#save({ plan: { ...plan, rests: { ...plan.rests, commit } } });
+    }
     if (isDone) this.#countDone(id);
     if (status === 'blocked') this.closed = true;
     void this.#arrange();

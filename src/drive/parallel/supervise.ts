@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Spent } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import type { ProvedWork } from '../../engine/schema/proof.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { RUN_MEMBER } from '../records/notification.ts';
@@ -22,7 +21,7 @@ type SupervisedRequest =
   /** Asks whether the task of a plan may be committed now. */
   | { readonly type: 'turn'; readonly id: number }
   /** Plan and branch are written; no answer is sent. */
-  | { readonly type: 'turn-over'; readonly id: number; readonly proved: ProvedWork | null }
+  | { readonly type: 'turn-over'; readonly id: number; readonly work: Parameters<PlanPart['endTurn']>[0] }
   /** Reason why the run ends although its loop has not ended; no answer is sent. */
   | { readonly type: 'failed'; readonly id: number; readonly message: Message };
 
@@ -49,7 +48,7 @@ export interface SupervisedRun {
   readonly plan?: {
     readonly terms: PlanTerms;
     readonly onTurn: () => Promise<PlanTurn>;
-    readonly onTurnOver: (proved: ProvedWork | null) => void;
+    readonly onTurnOver: PlanPart['endTurn'];
   };
 }
 
@@ -106,7 +105,7 @@ export function supervise({ directory, env, words, onEvent, onPermit, settings, 
       case 'turn':
         return plan === undefined ? { refused: NO_PLAN } : plan.onTurn();
       case 'turn-over':
-        plan?.onTurnOver(request.proved);
+        plan?.onTurnOver(request.work);
         return null;
       case 'failed':
         failure = request.message;
@@ -196,7 +195,7 @@ export function supervisorOf(env: NodeJS.ProcessEnv): Supervisor | null {
   const tell = (request: WithoutId<SupervisedRequest>): void => {
     if (process.connected) process.send?.({ ...request, id: next++ } satisfies SupervisedRequest);
   };
-  const endTurn: PlanPart['endTurn'] = (proved) => tell({ type: 'turn-over', proved });
+  const endTurn: PlanPart['endTurn'] = (work) => tell({ type: 'turn-over', work });
   return {
     askPermit: async (spent) => (await ask({ type: 'permit', spent })) as Permit,
     tellFailure: (error) => {

@@ -114,12 +114,9 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
       ? await finishDone(inTurn, task, { changes, results, evidence, commit: proved.commit }, checks)
       : { as: verdict, work: { changes, results, evidence }, notes: [] };
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract) ?? task, ended.work);
-  if (inTurn !== place) {
-    const proof = taskProof(evidence, ended.work.results);
-    place.part?.endTurn(ended.as === 'done' ? { proof, files: evidence.changes.length } : null);
-  }
+  const done = ended.as === 'done' ? doneWith(place, evidence, ended.work.results) : null;
+  if (inTurn !== place) place.part?.endTurn(done?.work ?? null);
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
-  const done = ended.as === 'done' ? doneWith(place, evidence, ended.work.results) : {};
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...done };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
 }

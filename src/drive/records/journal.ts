@@ -6,6 +6,7 @@ import { appendEvent, lastRecord, readBackwards, STREAM_BYTES, streamed } from '
 import { readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 
 /** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
@@ -15,12 +16,17 @@ export function recordJournal(files: LoopFiles, at: string, effects: readonly Ef
   }
 }
 
-/** Appends an event to the event stream. A failure is logged. */
+/** Appends an event to the event stream. A failure is logged, and named once in every report. */
 export function recordEvent(files: LoopFiles, at: string, event: object): void {
   try {
     appendEvent(files, event);
   } catch (error) {
-    log(files, at, 'journal', `${files.events}: ${(error as Error).message}`);
+    const text = `${files.events}: ${(error as Error).message}`;
+    log(files, at, 'journal', text);
+    const { loopId, iteration = 0 } = event as Partial<Pick<LoopState, 'loopId' | 'iteration'>>;
+    if (loopId === undefined) return;
+    const notice = { at, kind: 'evidence', text: `events are not recorded: ${text}`, key: 'events' } as const;
+    orLogged(files, at, 'journal', () => recordNotice(files, { loopId, iteration }, notice));
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Effect, EngineEvent } from '../../engine/events.ts';
+import type { PlanAttempt } from '../../engine/plan/attempt.ts';
 import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
-import type { Baseline, ProvedWork } from '../../engine/schema/proof.ts';
+import type { Baseline } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
@@ -217,6 +218,6 @@ export interface PlanPart extends PlanTerms {
    * the turn can never come.
    */
   readonly takeTurn: (signal: AbortSignal) => Promise<readonly string[]>;
-  /** `proved` is null for a task that is not done. */
-  readonly endTurn: (proved: ProvedWork | null) => void;
+  /** `work` is null for a task that is not done. */
+  readonly endTurn: (work: NonNullable<PlanAttempt['work']> | null) => void;
 }

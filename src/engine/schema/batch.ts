@@ -104,6 +104,10 @@ export const batch = z.strictObject({
       blocked: z.array(z.string()),
       /** Keys of the tasks that the user had marked (no-change) when the session began. */
       noChange: z.array(z.string()).optional(),
+      /** What its checks rest on and protect is as in this commit: that of the start, or of a task; absent in older records. */
+      rests: z
+        .strictObject({ commit: z.string().min(1), files: z.array(z.string()), patterns: z.array(z.string()) })
+        .optional(),
       /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
       baseline: baseline.optional(),
     })

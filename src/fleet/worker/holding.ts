@@ -57,7 +57,7 @@ export function endedAs(outcome: string, reason: string): HeldEnd {
 }
 
 export function stopped(outcome: 'paused' | 'cancelled'): HeldEnd {
-  return endedAs(outcome, outcome === 'paused' ? WORKER_TEXTS.paused : WORKER_TEXTS.cancelled);
+  return endedAs(outcome, WORKER_TEXTS.asked);
 }
 
 /** Returns the name of this worker in the progress of loops. */

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { changedSince, restsOf } from '../../../drive/parallel/plan-entry.ts';
 import { type Approver, approveSettings } from '../../../drive/start/approve.ts';
 import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
@@ -150,7 +151,7 @@ class BatchStart implements ReviewedStart<Batch> {
     const asked = this.#asked;
     const context = this.#context;
     const { files, projectDir, env, values } = context;
-    const { root } = repositoryOf(projectDir, env);
+    const { root, head } = repositoryOf(projectDir, env);
     // A set-up command installs what the main checkout has.
     const isSetUp = asked.every(({ prepared }) => (prepared.resolved.settings.worktreeSetup ?? null) !== null);
     const unfit = hookProblems(root, isSetUp ? root : null, env);
@@ -171,10 +172,13 @@ class BatchStart implements ReviewedStart<Batch> {
     }
     nameLeftOut(context, this.#batch);
     const batch = withAnswers(this.#batch, asked);
-    if (resumes || batch.plan === undefined) return batch;
+    if (batch.plan === undefined) return batch;
+    const changed = batch.plan.rests ? changedSince(projectDir, batch.plan.rests, env) : [];
+    if (changed.length > 0) user.say(PARALLEL_TEXTS.restsChanged(changed, 'The run goes on with them.'));
     const { baseline } = checked;
-    const plan = { ...batch.plan, ...(baseline !== null && { baseline: baseline.baseline }) };
-    return withPolicy({ ...batch, plan }, first.resolved.policy);
+    const rests = restsOf(first, head);
+    const plan = { ...batch.plan, rests, ...(baseline !== null && { baseline: baseline.baseline }) };
+    return resumes ? { ...batch, plan } : withPolicy({ ...batch, plan }, first.resolved.policy);
   }
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { recordEvent } from '../../../../src/drive/records/journal.ts';
 import { noticeLines } from '../../../../src/engine/end-report.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
@@ -31,6 +32,19 @@ test('a notice is kept outside the project and in the journal, on one line', (t)
     ...details,
   });
   assert.deepEqual(noticeLines(noticesOf(files, 'l')), [`Changed by accept at ${localTime(at)}: one two`]);
+});
+
+test('events that cannot be stored are named once', (t) => {
+  const files = filesIn(t);
+  const event = { type: 'iteration.started', at, ...loop };
+  recordEvent(files, at, event);
+  assert.deepEqual(noticesOf(files, 'l'), [], 'control: the first is stored');
+  rmSync(files.events);
+  mkdirSync(files.events);
+  for (const _ of [1, 2]) recordEvent(files, at, event);
+  const [notice, ...more] = noticesOf(files, 'l');
+  assert.match(notice?.text ?? '', /^events are not recorded: .*ralph-events\.jsonl/);
+  assert.deepEqual(more, []);
 });
 
 test('records a notice with the same key once in a loop', (t) => {
