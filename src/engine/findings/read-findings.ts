@@ -31,10 +31,6 @@ export function readFindings(text: string): FindingsLog {
   return reader.log();
 }
 
-export function openFindings(text: string): readonly Finding[] {
-  return readFindings(text).findings.filter(isOpen);
-}
-
 /** Heading or list item that an entry may belong to. */
 interface Subject {
   readonly key: string;

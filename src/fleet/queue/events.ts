@@ -16,8 +16,6 @@ const MOST_WAITING = 2_000;
 
 /** Event of a loop as stored by the fleet. */
 interface FleetEvent {
-  /** Position in the stream. */
-  readonly id: string;
   readonly attempt: number;
   readonly event: Readonly<Record<string, unknown>>;
 }
@@ -79,53 +77,33 @@ export class EventSink {
 
 const MOST_AT_ONCE = 500;
 
-/** Reads the events of a loop in order, without those of older attempts. */
+/** Reads the events of a loop in order, without those that a worker sent after a newer attempt had begun. */
 export class EventReader {
-  readonly #server: FleetServer;
-  readonly #loopId: string;
-  #last: FleetEvent | null = null;
+  readonly #redis: Redis;
+  readonly #name: string;
+  /** Start of the next read, as a position in the stream. */
+  #next = '-';
+  #newest = 0;
 
-  constructor(server: FleetServer, loopId: string) {
-    this.#server = server;
-    this.#loopId = loopId;
+  constructor({ redis }: Pick<FleetServer, 'redis'>, loopId: string) {
+    this.#redis = redis;
+    this.#name = KEYS.events(loopId);
   }
 
   /** Returns the events since the last call. */
   async read(): Promise<FleetEvent[]> {
-    const last = this.#last;
-    const found = await readEvents(this.#server, this.#loopId, last?.id ?? '');
-    const fresh = last === null ? found : withoutStale([last, ...found]).slice(1);
-    this.#last = fresh.at(-1) ?? last;
-    return fresh;
-  }
-}
-
-/** Returns the events after `from` (a position, '' for all), without those of older attempts. */
-async function readEvents({ redis }: FleetServer, loopId: string, from: string): Promise<FleetEvent[]> {
-  const found: FleetEvent[] = [];
-  for (let next = from === '' ? '-' : `(${from}`; ; ) {
-    const entries = await redis.xrange(KEYS.events(loopId), next, '+', 'COUNT', MOST_AT_ONCE);
-    for (const [id, fields] of entries) {
-      const { attempt = '', event = '' } = recordOf(fields);
-      const parsed = eventOf(event);
-      if (parsed !== null && /^\d+$/.test(attempt)) found.push({ id, attempt: Number(attempt), event: parsed });
+    for (const found: FleetEvent[] = []; ; ) {
+      const entries = await this.#redis.xrange(this.#name, this.#next, '+', 'COUNT', MOST_AT_ONCE);
+      for (const [id, fields] of entries) {
+        this.#next = `(${id}`;
+        const { attempt = '', event = '' } = recordOf(fields);
+        const parsed = jsonOrNull(event);
+        if (typeof parsed !== 'object' || parsed === null) continue;
+        if (!/^\d+$/.test(attempt) || Number(attempt) < this.#newest) continue;
+        this.#newest = Number(attempt);
+        found.push({ attempt: this.#newest, event: parsed as FleetEvent['event'] });
+      }
+      if (entries.length < MOST_AT_ONCE) return found;
     }
-    const last = entries.at(-1);
-    if (entries.length < MOST_AT_ONCE || last === undefined) return withoutStale(found);
-    next = `(${last[0]}`;
   }
-}
-
-/** Drops events that a worker sent after a newer attempt had begun. */
-export function withoutStale(events: readonly FleetEvent[]): FleetEvent[] {
-  let newest = 0;
-  return events.filter(({ attempt }) => {
-    newest = Math.max(newest, attempt);
-    return attempt === newest;
-  });
-}
-
-function eventOf(text: string): FleetEvent['event'] | null {
-  const parsed = jsonOrNull(text);
-  return typeof parsed === 'object' ? (parsed as FleetEvent['event'] | null) : null;
 }

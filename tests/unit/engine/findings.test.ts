@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFindings, readFindings } from '../../../src/engine/findings/read-findings.ts';
+import { isOpen, readFindings } from '../../../src/engine/findings/read-findings.ts';
+
+const openFindings = (text: string) => readFindings(text).findings.filter(isOpen);
 
 const LOG = `# Findings
 

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installLine } from '../../../src/fleet/queue/connect.ts';
-import { withoutStale } from '../../../src/fleet/queue/events.ts';
+import { type FleetServer, installLine } from '../../../src/fleet/queue/connect.ts';
+import { EventReader } from '../../../src/fleet/queue/events.ts';
 
-const event = (id: string, attempt: number) => ({ id, attempt, event: { type: 'notice' } });
-
-test('drops what a worker reports after a newer one has begun', () => {
-  const all = [event('1', 1), event('2', 2), event('3', 1), event('4', 2), event('5', 3), event('6', 2)];
-  assert.deepEqual(
-    withoutStale(all).map(({ id }) => id),
-    ['1', '2', '4', '5'],
-  );
+test('drops what a worker reports after a newer one has begun, also in a later read', async () => {
+  const entries = [1, 2, 1, 2, 3, 2].map((attempt, at): [string, string[]] => {
+    return [`${at + 1}-0`, ['attempt', String(attempt), 'event', JSON.stringify({ at: at + 1 })]];
+  });
+  let there = 0;
+  const xrange = (_name: string, from: string) =>
+    Promise.resolve(
+      entries
+        .slice(0, there)
+        .filter(([id]) => from === '-' || Number.parseInt(id, 10) > Number.parseInt(from.slice(1), 10)),
+    );
+  const reader = new EventReader({ redis: { xrange } } as unknown as FleetServer, 'loop');
+  const read: unknown[] = [];
+  for (there of [2, 3, 6]) read.push((await reader.read()).map(({ event }) => event['at']));
+  assert.deepEqual(read, [[1, 2], [], [4, 5]]);
 });
 
 test('the line that installs the packages matches the installation', () => {

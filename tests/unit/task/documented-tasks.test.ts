@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openFindings } from '../../../src/engine/findings/read-findings.ts';
+import { isOpen, readFindings } from '../../../src/engine/findings/read-findings.ts';
 import { parseSigns } from '../../../src/engine/prompt/signs.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { readPlan } from '../../../src/task/plan/read-plan.ts';
@@ -51,7 +51,9 @@ test('finds the examples and reads a sign and a finding as shown', () => {
   assert.equal(parseSigns(text)[0]?.name, 'Name');
   const [finding] = examples('references/task-files.md').filter((each) => each.startsWith('### FINDING'));
   assert.deepEqual(
-    openFindings(finding ?? '').map(({ id }) => id),
+    readFindings(finding ?? '')
+      .findings.filter(isOpen)
+      .map(({ id }) => id),
     ['FINDING-001'],
   );
 });
