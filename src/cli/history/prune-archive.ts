@@ -8,10 +8,8 @@ import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-plac
 import type { Run } from '../../engine/schema/run.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
-import { onPath } from '../../state/process/find-program.ts';
 import { show } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
-import { refOf } from '../../task/git/record-tree.ts';
 import { hasRecorded, recordedRefs, removeRecorded } from '../../task/git/start-point.ts';
 import { repositoryRoot } from '../../task/project-file.ts';
 import { printable } from '../../term/format.ts';
@@ -84,12 +82,6 @@ async function removeRecords({ projectDir, env }: Where, loops: readonly EndedLo
   const idsOf = (some: readonly EndedLoop[]): string[] => [...new Set(some.map(({ loopId }) => loopId))];
   const own = idsOf(named.filter(({ loopId, files }) => hasRecorded(files, loopId)));
   const place = { projectDir, env, sandbox: undefined };
-  if (onPath('git', env) === null) {
-    if (own.length === 0) return [];
-    const refs = own.map((id) => refOf(id, '')).join(' ');
-    const line = `git for-each-ref --format='delete %(refname)' ${refs} | git update-ref --stdin`;
-    return [`What git recorded for an undo stays: git was not found on the PATH. To remove it: ${line}`];
-  }
   const others = idsOf(named).filter((id) => !own.includes(id));
   await removeRecorded(place, own);
   if ((await recordedRefs(place, others)).length === 0) return [];
