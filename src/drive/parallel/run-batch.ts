@@ -4,7 +4,7 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
-import { headOf } from '../worktree/repository.ts';
+import { checkedOut } from '../worktree/repository.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, NEW_END, wordsFor } from './batch.ts';
 import type { Integrated } from './delivery/deliver.ts';
@@ -226,7 +226,7 @@ export class BatchRunner extends SideBySideRunner {
     notice(message);
     const known = { ...end, ...(delivery && { delivery }), code: outcome === 'done' ? 0 : NOT_INTEGRATED };
     const isDone = outcome === 'done';
-    const commit = headOf(projectDir, env);
+    const { commit } = checkedOut(projectDir, env);
     this.#save({
       ...task,
       end: isDone ? { ...known, integrated: message, problem: null, commit } : { ...known, problem: message },

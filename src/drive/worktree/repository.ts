@@ -83,12 +83,6 @@ export function branchOf(dir: string, env: NodeJS.ProcessEnv): string | null {
   return ok ? text.trim() : null;
 }
 
-/** Returns the abbreviated commit of the project's HEAD; null if there is none. */
-export function headOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
-  const { ok, text } = userGit(projectDir, ['rev-parse', '--short', 'HEAD'], env);
-  return ok ? text.trim() : null;
-}
-
 /**
  * Counts the commits of these revisions that are on no branch but the excepted ones, no remote branch, no tag, and not in the
  * project's HEAD; nor in `delivered`, if given.
