@@ -40,13 +40,13 @@ async function list({ projectDir, env: given, answer }: CommandContext): Promise
   answer({ worktrees: worktrees.map(({ holdings: _, ...shown }) => shown) }, () =>
     worktrees.length === 0
       ? show(advise('No loop has a worktree here.', 'Create one', 'run TASK --worktree'))
-      : table(worktrees.map(({ holdings, ...place }) => row(place, lossTexts(holdings, place.branch)))),
+      : table(
+          worktrees.map(({ holdings, name, branch, dir }) => {
+            return [name, branch, lossTexts(holdings, branch).join('; ') || 'everything merged', dir];
+          }),
+        ),
   );
   return 0;
-}
-
-function row({ name, branch, dir }: WorktreePlace, loss: readonly string[]): string[] {
-  return [name, branch, loss.length === 0 ? 'everything merged' : loss.join('; '), dir];
 }
 
 function remove(context: CommandContext, name: string): number {

@@ -96,9 +96,8 @@ export function removeDone(
 /** Returns the record of a session that resumes the plan: tasks that are blocked now are skipped. */
 export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatch {
   const { plan } = batch;
-  const { tasks } = readPlan(readPlanText(projectDir, plan.path));
   const done = plan.done.length >= plan.maxTasks ? [] : plan.done;
-  return { ...batch, plan: { ...plan, blocked: blockedIn(tasks), noChange: withoutChangeIn(tasks), done } };
+  return { ...batch, plan: { ...plan, ...tasksAtStart(readPlanText(projectDir, plan.path)), done } };
 }
 
 /** Returns what the checks of a plan rest on and protect, as in this commit. */

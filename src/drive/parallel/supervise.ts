@@ -41,7 +41,7 @@ export interface SupervisedRun {
   readonly words: readonly string[];
   readonly onEvent: (event: RunnerEvent) => void;
   /** Answers before each agent run, at once or later; the runner waits. A rejection ends the runner as SIGTERM does. */
-  readonly onPermit: (spent: Spent) => Permit | Promise<Permit>;
+  readonly onPermit: (spent: Spent) => Promise<Permit>;
   /** Mark of the settings in the task file when the run began; null for a loop whose terms are fixed. */
   readonly settings: string | null;
   /** Task of the plan to work on, and the function that grants its turn. */
@@ -101,7 +101,8 @@ export function supervise({ directory, env, words, onEvent, onPermit, settings, 
   const answerTo = async (request: SupervisedRequest): Promise<SupervisorAnswer['answer'] | null> => {
     switch (request.type) {
       case 'permit':
-        return permitOf(onPermit, request.spent);
+        // The supervisor keeps its own error; no agent may start without an answer.
+        return onPermit(request.spent).catch((): Permit => ({ kind: 'leave' }));
       case 'turn':
         return plan === undefined ? { refused: NO_PLAN } : plan.onTurn();
       case 'turn-over':
@@ -130,15 +131,6 @@ export function supervise({ directory, env, words, onEvent, onPermit, settings, 
       child.on('close', (code, signal) => resolve({ code, signal, failure, complaint: complaint.trim() }));
     }),
   };
-}
-
-async function permitOf(onPermit: SupervisedRun['onPermit'], spent: Spent): Promise<Permit> {
-  try {
-    return await onPermit(spent);
-  } catch {
-    // The supervisor keeps its own error; no agent may start without an answer.
-    return { kind: 'leave' };
-  }
 }
 
 /** Parses an event; other lines are ignored. */

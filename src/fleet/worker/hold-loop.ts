@@ -16,7 +16,7 @@ import { runSetUp } from '../../task/commands/run-command.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/budget.ts';
-import { endedAs, type HeldEnd, type Holding, stopped, thisWorker } from './holding.ts';
+import { endedAs, type HeldEnd, type Holding, thisWorker } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
 
 type Ended = RunnerEventOf<'run.ended'>;
@@ -54,8 +54,8 @@ export class LoopHolder {
   async run(): Promise<HeldEnd> {
     const { commands, lost, leaving, hurry, files } = this.#holding;
     await commands.apply(false);
-    if (commands.wanted === 'cancel') return stopped('cancelled');
-    if (commands.wanted === 'pause') return stopped('paused');
+    if (commands.wanted === 'cancel') return endedAs('cancelled', WORKER_TEXTS.asked);
+    if (commands.wanted === 'pause') return endedAs('paused', WORKER_TEXTS.asked);
     if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
     const unready = await setUp(this.#holding);
     if (unready !== null) return unready;
@@ -126,7 +126,7 @@ export class LoopHolder {
         return;
       }
       case 'loop.paused':
-        this.#sendAway(stopped('paused'));
+        this.#sendAway(endedAs('paused', WORKER_TEXTS.asked));
         return;
       case 'run.ended':
         this.#ended = event;
@@ -167,7 +167,8 @@ export class LoopHolder {
     await budget.settle();
     await this.tell(null);
     await commands.apply(true);
-    if (commands.wanted !== null) return stopped(commands.wanted === 'pause' ? 'paused' : 'cancelled');
+    if (commands.wanted !== null)
+      return endedAs(commands.wanted === 'pause' ? 'paused' : 'cancelled', WORKER_TEXTS.asked);
     if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
     if (leaving.aborted) return { kind: 'waits', until: 0, why: '' };
     const held = await heldUntil(server, submission.account);
@@ -217,7 +218,7 @@ export class LoopHolder {
       if (!this.#isLive && code !== null && code !== 0) return endedAs('error', failure?.text ?? complaint);
       throw new PutBack(Date.now() + AGAIN_MS, WORKER_TEXTS.died(signal ?? `exit code ${code}`));
     }
-    if (ended.status === 'cancelled' || commands.wanted === 'cancel') return stopped('cancelled');
+    if (ended.status === 'cancelled' || commands.wanted === 'cancel') return endedAs('cancelled', WORKER_TEXTS.asked);
     // A loop that ended by itself while its runner was being stopped counts as ended.
     const isOver = ended.status !== 'interrupted' && ended.status !== 'paused';
     if (this.#end !== null && !isOver) return this.#end;
@@ -299,7 +300,8 @@ async function setUp({ terms, ws, env, commands, events, lost, leaving }: Holdin
   } catch (error) {
     if (!signal.aborted) throw error;
     if (lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
-    if (commands.wanted !== null) return stopped(commands.wanted === 'cancel' ? 'cancelled' : 'paused');
+    if (commands.wanted !== null)
+      return endedAs(commands.wanted === 'cancel' ? 'cancelled' : 'paused', WORKER_TEXTS.asked);
     return { kind: 'waits', until: 0, why: '' };
   } finally {
     clearInterval(timer);

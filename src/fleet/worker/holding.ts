@@ -4,7 +4,6 @@ import type { FleetTerms } from '../contract-terms.ts';
 import type { FleetPlace } from '../git/place.ts';
 import type { Workspace } from '../git/workspace.ts';
 import type { FleetKey, Submission } from '../job.ts';
-import { WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits, Reservations } from '../queue/budget.ts';
 import type { FleetServer } from '../queue/connect.ts';
 import type { EventSink } from '../queue/events.ts';
@@ -54,10 +53,6 @@ export type HeldEnd =
 /** Returns an end without a report of the loop itself. */
 export function endedAs(outcome: string, reason: string): HeldEnd {
   return { kind: 'ended', outcome, reason, report: '' };
-}
-
-export function stopped(outcome: 'paused' | 'cancelled'): HeldEnd {
-  return endedAs(outcome, WORKER_TEXTS.asked);
 }
 
 /** Returns the name of this worker in the progress of loops. */
