@@ -136,7 +136,7 @@ test('a check that changes between two tasks, by neither of them, holds the plan
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'By a process left']);
   const resumed = p.run(['--resume']);
   assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
-  assert.match(resumed.stderr, /by no task: check\.sh\. The run goes on with them/);
+  assert.match(resumed.stderr, /by no task: check\.sh\. The run takes them/);
   assert.equal(subjects(p).at(-1), 'feat: Task 2 - Make 2');
 });
 

@@ -8,18 +8,13 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
-import { homeFolder } from '../../state/home-folder.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
-import { buildContract } from '../../task/settings/build-contract.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
-import { fileSet } from '../control/protection.ts';
 import { fitName } from '../start/find-task.ts';
-import type { Prepared } from '../start/stages.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { plannedTasks } from '../status/plan-run.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
-import { askGit } from '../worktree/repository.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, NEW_END, NEW_TASK, type PlanBatch, wordsFor } from './batch.ts';
 import type { LoopEnd } from './loop-process.ts';
@@ -98,28 +93,6 @@ export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatc
   const { plan } = batch;
   const done = plan.done.length >= plan.maxTasks ? [] : plan.done;
   return { ...batch, plan: { ...plan, ...tasksAtStart(readPlanText(projectDir, plan.path)), done } };
-}
-
-/** Returns what the checks of a plan rest on and protect, as in this commit. */
-export function restsOf({ terms }: Prepared, commit: string): PlanBatch['plan']['rests'] {
-  const files = Object.keys(buildContract({ ...terms, loopId: 'plan' }).contract.scripts).map((key) =>
-    key.replace(/#.*$/s, ''),
-  );
-  const { guardrails, unchanged = [] } = terms;
-  return { commit, files: [...new Set(files)], patterns: [...guardrails.protectedFiles, ...unchanged] };
-}
-
-/** Returns the files that the checks of a plan rest on and that its branch has otherwise than the commit known for them. */
-export function changedSince(
-  projectDir: string,
-  { commit, files, patterns }: NonNullable<PlanBatch['plan']['rests']>,
-  env: NodeJS.ProcessEnv,
-): readonly string[] {
-  const words = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', commit, 'HEAD'];
-  const { covers } = fileSet(projectDir, homeFolder(env), patterns);
-  return askGit(projectDir, words, env, 'the changes of the branch could not be listed')
-    .split('\0')
-    .filter((path) => path !== '' && (files.includes(path) || covers(join(projectDir, path))));
 }
 
 /** Outcome of a run over a plan. */

@@ -8,18 +8,10 @@ import { plannedTasks } from '../status/plan-run.ts';
 import type { PlanPart } from '../turn/turn.ts';
 import { branchOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
+import { changedSince } from './changed-since.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import {
-  changedSince,
-  endNow,
-  entryOf,
-  isLive,
-  planEnd,
-  removeDone,
-  withoutReport,
-  wordsOfTask,
-} from './plan-entry.ts';
+import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
 import { PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervise.ts';
@@ -107,7 +99,7 @@ export class PlanRunner extends SideBySideRunner {
     const { rests } = this.#record.plan;
     const changed = permit.kind === 'go' && rests ? changedSince(projectDir, rests, env) : [];
     if (changed.length === 0) return permit;
-    // Each task fixes its contract anew, from a branch that whatever an agent has left running may have moved.
+    // Each task fixes a contract of its own, from a branch that a process of an earlier agent may have moved.
     if (!this.closed) notice(PARALLEL_TEXTS.restsChanged(changed, 'No other agent starts. Review them, then resume.'));
     this.closed = true;
     return { kind: 'leave' };

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
+import { changedSince, restsOf } from '../../../drive/parallel/changed-since.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
-import { changedSince, restsOf } from '../../../drive/parallel/plan-entry.ts';
 import { type Approver, approveSettings } from '../../../drive/start/approve.ts';
 import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
@@ -174,7 +174,7 @@ class BatchStart implements ReviewedStart<Batch> {
     const batch = withAnswers(this.#batch, asked);
     if (batch.plan === undefined) return batch;
     const changed = batch.plan.rests ? changedSince(projectDir, batch.plan.rests, env) : [];
-    if (changed.length > 0) user.say(PARALLEL_TEXTS.restsChanged(changed, 'The run goes on with them.'));
+    if (changed.length > 0) user.say(PARALLEL_TEXTS.restsChanged(changed, 'The run takes them.'));
     const { baseline } = checked;
     const rests = restsOf(first, head);
     const plan = { ...batch.plan, rests, ...(baseline !== null && { baseline: baseline.baseline }) };
