@@ -361,6 +361,8 @@ test('warns of commands that cannot run in the project, and of no others', (t) =
     'npm run x --workspaces',
     'make',
     'make test J=1',
+    "npx run-s -c test 'lint:*'",
+    "npx concurrently 'npm run test' npm:lint:ts",
   ];
   const shell = [
     './run.sh',

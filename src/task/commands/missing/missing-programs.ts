@@ -118,6 +118,7 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
   const call = packageManagerCall(words);
   const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
   if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
+  if (call.scripts.some((word) => /[\s*]|^-/.test(word))) return null; // a pattern, or another command
   const [script = ''] = call.scripts;
   const none = { kind: 'script', name: script, files: ['package.json'] } as const;
   if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
