@@ -163,6 +163,23 @@ export const onlyInClaudeCode = (sandbox: string): readonly Cannot[] => [
   },
 ];
 
+/** Rows of docs/hosts.md. */
+export const TOPICS = [
+  'loop with a new client for each iteration',
+  'loop inside one session',
+  'guard',
+  'input to running commands',
+  'steering',
+  'interruption',
+  'permission mode',
+  'tokens',
+  'cost',
+  'rate limits and API errors',
+  'subagents',
+  'background work',
+] as const;
+type Topic = (typeof TOPICS)[number];
+
 export interface PreparedAgent extends Pick<ProgramOptions, 'args' | 'permissions'> {
   /** Variables added to the environment of the client. */
   readonly env: Readonly<Record<string, string>>;
@@ -222,4 +239,5 @@ export interface Host {
   /** Absent if the hooks of sessions stand in the settings of the project. */
   readonly userHooks?: UserHooks;
   readonly cannot: readonly Cannot[];
+  readonly topics: Readonly<Record<Topic, string>>;
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { commandHelp, commandList } from '../../src/cli/help.ts';
+import { TOPICS } from '../../src/hosts/host.ts';
 import { HOSTS } from '../../src/hosts/hosts.ts';
 import { ITERATION_CAP } from '../../src/task/frontmatter/schema.ts';
 import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../../src/task/settings/defaults.ts';
@@ -58,12 +59,19 @@ function configurationPage(): string {
 }
 
 function hostsPage(): string {
-  const oldest = ['oldest version', ...HOSTS.map((host) => host.oldest)];
+  const rows = [
+    ['', ...HOSTS.map(({ title }) => title)],
+    HOSTS.map(() => '---').concat('---'),
+    ['oldest version', ...HOSTS.map(({ oldest }) => oldest)],
+    ...TOPICS.map((topic) => [topic, ...HOSTS.map(({ topics }) => topics[topic])]),
+  ];
+  const table = rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
   const refused = HOSTS.flatMap(({ title, cannot }) =>
     cannot.map(({ setting, because }) => `- \`${setting}\`: ${title} ${because}`),
   );
-  return page('Hosts', 'docs/fixed/hosts.md and the tables of the hosts', [
-    readFixed('hosts.md').replace('{{ oldest }}', `| ${oldest.join(' | ')} |`),
+  return page('Hosts', 'the tables of the hosts', [
+    readFixed('hosts.md'),
+    `## What works where\n\n${table}`,
     `## Settings that are refused\n\n${refused.join('\n')}`,
   ]);
 }

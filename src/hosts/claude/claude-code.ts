@@ -36,6 +36,20 @@ export const CLAUDE_CODE: Host = {
   readsClaudeSettings: true,
   confines: false,
   cannot: [],
+  topics: {
+    'loop with a new client for each iteration': '`run TASK`',
+    'loop inside one session': '`start`, the plugin, or a router',
+    guard: 'every tool, by the hooks of the loop; a crashed hook refuses the call from 2.1.295 on',
+    'input to running commands': 'the client has no tool for it',
+    steering: 'a message reaches the agent at its next tool call',
+    interruption: 'the client ends its turn and reports its figures',
+    'permission mode': "the client's own modes; commands of `may_run` are allowed besides",
+    tokens: 'while the agent works',
+    cost: 'as the client reports it; `max_cost` ends a run within it',
+    'rate limits and API errors': 'from the stream, with the time of the reset',
+    subagents: 'guarded and counted',
+    'background work': 'awaited for `background_wait`',
+  },
 };
 
 type ClientSettings = Pick<AgentTerms, 'permissionMode' | 'model' | 'effort'>;

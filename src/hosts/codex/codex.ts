@@ -36,6 +36,27 @@ export const CODEX: Host = {
   cannot: onlyInClaudeCode(
     'the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.',
   ),
+  topics: {
+    'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
+    'loop inside one session':
+      '`start --task TASK --launch --agent codex`, also headless; by hand with `codex --no-daemon` after `init --codex`, once you trust its hooks',
+    guard:
+      'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run or session alone',
+    'input to running commands':
+      'no hook is asked for it (`write_stdin`), so commands that take further commands from their terminal are refused',
+    steering: 'a message reaches the agent with its next tool call',
+    interruption:
+      'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
+    'permission mode':
+      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only; the sandbox decides, `may_run` does nothing',
+    tokens:
+      'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
+    cost: 'unknown; `max_cost` is refused',
+    'rate limits and API errors':
+      'from the sentences of the stream, with the time of the reset where they name one; a session has no Stop after a failed turn, so a headless launcher reads its record and goes on, and at a terminal you send the next message',
+    subagents: 'guarded; their tokens count once their records exist',
+    'background work': 'ends with the client',
+  },
 };
 
 /** Options that would change where the agent works, which thread it is, what it prints or whether it has our hooks. */

@@ -35,6 +35,24 @@ export const GEMINI: Host = {
   confines: true,
   userHooks: USER_HOOKS,
   cannot: onlyInClaudeCode('-- --sandbox turns on. Set sandbox.mode to auto.'),
+  topics: {
+    'loop with a new client for each iteration': 'refused; as a command, `--agent "CMD"`, without a guard',
+    'loop inside one session':
+      '`start --task TASK --launch --agent gemini`, also headless, and by hand; both after `init --gemini`',
+    guard:
+      'shell commands, file tools, MCP tools and others; a crashed hook refuses the call, one that exceeds its 600 seconds lets it run; `GITHUB_SHA` or `SURFACE=Github` in a `.env` file of the project, of a folder above it or of your home switches the hooks off',
+    'input to running commands': 'the client has no tool for it',
+    steering: 'a message reaches the agent with the result of its next tool call',
+    interruption: 'the next call ends the turn',
+    'permission mode':
+      'acceptEdits: auto_edit; bypassPermissions: yolo; plan: plan; others: default, which denies what it would ask about when headless; `may_run` does nothing',
+    tokens: 'at the end of each turn, from the transcript',
+    cost: 'unknown; `max_cost` is refused',
+    'rate limits and API errors':
+      'Gemini CLI retries by itself; a turn that fails has no hook and leaves no record, so the session ends and you resume the loop',
+    subagents: 'not measured',
+    'background work': 'not awaited',
+  },
 };
 
 const APPROVALS: Readonly<Record<string, string>> = {
