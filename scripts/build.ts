@@ -34,9 +34,7 @@ async function build(): Promise<void> {
 
 /** Bundles the page of report and dashboard, with script and style, for the program to serve and to write. */
 async function writePage(): Promise<void> {
-  const css = ['node_modules/uplot/dist/uPlot.min.css', 'src/web/page/style.css'].map((path) =>
-    readFileSync(join(root, path), 'utf8'),
-  );
+  const css = readFileSync(join(root, 'src/web/page/style.css'), 'utf8');
   const [{ outputFiles }, { code: style }] = await Promise.all([
     esbuild.build({
       bundle: true,
@@ -50,7 +48,7 @@ async function writePage(): Promise<void> {
       target: 'es2022',
       charset: 'ascii',
     }),
-    esbuild.transform(css.join('\n'), { loader: 'css', minify: true, charset: 'ascii' }),
+    esbuild.transform(css, { loader: 'css', minify: true, charset: 'ascii' }),
   ]);
   const script = (outputFiles[0]?.text ?? '').replaceAll('</script', '<\\/script');
   writeFileSync(join(generated, 'page.json'), JSON.stringify({ script, style }));
