@@ -92,18 +92,22 @@ export class EventReader {
 
   /** Returns the events since the last call. */
   async read(): Promise<FleetEvent[]> {
+    // What a read that fails has found so far is read again.
+    let [next, newest] = [this.#next, this.#newest];
     for (const found: FleetEvent[] = []; ; ) {
-      const entries = await this.#redis.xrange(this.#name, this.#next, '+', 'COUNT', MOST_AT_ONCE);
+      const entries = await this.#redis.xrange(this.#name, next, '+', 'COUNT', MOST_AT_ONCE);
       for (const [id, fields] of entries) {
-        this.#next = `(${id}`;
+        next = `(${id}`;
         const { attempt = '', event = '' } = recordOf(fields);
         const parsed = jsonOrNull(event);
         if (typeof parsed !== 'object' || parsed === null) continue;
-        if (!/^\d+$/.test(attempt) || Number(attempt) < this.#newest) continue;
-        this.#newest = Number(attempt);
-        found.push({ attempt: this.#newest, event: parsed as FleetEvent['event'] });
+        if (!/^\d+$/.test(attempt) || Number(attempt) < newest) continue;
+        newest = Number(attempt);
+        found.push({ attempt: newest, event: parsed as FleetEvent['event'] });
       }
-      if (entries.length < MOST_AT_ONCE) return found;
+      if (entries.length === MOST_AT_ONCE) continue;
+      [this.#next, this.#newest] = [next, newest];
+      return found;
     }
   }
 }

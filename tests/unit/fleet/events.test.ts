@@ -20,6 +20,25 @@ test('drops what a worker reports after a newer one has begun, also in a later r
   assert.deepEqual(read, [[1, 2], [], [4, 5]]);
 });
 
+test('a read whose server goes away between two answers loses nothing of the first one', async () => {
+  const entries = Array.from({ length: 501 }, (_, at): [string, string[]] => [
+    `${at}-0`,
+    ['attempt', '1', 'event', JSON.stringify({ at })],
+  ]);
+  let isAway = true;
+  const xrange = (_name: string, from: string) => {
+    if (from === '-') return Promise.resolve(entries.slice(0, 500));
+    return isAway ? Promise.reject(new Error('away')) : Promise.resolve(entries.slice(500));
+  };
+  const reader = new EventReader({ redis: { xrange } } as unknown as FleetServer, 'loop');
+  await assert.rejects(reader.read(), /away/);
+  isAway = false;
+  assert.deepEqual(
+    (await reader.read()).map(({ event }) => event['at']),
+    entries.map((_, at) => at),
+  );
+});
+
 test('the line that installs the packages matches the installation', () => {
   const own = 'node_modules/claude-ralph-loop/dist/plugin';
   assert.match(installLine(`/usr/lib/${own}`, '/p'), /^npm install --global bullmq@6 ioredis@5$/);
