@@ -20,9 +20,12 @@ const SHORT_JUDGE =
   'echo commit-msg >> "$HOOK_LOG"; grep -qE "^(feat|chore): ." "$1" || { echo "type may not be empty"; exit 1; }';
 
 const TOOLS: Readonly<Record<string, Tool>> = {
+  // As husky does: git runs what is not committed, and a new worktree lacks.
   'core.hooksPath': {
-    files: { '.husky/pre-commit': `#!/bin/sh\n${NOTE}\n`, '.husky/commit-msg': `#!/bin/sh\n${SHORT_JUDGE}\n` },
-    install: 'git config core.hooksPath .husky',
+    files: { '.husky/pre-commit': `${NOTE}\n`, '.husky/commit-msg': `${SHORT_JUDGE}\n` },
+    install: `mkdir .husky/_; cd .husky/_; echo '*' > .gitignore
+      printf '#!/bin/sh\\nsh -e ".husky/\${0##*/}" "$@"\\n' | tee pre-commit > commit-msg; chmod +x pre-commit commit-msg
+      git config core.hooksPath .husky/_`,
   },
   husky: {
     files: { '.husky/pre-commit': `${NOTE}\n`, '.husky/commit-msg': `${JUDGE} "$1"\n` },
@@ -115,7 +118,7 @@ test('a form that the commit-msg hook rejects refuses the start, before the agen
 test('a message that the hook begins to reject blocks the task at once, and costs no second attempt', (t) => {
   const p = toolProject(t, HUSKY);
   // The rule arrives with the work of the first task.
-  p.write('.husky/commit-msg', '#!/bin/sh\ntest -e work/1/made && exit 1; exit 0\n', 0o755);
+  p.write('.husky/commit-msg', 'test -e work/1/made && exit 1; exit 0\n');
   p.git('add -A');
   p.git('commit -q --no-verify -m "chore: judge"');
   const { code, stdout } = p.run(['PLAN.md', '--plan']);

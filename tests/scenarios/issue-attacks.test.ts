@@ -48,7 +48,8 @@ longTest('a check that names a package mentions nobody of that name', (t) => {
 
 test('a pull request that a person has closed meanwhile is not opened again', (t) => {
   const { gh, run } = broken(t, [ISSUE]);
-  run(['--issue', '7', '--integrate', 'pr'], { GH_KILL: 'pr create after' });
+  const killed = run(['--issue', '7', '--integrate', 'pr'], { GH_KILL: 'pr create after' });
+  assert.notEqual(killed.code, 0, 'the control: it was killed');
   const state = gh.state();
   assert.equal(state.pulls.length, 1);
   writeFileSync(
@@ -57,7 +58,7 @@ test('a pull request that a person has closed meanwhile is not opened again', (t
   );
   const { code, stderr } = run(['--resume']);
   assert.equal(code, 0, stderr);
-  assert.equal(gh.state().pulls.length, 1);
+  assert.deepEqual([gh.state().pulls.length, gh.state().comments.length], [1, 1]);
 });
 
 const VIEWS = ['issue view 2 before', 'issue view 2 after'];
