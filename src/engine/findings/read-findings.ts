@@ -56,7 +56,7 @@ class LogReader {
   #said: string[] = [];
 
   read(line: Line): void {
-    this.#hasHtmlTable ||= line.text.includes('<') && /<table\b/i.test(line.text);
+    this.#hasHtmlTable ||= line.inHtml && /<table\b/i.test(line.text);
     const content = withoutTags(line.content);
     const [, level, title] = (line.content.startsWith('<') && /^<h([1-6])\b[^>]*>(.*)/i.exec(line.content)) || [];
     const heading = line.heading ?? (title === undefined ? null : { title, level: Number(level) });
@@ -74,7 +74,7 @@ class LogReader {
       if (status === undefined && !line.indentedCode) this.#readProse(content, line.number);
     }
     if (status !== undefined) this.#setStatus(status, { ...line, content });
-    else if (this.#entry !== null && REOPENED.test(content)) this.#setStatus('REOPENED', line);
+    else if (this.#entry !== null && REOPENED.test(content)) this.#setStatus(DOUBTED, line);
   }
 
   log(): FindingsLog {

@@ -394,6 +394,9 @@ const TAKEN_BACK: readonly string[] = [
     'FIXED on Linux, but slow',
     'FIXED for most, only one left',
     'FIXED? yes',
+    'FIXED_PARTIAL',
+    'FIXED (partial)',
+    'FIXED_REVERT',
   ],
 ];
 const CLOSED: readonly string[] = [
@@ -411,7 +414,6 @@ const CLOSED: readonly string[] = [
     'FIXED (commit 1a2b3c)',
     'FIXED by quoting the name',
     'FIXED - added a regression test',
-    'FIXED: partial index added',
     'FIXED. No regressions.',
   ],
 ];
@@ -445,6 +447,7 @@ test('a title or an item is open whose words or marks take back that it is fixed
     ...[
       '- F1: Title FIXED? no, still OPEN',
       '- [x] F1: Title - not fixed',
+      '- [x] F1: Title, still open',
       '- [x] F1 Title (reopened)',
       '- [x] ❌ F1 Title',
     ],
@@ -491,6 +494,8 @@ test('tables with the status in any place or as an answer are read, and one in H
   const html = '<table>\n<tr><th>ID</th><th>Status</th></tr>\n<tr><td>F2</td><td>OPEN</td></tr>\n</table>\n';
   assert.equal(isUnread(`### F1: a\nStatus: FIXED\n\n${html}`), true);
   assert.equal(isUnread(`### F1: a\nStatus: FIXED\n\n\`\`\`\n${html}\`\`\`\n`), false, 'control: an example');
+  for (const about of ['### F2: `<table>` lacks a caption\n', 'The <table> has no header.\n'])
+    assert.equal(isUnread(`### F1: a\n${about}Status: FIXED\n`), false, 'a finding about a table');
   assert.deepEqual(read('| Status | Title |\n|---|---|\n| OPEN | Leak |'), ['Leak OPEN']);
   assert.deepEqual(
     read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |\n| F5 | yes (not on Windows) |'),
