@@ -221,7 +221,7 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
     const directory = packageDirectory(projectDir, resolve(base, call.directory ?? '.'));
     for (const script of call.scripts) {
       if (script.includes(' ')) collect(search, script, base, depth + 1);
-      else if (directory !== null)
+      if (directory !== null)
         for (const name of scriptsLike(directory, script)) addScript(search, directory, name, depth);
     }
   }

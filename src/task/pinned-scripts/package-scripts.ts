@@ -50,7 +50,8 @@ export function packageManagerCall(words: readonly string[]) {
   const runner = words.findIndex(
     (word, at) => SCRIPT_RUNNERS.test(word) || (word === '--run' && words[at - 1] === 'node'),
   );
-  if (runner !== -1) {
+  // `npm run concurrently` runs a script of that name.
+  if (runner !== -1 && runner < words.length - 1) {
     const scripts = words.slice(runner + 1).map((word) => word.replace(/^(?:npm|pnpm|yarn|bun|node):/, ''));
     return { directory: null, scripts, isForWorkspaces: false };
   }
@@ -79,8 +80,9 @@ export function packageManagerCall(words: readonly string[]) {
   return script === null ? null : { directory, scripts: [script], isForWorkspaces: false };
 }
 
-/** Returns the names of a folder's scripts that a pattern such as `test:*` means; any other word means itself. */
-export function scriptsLike(directory: string, word: string): string[] {
+/** Returns the names of a folder's scripts that `test`, `test -- ARGUMENTS` or a pattern such as `test:*` means. */
+export function scriptsLike(directory: string, operand: string): string[] {
+  const word = operand.replace(/\s.*$/s, '');
   if (!word.includes('*')) return [word];
   const pattern = new RegExp(`^${word.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`);
   return Object.keys(packageScripts(directory, 'package.json')).filter((name) => pattern.test(name));

@@ -58,16 +58,24 @@ const GAMES: readonly Game[] = [
     trick: { [`node_modules/.bin/${name}`]: '#!/bin/bash\nexit 0\n' },
     end: 'refused' as const,
   })),
-  ...['run-s test:*', 'npm-run-all -p test:unit', "concurrently 'npm run test:unit'", 'conc npm:test:unit'].map(
-    (script) => ({
-      what: `a script that ${script.split(' ')[0]} starts`,
-      check: 'npm test',
-      files: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': 'jest' } }) },
-      trick: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': ': pass' } }) },
-      runners: { [script.split(' ')[0] ?? '']: ['package.json'] },
-      end: 'refused' as const,
-    }),
-  ),
+  ...[
+    ...['run-s test:*', "run-s 'test:unit -- --ci'", 'npm-run-all -p test:unit'],
+    ...["concurrently 'npm run test:unit'", 'conc npm:test:unit'],
+  ].map((script) => ({
+    what: `a script that ${script} starts`,
+    check: 'npm test',
+    files: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': 'jest' } }) },
+    trick: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': ': pass' } }) },
+    runners: { [script.split(' ')[0] ?? '']: ['package.json'] },
+    end: 'refused' as const,
+  })),
+  {
+    what: 'a script with the name of a runner of scripts',
+    check: 'npm run concurrently',
+    files: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 1' } }) },
+    trick: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 0' } }) },
+    end: 'refused',
+  },
   {
     what: 'a makefile that is read once it exists',
     check: 'make test',
