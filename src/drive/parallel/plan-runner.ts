@@ -239,7 +239,7 @@ export class PlanRunner extends SideBySideRunner {
     if (permit.kind !== 'go' || active === undefined || active.holdsSlot) return permit;
     if (this.#inTurn === name) this.#inTurn = null;
     return new Promise((resolve) => {
-      active.permit = () => resolve(this.budget.permit(Date.now()));
+      active.permit = () => resolve(this.permit());
       void this.#arrange();
     });
   }

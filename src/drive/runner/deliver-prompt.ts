@@ -1,7 +1,6 @@
 import { windowText } from '../../engine/messages.ts';
 import { reachedWindow, spentOf } from '../../engine/policy/budget.ts';
-import { untilTimeUp } from '../../engine/policy/loop-time.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import { isWaited, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
@@ -202,12 +201,11 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
   const { deadline } = turn;
   const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });
   if (end === 'aborted') return false;
-  const isOver = (now: LoopState): boolean => now.status === 'paused' && now.paused.reason === reason;
   // The user may have paused, resumed or ended the loop in the last moment.
   if (end === 'elapsed') {
     attempt(runner, () =>
       operate(files, options.env, now(), (state) =>
-        isOver(state) ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
+        isWaited(state) ? { kind: 'resume', by: 'launcher' } : { kind: 'wake' },
       ),
     );
   }

@@ -16,7 +16,7 @@ export function nextStreak(streak: Streak, value: string): Streak {
 /** Data of one working iteration for the breaker. A null or undefined field leaves its streak unchanged. */
 export interface BreakerSample {
   readonly findings: number | null;
-  /** Digest of the normalised reply; null if the reply must not count (empty, but tools were called). */
+  /** Digest of the normalised reply; null if the reply must not count (empty, but tools were called or the run failed). */
   readonly reply: string | null;
   /** Normalised error of a failed iteration; null if it did not fail. */
   readonly error: string | null;
