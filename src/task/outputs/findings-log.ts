@@ -73,8 +73,7 @@ function openText(open: readonly Finding[], path: string): string {
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
     if (status === 'OPEN') return label;
-    if (status === DOUBTED)
-      return `${label} (unclear: write "Status: FIXED_THIS_ITERATION" alone on a line below it, or alone in its cell)`;
+    if (status === DOUBTED) return `${label} (unclear: write FIXED_THIS_ITERATION alone in its cell or "Status:" line)`;
     return `${label} (${status === null ? 'has no Status line' : `Status ${status} is not FIXED_THIS_ITERATION`})`;
   });
   const more = open.length > MAX_SHOWN ? `, and ${open.length - MAX_SHOWN} more` : '';
