@@ -33,7 +33,7 @@ export function makeTargets(text: string): ReadonlySet<string> {
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-/** Programs whose operands are scripts of package.json, or patterns of them; those of concurrently begin with `npm:` or are commands. */
+/** Programs whose operands are scripts, patterns of them or commands; without any, the word is the name of a script itself. */
 const SCRIPT_RUNNERS = /^(?:npm-run-all2?|run-[sp]|conc(?:urrently)?)$/;
 /** Options that run a script in several packages. */
 const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
@@ -50,7 +50,6 @@ export function packageManagerCall(words: readonly string[]) {
   const runner = words.findIndex(
     (word, at) => SCRIPT_RUNNERS.test(word) || (word === '--run' && words[at - 1] === 'node'),
   );
-  // `npm run concurrently` runs a script of that name.
   if (runner !== -1 && runner < words.length - 1) {
     const scripts = words.slice(runner + 1).map((word) => word.replace(/^(?:npm|pnpm|yarn|bun|node):/, ''));
     return { directory: null, scripts, isForWorkspaces: false };
