@@ -325,6 +325,9 @@ test('on paper a report is dark on light, with what is folded away on the screen
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const [figures, colour] = ['section[aria-labelledby=figures] tbody tr', 'getComputedStyle(document.body).color'];
   await page.waitForSelector('.plot path');
+  const outline =
+    "(({ stroke, vectorEffect }) => [stroke, vectorEffect])(getComputedStyle(document.querySelector('.plot path')))";
+  assert.deepEqual(await page.evaluate(outline), ['rgb(130, 177, 255)', 'non-scaling-stroke'], 'a bar of 0 is seen');
   assert.equal(await page.locator(figures).count(), 0, 'folded away');
   assert.equal(await page.evaluate(colour), 'rgb(230, 232, 234)');
   await page.evaluate("addEventListener('beforeprint', () => { document.title = 'printed'; })");
