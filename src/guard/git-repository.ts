@@ -81,8 +81,9 @@ const CONFINED =
 function pathsOf(top: string, args: readonly string[], input = '', isConfined = false): string[] | null {
   const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
   const [program, ...first] = isConfined ? ['bwrap', ...CONFINED.split(' '), '--ro-bind', top, top, 'git'] : ['git'];
-  const { status, stdout } = spawnSync(program ?? '', [...first, '-C', top, ...HARDENED, ...args], options);
-  return status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
+  const { error, status, stdout } = spawnSync(program ?? '', [...first, '-C', top, ...HARDENED, ...args], options);
+  // Of a git that ends as its time does, node drops what it printed and reports success.
+  return error !== undefined || status === null || status > 1 ? null : stdout.split('\0').filter(Boolean);
 }
 
 /**

@@ -234,3 +234,25 @@ describe('globs and searches', () => {
       assert.equal(await decide(control, rules), 'deny', 'control');
     });
 });
+
+it('a git that ends only as its time is up cannot tell what is tracked', {
+  skip: process.platform === 'win32',
+}, async () => {
+  const bin = join(root, 'bin');
+  const { PATH } = process.env;
+  const decideWith = async (...lines: readonly string[]): Promise<string> => {
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, 'git'), ['#!/bin/sh', ...lines, 'exit 0', ''].join('\n'), { mode: 0o755 });
+    process.env['PATH'] = `${bin}:${PATH}`;
+    try {
+      return await decide('git ls-files | xargs rm', { protectedFiles: ['deploy/prod.yaml'] });
+    } finally {
+      process.env['PATH'] = PATH;
+    }
+  };
+  // A machine that is so busy that this process does not run meanwhile.
+  const busy = ['(sleep 3; kill -CONT $PPID) > /dev/null 2>&1 < /dev/null &', 'kill -STOP $PPID'];
+  assert.equal(await decideWith(...busy), 'deny');
+  assert.equal(await decideWith('sleep 3'), 'deny');
+  assert.equal(await decideWith(), 'allow', 'control: a repository without tracked files');
+});
