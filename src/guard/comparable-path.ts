@@ -42,10 +42,9 @@ const MAX_PATH = 4096;
 /**
  * Returns a function that resolves the symlinks of a path's nearest existing ancestor as the kernel does (`link/../x` is next
  * to the link's target; node's own realpathSync resolves `..` first). The rest of the path need not exist. Examines each path
- * once.
+ * once; `known` has those of links that are not there yet.
  */
-export function realPaths(): RealPath {
-  const known = new Map<string, string>();
+export function realPaths(known = new Map<string, string>()): RealPath {
   const real = (path: string): string => {
     const seen = known.get(path);
     if (seen !== undefined) return seen;

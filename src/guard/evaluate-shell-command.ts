@@ -1,7 +1,9 @@
+import { dirname, normalize } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { isFolder } from '../state/files/regular-file.ts';
 import { excerpt } from '../text/quote.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
+import { realPaths } from './comparable-path.ts';
 import { evaluateShellScope } from './evaluate-scope.ts';
 import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
@@ -16,7 +18,7 @@ import {
 } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, hitByName } from './own-files/file-access-hit.ts';
-import { shownPath } from './own-files/own-files.ts';
+import { absolutePath, shownPath } from './own-files/own-files.ts';
 import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import { readsTerminal } from './shell/reads-terminal.ts';
@@ -35,6 +37,25 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
     variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
     directoryExists: isFolder,
   });
+  const verdict = await evaluateReading(source, reading, guard);
+  const known = linksOf(reading, guard);
+  if (verdict.decision === 'deny' || known.size === 0) return verdict;
+  const writes = reading.writes.filter(({ how }) => how !== 'link' && how !== 'link-source');
+  const behind = await evaluateReading(source, { ...reading, writes }, { ...guard, real: realPaths(known) });
+  return behind.decision === 'deny' ? behind : verdict;
+}
+
+/** Returns the links that a command makes, with their targets: `ln -s "$PWD/src" /tmp/x; rm /tmp/x/../a`. */
+function linksOf({ writes }: ShellReading, { real }: Guard): Map<string, string> {
+  const links = new Map<string, string>();
+  for (const { how, word, from, cwdTemplate } of writes) {
+    const path = normalize(absolutePath(word.template, cwdTemplate));
+    if (how === 'link' && from !== undefined) links.set(path, real(absolutePath(from.template, dirname(path))));
+  }
+  return links;
+}
+
+async function evaluateReading(source: string, reading: ShellReading, guard: Guard): Promise<Verdict> {
   const own = ownDenial(reading, guard);
   if (own !== null) return own;
   const { guardrails, scope, typesUnasked } = guard.rules;

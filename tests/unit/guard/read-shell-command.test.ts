@@ -37,7 +37,7 @@ describe('simple commands', () => {
   });
   it('carry their directory', () => {
     const cwds = read('cd a && ls; cd "$X"; ls; cd; ls').commands.map((each) => each.cwdTemplate);
-    assert.deepEqual(cwds, ['/p/a', '\0', '/h']);
+    assert.deepEqual(cwds, ['/p/a', '/p/a/\0', '\0', '/p/a', '/h']);
   });
   it('keep the literal part of a word that is not literal', () => {
     const word = read('rm "$D/x.json"').commands[0]?.argv[1];

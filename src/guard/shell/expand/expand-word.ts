@@ -153,16 +153,13 @@ function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, con
 }
 
 /** Pattern for a substitution that prints a new path in the folder for temporary files: `$(mktemp -d)`. */
-const MKTEMP = /^(?:\$\(|`)\s*mktemp(?:\s+(?:-d|--suffix=\.\w+))*(?:\s+(["']?)(?:-t\s+|\/tmp\/)[\w.-]*XXX\1)?\s*[)`]$/;
+const MKTEMP =
+  /^(?:\$\(|`) *mktemp(?: +(?:-d|--suffix=\.\w+))*(?: +(?:-t +["']?\w|["']?\/tmp\/)[\w.-]*XXX["']?)? *[)`]$/;
 
 /** Returns a path of its own, which no file has, for each such substitution; null where it may not be what mktemp makes. */
 function madeTemporary({ text, pos }: Shell.CommandExpansionPart, state: ShellState, context: ShellContext) {
-  const { functions, variables } = state;
-  const isUsual =
-    !functions.has('mktemp') &&
-    !variables.has('PATH') &&
-    !valuesOf('TMPDIR', state, context) &&
-    !context.source.includes('TMPDIR');
+  const isNamed = /PATH|TMPDIR/.test(context.source) || state.variables.has('PATH');
+  const isUsual = !isNamed && !state.functions.has('mktemp') && !valuesOf('TMPDIR', state, context);
   // In a function, an `eval` or another shell it may not run.
   return isUsual && context.depth === 1 && MKTEMP.test(text) ? temporaryPath(pos, context) : null;
 }

@@ -23,11 +23,8 @@ export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
     const destination = into ?? (split.operands.length > 1 ? split.operands.at(-1) : undefined);
     for (const source of sources) {
       access.write(source, 'link-source');
-      if (destination === undefined) access.write(joinWords(wordOf('.'), source), 'link');
-      else {
-        if (into === undefined) access.write(destination, 'link');
-        access.write(joinWords(destination, source), 'link');
-      }
+      if (into === undefined && destination !== undefined) access.write(destination, 'link', { from: source });
+      access.write(joinWords(destination ?? wordOf('.'), source), 'link', { from: source });
     }
   },
   rsync: (access) => {

@@ -54,19 +54,16 @@ function interpretStatements(
   stdin: Stream,
   context: ShellContext,
 ): Outcome {
-  let current = states;
+  let last: Pick<Outcome, 'states' | 'failed'> = { states };
   let output = SILENT;
-  let failed: States = [];
   for (const statement of list) {
     if (isSpent(context)) break;
-    const start = failed.length === 0 ? current : joinStates(current, failed);
-    const isBehind = statement.background === true;
+    const start = ended(last);
     const outcome = interpretNode(statement.command, start, stdin, context);
     output = appended(output, outcome.output);
-    current = isBehind ? start : outcome.states;
-    failed = isBehind ? [] : (outcome.failed ?? []);
+    last = statement.background === true ? { states: start } : outcome;
   }
-  return { states: current, failed, output };
+  return { ...last, output };
 }
 
 function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellContext): Outcome {
@@ -108,10 +105,10 @@ function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellCo
         for (const part of [node.initialize, node.test, node.update])
           if (part && states[0]) readSubstitutions(part, states[0], context);
       }
-      const clause =
-        node.type === 'While' ? interpretNode(node.clause, states, stdin, context) : { states, output: SILENT };
-      const body = interpretNode(node.body, clause.states, stdin, context);
-      return { states: joinStates(states, clause.states, body.states), output: appended(body.output, UNKNOWN_STREAM) };
+      // `until` runs the body where the clause fails.
+      const begin = node.type === 'While' ? ended(interpretNode(node.clause, states, stdin, context)) : states;
+      const body = interpretNode(node.body, begin, stdin, context);
+      return { states: joinStates(states, begin, ended(body)), output: appended(body.output, UNKNOWN_STREAM) };
     }
     case 'Case':
       return interpretCase(node, states, stdin, context);
@@ -136,7 +133,11 @@ function interpretNode(node: Node, states: States, stdin: Stream, outer: ShellCo
 
 function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, context: ShellContext): Outcome {
   const only: Shell.CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
-  if (only !== undefined) return interpretNode(only, states, stdin, context);
+  if (only !== undefined) {
+    const outcome = interpretNode(only, states, stdin, context);
+    const isNegated = node.prefixes.some(({ type }) => type === 'Negation');
+    return isNegated ? { ...outcome, states: ended(outcome), failed: ended(outcome) } : outcome;
+  }
   const { facts } = context;
   const outer = facts.element;
   const elements: Array<typeof outer> = [];
@@ -149,8 +150,8 @@ function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, 
     const outcome = interpretNode(command, states, stream, context);
     stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
-    written.push(...outcome.states);
-    last = outcome.states;
+    last = ended(outcome);
+    written.push(...last);
   }
   for (const element of elements) for (const command of element) outer.push(command);
   facts.element = outer;
@@ -164,6 +165,11 @@ function withFilesOf(written: States, states: States): States {
   const isNew = ([path, text]: [string, string]): boolean => !states.some((state) => state.files.get(path) === text);
   const files = new Map(written.flatMap((state) => [...state.files].filter(isNew)));
   return files.size === 0 ? states : states.map((state) => ({ ...state, files: new Map([...state.files, ...files]) }));
+}
+
+/** Returns the states in which code may have ended, whether it succeeded or not. */
+function ended({ states, failed = [] }: Pick<Outcome, 'states' | 'failed'>): States {
+  return failed.length === 0 ? states : joinStates(states, failed);
 }
 
 function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, context: ShellContext): Outcome {
@@ -182,8 +188,9 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
     } else {
       const left = last;
       last = interpretNode(command, joinStates(left.states, failed), stdin, context);
-      // `cd x || exit`: the following commands run only if the left side succeeded.
-      const leaves = command.type === 'Command' && /^(exit|return|break|continue)$/.test(command.name?.value ?? '');
+      isSure = false;
+      // `cd x || exit`: the following commands run only if the left side succeeded. `return` may have nothing to leave.
+      const leaves = command.type === 'Command' && command.name?.value === 'exit';
       last = leaves
         ? { states: left.states, output: last.output }
         : { ...last, states: joinStates(left.states, last.states) };
@@ -202,18 +209,18 @@ function surelySucceeds(node: Node): boolean {
 function interpretIf(node: Shell.If, states: States, stdin: Stream, context: ShellContext): Outcome {
   let clause = interpretNode(node.clause, states, stdin, context);
   const then = interpretNode(node.then, clause.states, stdin, context);
-  const groups: States[] = [then.states, then.failed ?? []];
+  const groups: States[] = [ended(then)];
   let output = then.output;
   for (const elif of node.elif) {
-    clause = interpretNode(elif.clause, joinStates(clause.states, clause.failed ?? []), stdin, context);
+    clause = interpretNode(elif.clause, ended(clause), stdin, context);
     const branch = interpretNode(elif.then, clause.states, stdin, context);
-    groups.push(branch.states, branch.failed ?? []);
+    groups.push(ended(branch));
     output = either(output, branch.output);
   }
-  const start = joinStates(clause.states, clause.failed ?? []);
+  const start = ended(clause);
   const last =
     node.else === undefined ? { states: start, output: SILENT } : interpretNode(node.else, start, stdin, context);
-  return { states: joinStates(...groups, last.states), output: either(output, last.output) };
+  return { states: joinStates(...groups, ended(last)), output: either(output, last.output) };
 }
 
 function interpretFor(node: Shell.For | Shell.Select, states: States, stdin: Stream, context: ShellContext): Outcome {
@@ -230,7 +237,7 @@ function interpretFor(node: Shell.For | Shell.Select, states: States, stdin: Str
         stdin,
         context,
       );
-      current = outcome.states;
+      current = ended(outcome);
       output = appended(output, outcome.output);
     }
     results.push(current);
@@ -252,7 +259,7 @@ function interpretCase(node: Shell.Case, states: States, stdin: Stream, context:
   for (const item of node.items) {
     for (const state of states) for (const pattern of item.pattern) readSubstitutions(pattern, state, context);
     const outcome = interpretNode(item.body, states, stdin, context);
-    groups.push(outcome.states);
+    groups.push(ended(outcome));
     output = either(output, outcome.output);
   }
   return { states: joinStates(...groups), output };

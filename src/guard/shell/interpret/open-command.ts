@@ -95,8 +95,9 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
     }
   }
   // `builtin cd x`: only these two stay in the shell.
-  const states = name === 'builtin' || name === 'command' ? outcome.states : [call.state];
-  return { states, output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
+  const isHere = name === 'builtin' || name === 'command';
+  const { states, failed = [] } = isHere ? outcome : { states: [call.state] };
+  return { states, failed, output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
 }
 
 /** Returns the words of a wrapper that do not belong to the command that it runs. */

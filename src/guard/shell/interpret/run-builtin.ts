@@ -4,7 +4,7 @@ import { withoutEndSlashes } from '../../comparable-path.ts';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
-import { caseKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
+import { caseKey, fromCwd, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
 import { asValue, byProgram } from '../words.ts';
 import { formatted } from './literal-output.ts';
 import { contentOf, ODD, recordOpened } from './open-shell.ts';
@@ -169,7 +169,7 @@ function readArray(call: Call, name: string, words: readonly string[]): Outcome 
   return moved(withVariable(call.state, name, values));
 }
 
-/** Follows `cd`, `pushd` and `popd`; if the directory does not exist, both outcomes remain possible. */
+/** Follows `cd`, `pushd` and `popd`; if the directory may not exist, both outcomes remain possible. */
 function changeDirectory(call: Call, _args: readonly string[], context: ShellContext): Outcome {
   const { state } = call;
   const stacked = call.words[0]?.template === 'pushd';
@@ -177,10 +177,10 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
     const [top = UNKNOWN, ...stack] = state.stack;
     return moved({ ...state, cwd: top, previous: state.cwd, stack });
   }
-  const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
+  const [word, ...others] = call.words.slice(1).filter((each) => !/^-[PLe@]+$|^--$/.test(each.template));
   const home = state.variables.get('HOME')?.[0]?.template ?? context.options.home;
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? home);
-  const below = /^[/\0]/.test(target) ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
+  const below = /^(?:\/|\0.)/s.test(target) ? target : `${withoutEndSlashes(state.cwd)}/${target}`;
   const cwd = target === '-' ? state.previous : below;
   const search = state.variables.get('CDPATH')?.[0]?.template;
   if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {
@@ -190,7 +190,12 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
   // A part that is not known may lead anywhere: `/home/me`, `../..`.
-  if (cwd.includes(UNKNOWN))
-    return { states: [there, { ...there, cwd: UNKNOWN }], failed: target.includes('/') ? [state] : [], output: SILENT };
-  return { states: [there], failed: context.options.directoryExists?.(cwd) === false ? [state] : [], output: SILENT };
+  if (cwd.includes(UNKNOWN)) return { states: [there, { ...there, cwd: UNKNOWN }], failed: [state], output: SILENT };
+  const isGone = context.facts.writes.some(({ how, recursive, word: gone, cwdTemplate }) => {
+    const path = withoutEndSlashes(posix.normalize(fromCwd(gone.template, { cwd: cwdTemplate })));
+    const isOpen = gone.text === null || gone.pattern !== undefined;
+    return recursive && /^(?:delete|move)$/.test(how) && (isOpen || `${posix.normalize(cwd)}/`.startsWith(`${path}/`));
+  });
+  const isThere = others.length === 0 && !isGone && context.options.directoryExists?.(cwd) !== false;
+  return { states: [there], failed: isThere ? [] : [state], output: SILENT };
 }

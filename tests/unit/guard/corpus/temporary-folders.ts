@@ -136,6 +136,22 @@ export const BEHIND_CONDITIONS: readonly string[] = [
   'TMPDIR=$PWD/src; rm -rf "$(mktemp -d)/../../.claude"',
   'ulimit -v 1; cd "$(mktemp -d)" && > .claude/settings.json',
   'd=.; f() { return; d=$(mktemp -d); }; f; cd "$d" && rm -rf .claude',
+  'cd /tmp x; rm -rf .claude',
+  'rmdir docs; cd docs; rm -rf .claude',
+  'mv src lib; cd src; rm -rf .claude',
+  'cd "$(mktemp -d "-t aXXX")" && rm -rf .claude',
+  'cd "$(mktemp -d -t -XXX)" && rm -rf .claude',
+  '((PATH=1)); cd "$(mktemp -d)" && /bin/rm -rf .claude',
+  'cd /none || return; rm -rf .claude',
+  'cd /none || false && cd /tmp; rm -rf .claude',
+  '! cd /none && rm -rf .claude',
+  'until cd /none; do rm -rf .claude; done',
+  'cd src; for i in 1; do cd ..; cd /none; done; rm -rf .claude',
+  'cd src; case x in x) cd ..; cd /none ;; esac; rm -rf .claude',
+  'command cd /none; rm -rf .claude',
+  'ln -s "$PWD/src" /tmp/x; rm -rf /tmp/x/../.claude',
+  'ln -st /tmp "$PWD/src"; echo > /tmp/src/../.claude/settings.json',
+  'ln -s "$PWD/src" /tmp/x && cd -P /tmp/x && cd .. && rm -rf .claude',
 ];
 
 /** Files of the project behind a link that the command makes in a new folder. */
@@ -147,4 +163,12 @@ export const BEHIND_LINKS: readonly string[] = [
   'cd $(mktemp -d); ln -s "$OLDPWD" x && rm -rf x/package.json',
   'cd $(mktemp -d); ln -s "$OLDPWD/test" x && rm -rf x/*',
   'cd $(mktemp -d); ln -s "$OLDPWD/package.json" x && echo > x',
+  'ln -s "$PWD/test/fixtures" /tmp/x; rm -rf /tmp/x/../a.test.ts',
+];
+
+/** Files of the project where a folder is entered that is not known. */
+export const BEHIND_UNKNOWN: readonly string[] = [
+  'cd "$X"; rm -rf test',
+  'cd "$(git rev-parse --show-toplevel)" && rm -rf test',
+  'cd src && cd "$X" && rm -rf test',
 ];
