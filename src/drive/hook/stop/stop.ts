@@ -3,7 +3,7 @@ import type { LoopState } from '../../../engine/schema/state.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import type { LoopFiles } from '../../../state/loop-files.ts';
+import { findContract, type LoopFiles } from '../../../state/loop-files.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
@@ -55,11 +55,13 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
 }
 
 /** Applies the flag files of a task folder. Returns whether they end this session's loop. */
-function endsByFlag({ loaded }: Turn, { files, env, now }: DriverContext): boolean {
-  if (loaded.stored === null) return false;
-  const isOurs = ({ loopId }: LoopState): boolean => loopId === loaded.state.loopId;
+function endsByFlag({ loaded: { state, stored } }: Turn, { files, env, now }: DriverContext): boolean {
+  // Evidence that is lost keeps no user from ending the loop.
+  const found = stored ?? findContract(files);
+  const isOurs = ({ loopId }: Pick<LoopState, 'loopId'>): boolean => loopId === state.loopId;
+  if (typeof found === 'string' || !isOurs(found.contract)) return false;
   // Stops of a session are sequential, so a missing record will never arrive.
-  return applyFlagFiles(files, env, now(), loaded.stored.contract, { isOurs, isBetweenTurns: true });
+  return applyFlagFiles(files, env, now(), found.contract, { isOurs, isBetweenTurns: true });
 }
 
 function afterCancel(files: LoopFiles): HookAnswer {

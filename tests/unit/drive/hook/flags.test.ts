@@ -73,6 +73,17 @@ test('the end report says that a file stopped the loop, not the user', async (t)
   assert.equal(ended(project)?.message, 'Stopped by the file stop.flag after 1 iteration.');
 });
 
+test('a cancel flag also ends a loop whose evidence is lost', async (t) => {
+  for (const isRaised of [true, false]) {
+    const project = aLiveLoop(t);
+    rmSync(project.files.counters);
+    if (isRaised) writeFileSync(project.run.cancelFlag, '');
+    await aStop(project, {}, JOB);
+    if (isRaised) assert.equal(ended(project)?.status, 'cancelled');
+    else assert.equal(stateOf(project).status, 'paused', 'control: without the flag');
+  }
+});
+
 test('the agent cannot raise a flag by a file tool or by a shell command that the parser reads', async (t) => {
   const project = aLiveLoop(t);
   const shell = [
