@@ -17,7 +17,8 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
 }
 
 /** Programs and builtins that can make mktemp fail, or put a link or another folder in the place of what it makes. */
-const ODD = /^(?:ln|link|mount|unshare|chroot|readonly|declare|typeset|ulimit|prlimit|enable|hash|eval|source|\.)$/;
+const ODD =
+  /^(?:ln|link|mount|unshare|chroot|chattr|readonly|declare|typeset|ulimit|prlimit|enable|hash|eval|source|\.)$/;
 
 function factsOf(source: string, options: ReadOptions): Facts {
   const facts: Facts = {

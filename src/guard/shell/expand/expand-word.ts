@@ -159,7 +159,8 @@ const MKTEMP =
 /** Returns a path of its own, which no file has, for each such substitution; null where it may not be what mktemp makes. */
 function madeTemporary({ text, pos }: Shell.CommandExpansionPart, state: ShellState, context: ShellContext) {
   const isNamed = /PATH|TMPDIR/.test(context.source) || state.variables.has('PATH');
-  const isUsual = !isNamed && !state.functions.has('mktemp') && !valuesOf('TMPDIR', state, context);
+  const isClosed = context.facts.writes.some(({ how, word }) => how === 'mode' && /^\/tmp\/*$/.test(word.template));
+  const isUsual = !isNamed && !isClosed && !state.functions.has('mktemp') && !valuesOf('TMPDIR', state, context);
   // In a function, an `eval` or another shell it may not run.
   return isUsual && context.depth === 1 && MKTEMP.test(text) ? temporaryPath(pos, context) : null;
 }

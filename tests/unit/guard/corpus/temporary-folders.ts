@@ -142,6 +142,8 @@ export const BEHIND_CONDITIONS: readonly string[] = [
   'cd "$(mktemp -d "-t aXXX")" && rm -rf .claude',
   'cd "$(mktemp -d -t -XXX)" && rm -rf .claude',
   '((PATH=1)); cd "$(mktemp -d)" && /bin/rm -rf .claude',
+  'chmod 500 /tmp; cd "$(mktemp -d)" && rm -rf .claude',
+  'chattr +i /tmp; cd "$(mktemp -d)" && rm -rf .claude',
   'cd /none || return; rm -rf .claude',
   'cd /none || false && cd /tmp; rm -rf .claude',
   '! cd /none && rm -rf .claude',
