@@ -124,7 +124,7 @@ export function userGit(directory: string, words: readonly string[], env: NodeJS
   });
   if (attempts > 0 && BEING_MADE.test(stderr ?? '')) return userGit(directory, words, env, attempts - 1);
   const complaint = (error?.message ?? stderr ?? '').trim();
-  const ok = status === 0;
+  const ok = error === undefined && status === 0;
   return {
     ok,
     text: stdout ?? '',
