@@ -119,12 +119,18 @@ longTest('tasks with overlapping scopes, and those without a scope, run alone', 
   assert.equal(p.read('work/a/b/made'), '1\n2\n3\n4\n');
 });
 
-/** Leaves a process behind that commits another check once Task 1 is on the plan's branch. */
+/**
+ * Leaves a process behind, which the loop does not know as the agent's, that commits another check once Task 1 is on the plan's
+ * branch. An agent of Task 2 that is there before waits for that commit, and is asked for again.
+ */
 const LEFT = `if [ "$id" = 1 ]; then
-  (cd "$MAIN_DIR" && setsid sh -c '
+  (cd "$MAIN_DIR" && env -i "PATH=$PATH" "HOME=$HOME" setsid sh -c '
     until git log --format=%s | grep -q "Task 1"; do sleep 0.02; done
     echo true > check.sh; git commit -qm "By a process left" check.sh
   ' </dev/null >/dev/null 2>&1 &)
+elif ! git -C "$MAIN_DIR" log --format=%s | grep -q "By a process"; then
+  until git -C "$MAIN_DIR" log --format=%s | grep -q "By a process"; do sleep 0.05; done
+  return
 fi
 `;
 
