@@ -33,7 +33,7 @@ export function makeTargets(text: string): ReadonlySet<string> {
 }
 
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-/** Programs whose operands are scripts, patterns of them or commands; without any, the word is the name of a script itself. */
+/** Programs whose operands are scripts, patterns of them or commands; without any, or behind `run`, the word is the name of a script itself. */
 const SCRIPT_RUNNERS = /^(?:npm-run-all2?|run-[sp]|conc(?:urrently)?)$/;
 /** Options that run a script in several packages. */
 const TASK_RUNNERS = new Set(['turbo', 'nx', 'lerna', 'rush', 'wireit', 'moon']);
@@ -48,7 +48,8 @@ const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
  */
 export function packageManagerCall(words: readonly string[]) {
   const runner = words.findIndex(
-    (word, at) => SCRIPT_RUNNERS.test(word) || (word === '--run' && words[at - 1] === 'node'),
+    (word, at) =>
+      (SCRIPT_RUNNERS.test(word) && !RUN.has(words[at - 1] ?? '')) || (word === '--run' && words[at - 1] === 'node'),
   );
   if (runner !== -1 && runner < words.length - 1) {
     const scripts = words.slice(runner + 1).map((word) => word.replace(/^(?:npm|pnpm|yarn|bun|node):/, ''));

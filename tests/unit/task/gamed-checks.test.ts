@@ -69,13 +69,13 @@ const GAMES: readonly Game[] = [
     runners: { [script.split(' ')[0] ?? '']: ['package.json'] },
     end: 'refused' as const,
   })),
-  {
-    what: 'a script with the name of a runner of scripts',
-    check: 'npm run concurrently',
+  ...['npm run concurrently', 'npm run concurrently -- --ci'].map((check) => ({
+    what: `a script with the name of a runner of scripts: ${check}`,
+    check,
     files: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 1' } }) },
     trick: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 0' } }) },
-    end: 'refused',
-  },
+    end: 'refused' as const,
+  })),
   {
     what: 'a makefile that is read once it exists',
     check: 'make test',
