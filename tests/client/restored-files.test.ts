@@ -79,12 +79,15 @@ test('control: without the rule the same programs change the files', async () =>
   });
 });
 
+/** Makes a link as no rule reads it; those of `ln` are followed. */
+const linked = (target: string, path: string): string => `node -e "require('fs').symlinkSync('${target}', '${path}')"`;
+
 /** Commands whose targets only a run could tell: the guard lets them run. */
 const UNREAD: readonly string[] = [
   'git init -q -b main && git add tests && git -c user.name=a -c user.email=a@b commit -qm one',
-  'ln -s .. src/up && echo spoiled > src/up/tests/a.test.js',
-  'ln -s .. src/above; rm -rf src/above/tests',
-  `ln -s . here && echo '{"disableAllHooks":true}' > here/.claude/settings.local.json`,
+  `${linked('..', 'src/up')} && echo spoiled > src/up/tests/a.test.js`,
+  `${linked('..', 'src/above')}; rm -rf src/above/tests`,
+  `${linked('.', 'here')} && echo '{"disableAllHooks":true}' > here/.claude/settings.local.json`,
   'git ls-tree -r --name-only HEAD | xargs rm',
 ];
 
