@@ -15,7 +15,9 @@ const CALLS = [['test'], ['run', 'test'], ['run', 'quoted'], ['run', 'deploy'], 
 
 test('the npm of the tests does with the scripts of a package what npm does', (t) => {
   const said = (dir: string, words: readonly string[], PATH: string | undefined): object => {
-    const env = { ...process.env, PATH, HOME: dir, npm_config_update_notifier: 'false', npm_config_logs_max: '0' };
+    // A run of `npm test` tells these tests of its npm.
+    const { npm_execpath: _, ...around } = process.env;
+    const env = { ...around, PATH, HOME: dir, npm_config_update_notifier: 'false', npm_config_logs_max: '0' };
     const { status, stdout, stderr } = spawnSync('npm', words, { cwd: dir, env, encoding: 'utf8' });
     return { status, stdout, stderr };
   };
