@@ -50,8 +50,6 @@ export const idle = '<!-- ralph:state idle -->';
 
 export type TerminalLoopOptions = LoopProjectOptions & {
   readonly env?: EnvironmentChanges;
-  /** The launcher asks which commands must pass, because the task names none. */
-  readonly asked?: boolean;
 };
 
 /** A project with a loop's task in it, for the real client in a terminal; everything it started ends with it. */
@@ -61,10 +59,7 @@ export const inTerminal = async (
   body: (loop: TerminalLoop) => Promise<void>,
 ): Promise<void> => {
   const terminals: Terminal[] = [];
-  // Without a command that must pass, `start` asks for one in a terminal.
-  const checked = options.frontmatter?.includes('validation:') === true || options.asked === true;
-  const frontmatter = [options.frontmatter ?? '', ...(checked ? [] : ['validation: ["true"]'])].join('\n');
-  await inLoopProject({ ...options, frontmatter }, script, async (project) => {
+  await inLoopProject(options, script, async (project) => {
     try {
       await body(terminalLoop(project, options.env ?? {}, terminals));
       project.model.check();
