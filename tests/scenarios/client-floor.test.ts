@@ -67,6 +67,31 @@ test('a cancelled loop whose client did not name its process is stopped at the n
   assert.match(JSON.stringify(ended), /"permissionDecision":"deny"/);
 });
 
+test('after a cancel the calls of subagents in the background stay refused until the last one ends', (context) => {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  hook(p, 'session-start', { hook_event_name: 'SessionStart', source: 'startup' });
+  const stop = (status: string, type = 'subagent') =>
+    hook(p, 'ralph-stop-hook', {
+      hook_event_name: 'Stop',
+      last_assistant_message: 'Some work.',
+      background_tasks: [{ id: 'one', type, status, command: 'sleep 9' }],
+    });
+  const call = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'touch made' } };
+  const isRefused = (): boolean => hook(p, 'pre-tool-use', call)?.['continue'] === false;
+  const prompt = (text: string) =>
+    hook(p, 'user-prompt-submit', { hook_event_name: 'UserPromptSubmit', prompt: text, prompt_id: 'next' });
+  stop('completed');
+  assert.equal(p.ralph(['cancel']).code, 0);
+  stop('running');
+  assert.equal(isRefused(), true, 'after the turn');
+  prompt('<task-notification>one of two is done</task-notification>');
+  assert.equal(isRefused(), true, 'in the turn that the end of another one begins');
+  stop('running', 'shell');
+  assert.equal(isRefused(), false, 'once only a shell is left');
+});
+
 test("a loop started by hand gets its prompt once as context, whatever the client's version", (context) => {
   const p = project(context);
   p.write('.claude/ralph/PROMPT.md', '---\nreinject: context\n---\nWork by the file.\n');

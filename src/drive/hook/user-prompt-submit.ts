@@ -18,12 +18,12 @@ const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 export async function userPromptSubmit(context: DriverContext): Promise<HookAnswer | null> {
   // The task of a subagent of Codex comes under the id of its parent's session.
   if (typeof context.input.raw['agent_id'] === 'string') return null;
-  if (isCancelled(context.files, context.env, context.input.sessionId)) clearCancellation(context.files);
+  const { promptId, prompt, sessionId, transcriptPath } = context.input;
+  const by = isNotification(prompt) ? 'notification' : CONTINUATION.test(prompt ?? '') ? 'continuation' : 'user';
+  if (by === 'user' && isCancelled(context.files, context.env, sessionId)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;
-  const { promptId, prompt, transcriptPath } = context.input;
   const at = context.now();
-  const by = isNotification(prompt) ? 'notification' : CONTINUATION.test(prompt ?? '') ? 'continuation' : 'user';
   const ourWordStands = state.turn === 'agent' && promptId !== state.promptId && state.lastDecision !== null;
   const overridden = ourWordStands && blockOverridden(transcriptPath, state.lastDecision?.at ?? at);
   const events: EngineEvent[] = [{ type: 'user-prompt', at, promptId, by }];

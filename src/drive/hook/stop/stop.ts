@@ -3,7 +3,7 @@ import type { LoopState } from '../../../engine/schema/state.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { findContract, type LoopFiles } from '../../../state/loop-files.ts';
+import { findContract } from '../../../state/loop-files.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
@@ -30,7 +30,7 @@ const ANSWER_MARGIN_MS = 20_000;
 /** Decides one Stop. Throws disk errors; the caller then allows the stop. */
 export async function stop(context: DriverContext, { timeoutMs, signal }: StopOptions): Promise<HookAnswer | null> {
   const deadline = Date.now() + Math.max(1_000, timeoutMs - ANSWER_MARGIN_MS);
-  if (isCancelled(context.files, context.env, context.input.sessionId)) return afterCancel(context.files);
+  if (isCancelled(context.files, context.env, context.input.sessionId)) return afterCancel(context);
   let endWatch = (): void => undefined;
   const open = (): OpenedTurn => {
     const opened = openTurn(context, signal, deadline);
@@ -44,7 +44,7 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     if (waited !== 'decide') return waited.answer;
     const opened = open();
     if ('answer' in opened) return opened.answer;
-    if (endsByFlag(opened.turn, context)) return afterCancel(context.files);
+    if (endsByFlag(opened.turn, context)) return afterCancel(context);
     const { turn, effects } = launcherGone(context.env)
       ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
       : await endOfTurn(opened.turn, context);
@@ -64,8 +64,9 @@ function endsByFlag({ loaded: { state, stored } }: Turn, { files, env, now }: Dr
   return applyFlagFiles(files, env, now(), found.contract, { isOurs, isBetweenTurns: true });
 }
 
-function afterCancel(files: LoopFiles): HookAnswer {
-  clearCancellation(files);
+/** Leaves the marker where subagents work on in the background, so that their calls stay refused. */
+function afterCancel({ files, input }: DriverContext): HookAnswer {
+  if (!input.backgroundTasks.some(({ running, command }) => running && command === null)) clearCancellation(files);
   return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
 }
 
