@@ -3,9 +3,11 @@ import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
+import { readSubagent } from '../../hosts/claude/transcript/subagent.ts';
 import { readUsage } from '../../hosts/read-usage.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { awake } from '../../state/process/sleep-watch.ts';
 import { withState } from '../../state/with-state.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
@@ -63,4 +65,17 @@ function reachedIn(
   const usage = addUsage(known, tokens, null);
   const reading = reachedBy(usage);
   return reading === undefined ? null : { reading, state: { ...state, usage, marks } };
+}
+
+/** Returns the limit that a router's loop has reached while this subagent works for it; null if there is none. */
+export function reachedBySubagent(
+  state: LoopState,
+  budget: Policy['budget'],
+  at: string,
+  { agentId, env }: { readonly agentId: string | null; readonly env: NodeJS.ProcessEnv },
+): BudgetReading | null {
+  const work = budget.maxTokens === null || agentId === null ? null : readSubagent(agentId, env);
+  const usage = addUsage(state.usage, work?.usage ?? null, null);
+  const spentMs = timeSpent(awake(state), at);
+  return readBudget(usage, spentMs, budget).find(({ used, limit }) => used >= limit) ?? null;
 }

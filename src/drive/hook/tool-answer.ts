@@ -1,3 +1,4 @@
+import type { BudgetReading } from '../../engine/policy/budget.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
@@ -11,8 +12,8 @@ export const TOOL_TEXTS = {
     `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
   cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
   timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
-  loopTimeIsUp: (reading: string): string =>
-    `The loop has used its max_time (${reading}): end your message with what is done and what is next.`,
+  budgetIsUp: ({ name, text }: BudgetReading): string =>
+    `The loop has used its ${name} (${text}): end your message with what is done and what is next.`,
 } as const;
 
 export function denied(rule: string, message: string): HookAnswer {

@@ -74,7 +74,7 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
 async function answer(context: DriverContext, asked: Asked): Promise<HookAnswer | null> {
   const due = await endIfDue(context, asked);
   if (due !== null) return due;
-  const verdict = (await lateness(asked, context.now())) ?? (await decide(context, asked));
+  const verdict = (await lateness(asked, context)) ?? (await decide(context, asked));
   if (verdict.decision === 'deny') return refused(context.files, context.now(), asked, verdict.rule, verdict.message);
   const seen = await (await import('./observe.ts')).observeBefore(context, asked, verdict.recorded);
   const steer = context.host?.tellsAfterCalls ? null : await steering(context, asked.loop);
@@ -92,18 +92,18 @@ async function endIfDue(context: DriverContext, { loop, stored }: Asked): Promis
   return (await import('./deliver.ts')).endIfDue(context, loop, contract, hasFlag);
 }
 
-/** Denies a call whose iteration, or whose router's loop, has used its time; null while there is time left. */
-async function lateness({ loop, stored }: Asked, at: string): Promise<Denial | null> {
+/** Denies a call whose iteration has used its time, or whose router's loop its time or tokens; null while some are left. */
+async function lateness({ loop, stored, call }: Asked, { env, input, now }: DriverContext): Promise<Denial | null> {
   if (typeof loop === 'string' || stored === null) return null;
   const { pace, budget } = stored.contract.policy;
   // The turn ends if its calls are denied, and Stop or the router's host decides.
-  if (outOfTime(loop, pace.iterationTimeoutMs, at)) return deny('timeout', TOOL_TEXTS.timeIsUp);
+  if (outOfTime(loop, pace.iterationTimeoutMs, now())) return deny('timeout', TOOL_TEXTS.timeIsUp);
   // A runner ends its agent, and a session's turn is ended before this: only the call of a router's subagent gets here.
-  if (loop.mode !== 'router' || budget.maxTimeMs === null) return null;
-  const { timeReading } = await import('../../engine/policy/loop-time.ts');
-  if (timeReading(loop, budget, at) === null) return null;
-  const spent = timeReading((await import('../../state/process/sleep-watch.ts')).awake(loop), budget, at);
-  return spent === null ? null : deny('timeout', TOOL_TEXTS.loopTimeIsUp(spent.text));
+  if (loop.mode !== 'router' || (budget.maxTimeMs ?? budget.maxTokens) === null) return null;
+  const { reachedBySubagent } = await import('../control/end-over-budget.ts');
+  const as = { agentId: call.agentId, env: { ...env, CLAUDE_CODE_SESSION_ID: input.sessionId } };
+  const reached = reachedBySubagent(loop, budget, now(), as);
+  return reached === null ? null : deny('budget', TOOL_TEXTS.budgetIsUp(reached));
 }
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */

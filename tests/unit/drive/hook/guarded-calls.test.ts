@@ -241,13 +241,28 @@ test("After max_time a subagent of the router's host gets no further call; a run
   const env = { RALPH_DRIVER: 'router' };
   assert.equal(await ask(project, { ...TEST, env, now: now(3) }), null, 'there is time left');
   const late = reasonOf(await ask(project, { ...TEST, env, now: now(5) }));
-  assert.match(late ?? '', /timeout\] The loop has used its max_time \(5s of 4s\): end your message/);
+  assert.match(late ?? '', /budget\] The loop has used its max_time \(5s of 4s\): end your message/);
   rewrite(project, { stoppedMs: 2000, stoppedUntil: AT });
   assert.equal(await ask(project, { ...TEST, env, now: now(5) }), null, 'a pause does not count');
   rewrite(project, { mode: 'runner', stoppedMs: 0 });
   const { loopId } = stateOf(project);
   const runner = { env: { RALPH_DRIVER: 'runner', RALPH_LOOP_ID: loopId }, now: now(5) };
   assert.equal(await ask(project, { ...TEST, ...runner }), null, 'control: its runner ends it');
+});
+
+test("A subagent of the router's host gets no further call once it has used the loop's max_tokens.", async (t) => {
+  const project = aGuardedLoop(t, '---\nbudget: {max_tokens: 300}\n---\n\nDo the work.\n');
+  rewrite(project, { mode: 'router', turn: 'agent', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
+  const [config, payload] = [join(project.directory, '.config'), { agent_id: 'a1' }];
+  const env = { RALPH_DRIVER: 'router', CLAUDE_CONFIG_DIR: config };
+  const billed = (id: string): string =>
+    JSON.stringify({ type: 'assistant', message: { id, content: [], usage: { input_tokens: 90, output_tokens: 60 } } });
+  const record = join(config, 'projects', 'p', 'session-1', 'subagents', 'agent-a1.jsonl');
+  put(record, `${billed('m1')}\n`);
+  assert.equal(await ask(project, { ...TEST, env, payload }), null, 'there are tokens left');
+  put(record, `${billed('m1')}\n${billed('m2')}\n`);
+  const denied = reasonOf(await ask(project, { ...TEST, env, payload }));
+  assert.match(denied ?? '', /budget\] The loop has used its max_tokens \(300 of 300 tokens\): end your message/);
 });
 
 test("A subagent of the router's host is not told that the time is up because the machine slept.", async (t) => {
