@@ -20,8 +20,15 @@ const SKILLS: Readonly<Record<string, readonly string[]>> = {
   ],
   'ralph-draft': ['references/configuration-cookbook.md', 'references/prompt-patterns.md'],
 };
-/** Script for the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
-const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
+/** Script for the agent's shell: the client puts bin/ of an enabled plugin on its PATH. A user may link to it. */
+const PROGRAM = `#!/bin/sh
+at=$0
+while [ -L "$at" ]; do
+  to=$(readlink "$at")
+  case $to in /*) at=$to ;; *) at=$(dirname "$at")/$to ;; esac
+done
+exec "\${RALPH_NODE:-node}" "$(CDPATH= cd -P -- "$(dirname "$at")/.." && pwd -P)/scripts/main.cjs" "$@"
+`;
 
 /** Templates that people or the build read, and the program does not. */
 const NOT_FOR_PROGRAM = ['templates/implementation-template.md', 'templates/plugin-readme.md'];

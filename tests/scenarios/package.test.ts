@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -39,6 +48,9 @@ test('the packed program installs into an empty prefix and runs by npx, with and
 
   run(empty, 'npm', 'install', '--global', '--prefix', prefix, tarball);
   assert.equal(run(empty, join(prefix, 'bin', 'ralph-loop'), '--version').trim(), version);
+  symlinkSync(join(DIST, 'bin'), join(base, 'of plugin'));
+  symlinkSync('../of plugin/ralph-loop', join(empty, 'link'));
+  assert.equal(run(base, 'empty/link', '--version').trim(), version);
 
   const npx = (cwd: string, ...args: string[]) =>
     run(cwd, 'npx', '--yes', `--package=${tarball}`, 'ralph-loop', ...args);
