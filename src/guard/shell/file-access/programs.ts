@@ -178,7 +178,7 @@ const copiesOut: FileAccessRule = (access) => {
 const LOCKS: Readonly<Record<string, string>> = { yarn: 'yarn.lock', pnpm: 'pnpm-lock.yaml', bun: 'bun.lock' };
 /** Pattern for a subcommand and its first operand; `npm install` alone changes no manifest. */
 const CHANGES_MANIFEST =
-  /^(?:init$|(?:un(?:install|link)?|remove|rm?)\b|(?:add|install|in?|link|ln|version) .|pkg (?:set|delete|fix))/;
+  /^(?:init$|(?:un(?:install|link)?|remove|rm?)\b|(?:add|install|in?|link|ln|version) .|pkg (?:set|delete|fix)|up(?:date|grade)?\b|dedupe|audit fix)/;
 const MANIFEST_VALUES = '-w -C -F --workspace --prefix --dir --cwd --filter --registry --loglevel --tag --otp';
 
 /** Rule for `npm install X`, `npm pkg set x=y`, `yarn remove X`, which write package.json and the lock file. */

@@ -190,7 +190,8 @@ function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, contex
       last = interpretNode(command, joinStates(left.states, failed), stdin, context);
       isSure = false;
       // `cd x || exit`: the following commands run only if the left side succeeded. `return` may have nothing to leave.
-      const leaves = command.type === 'Command' && command.name?.value === 'exit';
+      const isDefined = failed.some(({ functions }) => functions.has('exit'));
+      const leaves = command.type === 'Command' && command.name?.value === 'exit' && !isDefined;
       last = leaves
         ? { states: left.states, output: last.output }
         : { ...last, states: joinStates(left.states, last.states) };

@@ -174,7 +174,7 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   const { state } = call;
   const stacked = call.words[0]?.template === 'pushd';
   if (call.words[0]?.template === 'popd') {
-    const [top = UNKNOWN, ...stack] = state.stack;
+    const [top = state.cwd, ...stack] = state.stack;
     return moved({ ...state, cwd: top, previous: state.cwd, stack });
   }
   const [word, ...others] = call.words.slice(1).filter((each) => !/^-[PLe@]+$|^--$/.test(each.template));

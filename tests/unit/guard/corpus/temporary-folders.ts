@@ -51,6 +51,7 @@ export const BESIDE_NEW_FOLDERS: readonly string[] = [
   'd=$(mktemp -d); cd $d/nope; rm -rf .claude',
   'd=$(mktemp -d); cd $d; cd "$OLDPWD"; rm -rf .claude',
   'pushd $(mktemp -d); popd; rm -rf .claude',
+  'exit() { :; }; cd src || exit; cd nowhere || exit; rm -rf ../.claude',
   'export TMPDIR=@PROJECT@; d=$(mktemp -d); rm -rf $d/../.claude',
   'd=$(mktemp -d); rm -rf $d/../..@PROJECT@/.claude',
   'TMPDIR=@PROJECT@; rm -rf ${TMPDIR:-/tmp}/.claude',
