@@ -69,18 +69,15 @@ interface Access extends Reached {
 
 export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
   const budget = newBudget();
-  const unsure = reading.writes.some(({ word }) => IGNORE_FILE.test(word.template));
   const accessesOf = (uses: readonly FileAccess[], reads: boolean): Access[] =>
-    uses
-      .map((use) => (unsure ? withoutIgnoreFiles(use) : use))
-      .flatMap((use) =>
-        reachedPaths(use, guard, budget).map((each) => ({
-          ...each,
-          by: use.by || 'this redirection',
-          reads,
-          ...(use.word.under && { under: use.word.under }),
-        })),
-      );
+    uses.flatMap((use) =>
+      reachedPaths(use, guard, budget).map((each) => ({
+        ...each,
+        by: use.by || 'this redirection',
+        reads,
+        ...(use.word.under && { under: use.word.under }),
+      })),
+    );
   const isPrivate = rules.privateFiles.length > 0;
   const reads = isPrivate ? reading.reads : [];
   const named = [...namedByCode(reading, guard, budget, isPrivate), ...namedPlainly(reading, guard, budget, isPrivate)];
@@ -91,14 +88,6 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
     ...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')),
   ];
   return { denial: await firstDenied(accesses, guard, rules), open };
-}
-
-/** Pattern for files that control what a search skips. */
-const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
-
-function withoutIgnoreFiles(use: FileAccess): FileAccess {
-  const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
-  return use.word.under === undefined ? use : { ...use, word: { ...use.word, under } };
 }
 
 const MAX_PIECES = 2000;

@@ -1,9 +1,8 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, posix } from 'node:path';
-import { ifOutOfReach } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { changedByGit, isWithoutStash, trackedFiles } from '../git-repository.ts';
 import type { Guard, ToolCall } from '../guard.ts';
-import { isExcluded } from '../own-files/file-access-hit.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
 import { globbedPaths, globMatcher, searchFinds } from '../own-files/own-globs.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
@@ -40,8 +39,8 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   if (use.by === 'git') {
     // git's own globs match across directories.
     const whole = posix.normalize(absolutePath(word.pattern, cwd));
-    const isTracked = trackedFiles(guard.rules.projectDir);
-    return [itself, ...reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path))];
+    const isChanged = restored(use, guard);
+    return [itself, ...reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isChanged(path))];
   }
   return [
     itself,
@@ -87,17 +86,8 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
     case 'extract':
       // The content of an archive is unknown, and it must not be extracted into guarded folders of the project.
       return isBelowProject(path, cwd, guard) ? all() : [itself];
-    case 'git-path': {
-      const isTracked = trackedFiles(guard.rules.projectDir);
-      return [itself, ...reachedBelow(absolute, guard, budget, isTracked)];
-    }
-    case 'git-clean': {
-      const isTracked = trackedFiles(guard.rules.projectDir);
-      const isLeft = (each: string): boolean => use.excludes?.some((one) => isExcluded(one, each)) === true;
-      return reachedBelow(absolute, guard, budget, (each) => !isTracked(each) && !isLeft(each));
-    }
-    case 'git-stash':
-      return reachedBelow(guard.rules.projectDir, guard, budget);
+    case 'git-path':
+      return [itself, ...reachedBelow(absolute, guard, budget, restored(use, guard))];
     case 'git-tracked':
       return reset(use, guard, budget);
     default:
@@ -108,22 +98,29 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
 /** Returns the paths of commands that restore tracked files to git's version. A switch of branches is only recorded. */
 function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
-  const { projectDir, writable } = guard.rules;
-  const changes = use.compared === undefined ? null : changedByGit(projectDir, use.compared, writable !== undefined);
-  if (changes === null && use.compared?.includes('stash@{0}') && isWithoutStash(projectDir)) return [];
-  return reachedBelow(projectDir, guard, budget, changes ?? trackedFiles(projectDir));
+  return reachedBelow(guard.rules.projectDir, guard, budget, restored(use, guard));
+}
+
+/** Returns a test for the files that git gives another version: those that differ from it, or all if git cannot tell. */
+function restored({ compared }: FileAccess, { rules: { projectDir, writable } }: Guard): (path: string) => boolean {
+  const changes = compared === undefined ? null : changedByGit(projectDir, compared, writable !== undefined);
+  if (changes === null && compared?.includes('stash@{0}') && isWithoutStash(projectDir)) return () => false;
+  return changes ?? trackedFiles(projectDir);
 }
 
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
-  const isTracked = under.tracked === true ? trackedFiles(guard.rules.projectDir) : () => true;
+  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(guard.rules.projectDir);
+  const isCleaned = under.tracked === false;
   return under.roots
     .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))
     .flatMap((root) => {
       const named = under.names.map((name) => ({ ...reached(`${root}/${name}`, '/', guard), sought: true as const }));
       if (root.includes(UNKNOWN)) return named;
       const found = reachedBelow(root, guard, budget, (path) => {
-        return isTracked(path) && searchFinds({ ...under, roots: [root] }, path, guard);
+        if (isTracked(path) !== under.tracked || (isCleaned && isFolder(path))) return false;
+        return searchFinds({ ...under, roots: [root] }, path, guard);
       });
+      if (isCleaned && isFolder(root)) return found;
       return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
     });
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute } from 'node:path';
 import { isFolder } from '../../state/files/regular-file.ts';
 import { comparablePath } from '../comparable-path.ts';
-import { trackedFiles } from '../git-repository.ts';
+import { ignoredByGit, trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
@@ -13,8 +13,7 @@ import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } 
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
   const { word, cwdTemplate, how } = use;
   if (how === 'read' || how === 'git-tracked') return undefined;
-  const removes =
-    ['delete', 'move', 'git-path', 'git-clean'].includes(how) || (how === 'mode' && use.recursive === true);
+  const removes = ['delete', 'move', 'git-path'].includes(how) || (how === 'mode' && use.recursive === true);
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   if (word.text === null || isUnknownPath(word, cwdTemplate))
     return hitByTemplate(word.template, cwdTemplate, removes, guard);
@@ -37,7 +36,8 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
     return hitByGlob(word.pattern, cwd, true, guard);
   for (const given of piecesOf(word.template, guard)) {
-    // Code expands globs of its own: `glob('.claude/*/*')`.
+    // Code expands globs of its own: `glob('.claude/*/*')`; `.*` alone is a regular expression.
+    if (/^\.[*?+]+[^/]*$/.test(given)) continue;
     const piece = given.replace(/[*?]+/g, UNKNOWN);
     const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
     const hit = isUnknown
@@ -87,18 +87,6 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     }
     case 'git-path':
       return hitByWrite(path, cwd, guard) ?? hitByTreeBelow(path, cwd, guard);
-    case 'git-clean': {
-      const left = guard.own.filter(
-        ({ path, prefix }) =>
-          existsSync(prefix ? dirname(path) : path) && !use.excludes?.some((exclude) => isExcluded(exclude, path)),
-      );
-      return hitByTree(path, cwd, { ...guard, own: left });
-    }
-    case 'git-stash':
-      // A stash takes the whole working tree, wherever it is called.
-      return isBelowProject(path, cwd, guard)
-        ? hitByTree(guard.rules.projectDir, '/', guard)
-        : hitByTree(path, cwd, guard);
     case 'git-tracked':
     case 'read':
       return undefined;
@@ -107,23 +95,21 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
   }
 }
 
-/** Returns whether `git clean` excludes a path. An exclude is like a line of .gitignore: a name, or a path from the root. */
-export function isExcluded(exclude: string, path: string): boolean {
-  const pattern = exclude.replace(/^\/+|\/+$|\/\*\*$/g, '');
-  if (pattern.includes('/')) return `${path}/`.includes(`/${pattern}/`);
-  return path.split('/').some((segment) => matchesGlob(pattern, segment));
-}
-
 /** Returns an own file that a search finds, among the files that exist. */
 function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
   const { caseInsensitive, projectDir } = guard.rules;
-  const isTracked = under.tracked === true ? trackedFiles(projectDir) : () => true;
+  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(projectDir);
+  const isClean = under.tracked === false;
   for (const root of under.roots) {
     const near = root.includes(UNKNOWN) ? '/' : comparablePath(guard.real(root), caseInsensitive);
-    const found = ownPaths(guard, near).find(
-      ({ path }) => searchFinds({ ...under, roots: [root] }, path, guard) && isTracked(path),
-    );
-    if (found !== undefined) return found.entry;
+    const found = ownPaths(guard, near).filter(({ path }) => {
+      if (isTracked(path) !== under.tracked || (isClean && (!existsSync(path) || isFolder(path)))) return false;
+      return searchFinds({ ...under, roots: [root] }, path, guard);
+    });
+    const paths = isClean && under.ignores ? found.map(({ path }) => path) : [];
+    const ignored = ignoredByGit(projectDir, paths);
+    const first = found.find(({ path }) => !ignored.has(path));
+    if (first !== undefined) return first.entry;
   }
   return undefined;
 }

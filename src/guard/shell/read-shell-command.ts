@@ -2,7 +2,7 @@ import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
 import { isShell } from './program-words.ts';
-import { emptyReading, type ReadOptions, type ShellReading } from './shell-reading.ts';
+import { emptyReading, type FileAccess, type ReadOptions, type ShellReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */
@@ -13,8 +13,18 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   const facts = factsOf(source, options);
   const isInDoubt =
     /mktemp|TMPDIR/.test(source) && [...facts.commands, ...facts.opened].some(({ name }) => ODD.test(name));
-  return isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
+  const read = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
+  if (!read.writes.some(({ word }) => IGNORE_FILE.test(word.template))) return read;
+  // Its searches may skip nothing.
+  const finds = (use: FileAccess): FileAccess => {
+    const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
+    return use.word.under === undefined ? use : { ...use, word: { ...use.word, under } };
+  };
+  return { ...read, writes: read.writes.map(finds), reads: read.reads.map(finds) };
 }
+
+/** Pattern for files that control what a search skips. */
+const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 
 /** Programs and builtins that can make mktemp fail, or put a link or another folder in the place of what it makes. */
 const ODD =

@@ -32,8 +32,8 @@ export interface SearchedTree {
   /** Only files are found, not folders. */
   readonly filesOnly?: true;
   readonly maxDepth?: number;
-  /** Only files tracked by git are found. */
-  readonly tracked?: true;
+  /** Only files tracked by git are found; with false, only others. */
+  readonly tracked?: boolean;
   /** Files matched by .gitignore are skipped. */
   readonly ignores?: true;
 }
@@ -71,8 +71,6 @@ export type FileAccessKind =
   | 'extract'
   | 'patch'
   | 'git-path'
-  | 'git-clean'
-  | 'git-stash'
   | 'git-tracked'
   | 'read'
   | 'link-source';
@@ -88,8 +86,6 @@ export interface FileAccess {
   readonly odd?: true;
   /** 'copy-into': directory whose content is copied to the target. */
   readonly from?: ShellWord;
-  /** 'git-clean': excluded globs. */
-  readonly excludes?: readonly string[];
   /** Revisions for `git diff` that list the tracked files which change. */
   readonly compared?: readonly string[];
   readonly position: number;

@@ -15,11 +15,11 @@ const put = (path: string, text: string): void => {
   writeFileSync(join(dir, path), text);
 };
 
-const call = (command: string, rules: Partial<Guardrails>, isConfined = false) =>
+const call = (command: string, rules: Partial<Guardrails>, isConfined = false, ownFiles: string[] = []) =>
   evaluateToolCall(
     { tool: 'Bash', input: { command }, cwd: dir },
     {
-      ...{ projectDir: dir, home: root, ownFiles: [], controlProgram: [], agentCommands: [], caseInsensitive: false },
+      ...{ projectDir: dir, home: root, ownFiles, controlProgram: [], agentCommands: [], caseInsensitive: false },
       guardrails: { ...NO_RULES, ...rules },
       ...(isConfined && { writable: [dir] }),
     },
@@ -179,10 +179,58 @@ describe('a reset or a stash', () => {
   });
 });
 
+describe('a restore of a folder', () => {
+  const rules = { protectedFiles: ['deploy/**'] };
+  const SAME = ['git restore .', 'git checkout .', 'git checkout -f -- .', 'git checkout HEAD -- .', "git restore '*'"];
+  SAME.push('git restore -s HEAD :/', 'git restore -SW .', 'git stash -u', 'git stash push -u -- . && git stash pop');
+  for (const command of SAME)
+    it(`is allowed if protected files are the same: ${command}`, async () => {
+      put('src/index.ts', 'changed');
+      put('src/new.ts', 'new');
+      assert.equal(await decide(command, rules), 'allow');
+      put('deploy/prod.yaml', 'changed');
+      assert.equal(await decide(command, rules), 'deny', 'control');
+    });
+  for (const command of ['git checkout HEAD~1 -- .', 'git restore -s HEAD~1 .', 'git read-tree -u --reset HEAD~1'])
+    it(`is denied if another commit has other versions: ${command}`, async () =>
+      assert.equal(await decide(command, rules), 'deny'));
+});
+
+describe('what removes files that git does not track', () => {
+  const rules = { protectedFiles: ['deploy/**', 'local.txt', 'secrets'] };
+  const LIST = 'git ls-files -o --exclude-standard | xargs rm -f';
+  for (const command of ['git clean -fd', 'git clean -ffd .', 'git clean -fd -e x deploy src', 'git stash -u', LIST])
+    it(`leaves what it tracks or ignores: ${command}`, async () => {
+      put('src/new.ts', 'new');
+      const own = ['deploy/prod.yaml', 'local.txt'].map((path) => join(dir, path));
+      assert.equal(await decide(command, rules), 'allow');
+      assert.equal((await call(command, {}, false, own)).decision, 'allow');
+      put('deploy/new.yaml', 'new');
+      assert.equal(await decide(command, rules), 'deny', 'control');
+      assert.equal((await call(command, {}, false, [join(dir, 'deploy/new.yaml')])).decision, 'deny', 'control');
+    });
+  for (const command of [
+    ...[
+      'git clean -fdx',
+      'git clean -fX',
+      "git clean -fd -e '!local.txt'",
+      'git stash -a',
+      'git ls-files -o | xargs rm',
+    ],
+    ...[': > .gitignore; git clean -fd', `echo > .gitignore; ${LIST}`, 'git clean -fdx -e secrets'],
+  ])
+    it(`may remove what git ignores: ${command}`, async () => {
+      assert.equal(await decide(command, rules), 'deny');
+      assert.equal((await call(command, {}, false, [join(dir, 'local.txt')])).decision, 'deny');
+    });
+});
+
 describe('the pathspecs of git grep and git ls-files', () => {
   const rules = { protectedFiles: ['deploy/**'], privateFiles: ['prod.yaml'] };
   for (const command of [
     'git grep -n foo -- src',
+    'git grep -n foo src/',
+    "git grep -nA 2 -e foo HEAD '*.ts'",
     "git grep -n foo -- 'src/*.ts'",
     "git grep foo -- '*.ts' '*.js'",
     'git grep -l foo -- src | xargs sed -i s/a/b/',
@@ -197,6 +245,9 @@ describe('the pathspecs of git grep and git ls-files', () => {
     });
   for (const command of [
     'git grep foo -- deploy',
+    'git grep foo HEAD deploy',
+    'git grep -e foo deploy/prod.yaml',
+    'git grep src',
     'git grep foo -- src/../deploy',
     "git grep foo -- 'de*'",
     "git grep foo -- ':/deploy'",

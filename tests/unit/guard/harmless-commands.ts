@@ -199,6 +199,7 @@ export const HARMLESS: readonly string[] = [
   'chmod -R u+w "dist/$x"',
   'rm -rf "$PWD/dist/$x" ~/.cache/tool-$x',
   'git clean -xdf -e .claude',
+  "python3 - <<'E'\nimport re\nprint(re.sub(r'foo\\((.*?)\\)', r'bar(.*)', open('src/index.ts').read()))\nE",
   'ls *.log | xargs rm -f',
   'ls -1 src/*.ts | tail -3 | xargs rm',
   'for d in $(ls -d packages/*/); do rm -rf "$d/dist"; done',

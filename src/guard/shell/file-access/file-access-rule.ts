@@ -19,7 +19,6 @@ export interface AccessRecorder {
 interface WriteDetails {
   readonly recursive?: boolean | undefined;
   readonly from?: ShellWord;
-  readonly excludes?: readonly string[];
   readonly compared?: readonly string[] | undefined;
 }
 
@@ -61,7 +60,6 @@ function pathUse(use: Use, context: ShellContext, position: number): FileAccess 
     ...(word.pattern !== undefined && hasOddGlobs(state) ? { odd: true as const } : {}),
     ...(use.recursive === true ? { recursive: true as const } : {}),
     ...(use.from === undefined ? {} : { from: use.from }),
-    ...(use.excludes === undefined ? {} : { excludes: use.excludes }),
     ...(use.compared === undefined ? {} : { compared: use.compared }),
     position: context.position ?? position,
   };

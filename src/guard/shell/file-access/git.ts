@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { patchTargets } from '../../client-tools.ts';
 import { topOf } from '../../git-repository.ts';
 import { escapeGlob } from '../glob.ts';
 import { gitWords } from '../program-words.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { fromCwd, type ShellState } from '../shell-state.ts';
-import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Rules for git subcommands that change files of the working tree. */
@@ -35,14 +36,16 @@ const subcommandOf = byProgram<Subcommand>(() => ({
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
     // git treats an operand that is not a revision as a path.
-    const paths = args.some(({ template }) => template === '--') ? afterDashes(args) : split.operands;
-    for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
+    const behind = args.findIndex(({ template }) => template === '--') + 1;
+    const paths = behind > 0 ? args.slice(behind) : split.operands;
+    restored(access, paths, split.operands.slice(0, behind > 0 ? -paths.length : -1)[0]);
     tracked(access, 'git checkout');
   },
   restore: (access, args) => {
     const split = splitOptions(args, '-s --source --pathspec-from-file --conflict');
     if (hasOption(split, '-S', '--staged') && !hasOption(split, '-W', '--worktree')) return;
-    for (const path of split.operands) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
+    const source = optionValue(split, '-s', '--source') ?? (hasOption(split, '-S', '--staged') ? wordOf('HEAD') : null);
+    restored(access, split.operands, source);
   },
   rm: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
@@ -59,12 +62,11 @@ const subcommandOf = byProgram<Subcommand>(() => ({
   clean: (access, args) => {
     const split = splitOptions(args, '-e --exclude');
     if (hasOption(split, '-n', '--dry-run')) return;
-    const excludes = optionValues(split, '-e', '--exclude').flatMap(({ text }) => text || []);
-    const paths =
-      split.operands.length > 0
-        ? split.operands.map((word) => pathspec(word, access.state))
-        : [wordOf('.', 'git clean')];
-    for (const path of paths) access.write(path, 'git-clean', { recursive: true, excludes });
+    // Like lines of .gitignore: names, or paths from the root.
+    const excludes = optionValues(split, '-e', '--exclude').map(({ text }) => text ?? '!');
+    const except = everywhere(excludes.map((line) => line.replace(/^\/+|\/+$|\/\*\*$/g, '')));
+    const all = hasOption(split, '-x', '-X') || excludes.some((line) => line.startsWith('!'));
+    removesUntracked(access, split.operands, all, except);
   },
   stash: (access, args) => {
     const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
@@ -77,20 +79,20 @@ const subcommandOf = byProgram<Subcommand>(() => ({
       '-m --message --pathspec-from-file',
     );
     const paths = verb === 'push' && !hasOption(split, '--pathspec-from-file') ? split.operands : [];
-    for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true });
-    if (paths.length > 0) return;
+    restored(access, paths, wordOf('HEAD'));
     if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
-      access.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
-    else if (push) tracked(access, 'git stash', ['HEAD']);
+      removesUntracked(access, paths.length > 0 ? paths : [wordOf(':/')], hasOption(split, '-a', '--all'));
+    if (paths.length > 0) return;
+    if (push) tracked(access, 'git stash', ['HEAD']);
     else {
       const stash = revision(split.operands[1], 'stash@{0}');
       tracked(access, 'git stash', stash === null ? undefined : [`${stash}^1`, stash]);
     }
   },
-  reset: (access, args) => {
+  'reset read-tree': (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
-    if (!hasOption(split, '--hard', '--merge', '--keep')) return;
-    const to = revision(split.operands[0], 'HEAD');
+    if (!hasOption(split, '--hard', '--merge', '--keep', '-u')) return;
+    const to = revision(split.operands.at(-1), 'HEAD');
     tracked(access, 'git reset', to === null ? undefined : [to]);
   },
   apply: (access, args) => {
@@ -118,7 +120,7 @@ const subcommandOf = byProgram<Subcommand>(() => ({
     shows(access, args);
     // It searches tracked files; without an index, all files.
     const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
-    const under = pathspecTree(access.words, pathsOfGrep(args), access.state);
+    const under = pathspecTree(access.words, pathsOfGrep(args, access.state), access.state);
     access.read({ ...wordOf('\0', 'git grep'), under: everything ? under : { ...under, tracked: true } });
   },
   add: (access, args) => {
@@ -164,6 +166,25 @@ function tracked(access: AccessRecorder, source: string, compared?: readonly str
   access.write(wordOf('.', source), 'git-tracked', { recursive: true, compared });
 }
 
+/** Records that files which git does not track go; with `all`, those that it ignores as well. */
+function removesUntracked(
+  access: AccessRecorder,
+  paths: readonly ShellWord[],
+  all: boolean,
+  left: string[] = [],
+): void {
+  const { except = [], ...tree } = pathspecTree(access.words, paths, access.state);
+  const under = { ...tree, tracked: false, except: [...except, ...left] };
+  access.write({ ...wordOf('.', 'git clean'), under: all ? under : { ...under, ignores: true } }, 'delete');
+}
+
+/** Records paths that git restores to their version in a revision; without one, to that in the index. */
+function restored(access: AccessRecorder, paths: readonly ShellWord[], from: ShellWord | null = null): void {
+  const known = from === null ? '' : revision(from, '');
+  const compared = known === null ? undefined : [known].filter(Boolean);
+  for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true, compared });
+}
+
 function revision(word: ShellWord | undefined, usual: string): string | null {
   const name = /^\d+$/.test(word?.template ?? '') ? `stash@{${word?.template}}` : word?.template;
   return name === undefined ? usual : /^\w[\w./~^@{}-]*$|^@/.test(name) ? name : null;
@@ -175,10 +196,13 @@ function afterDashes(args: readonly ShellWord[]): readonly ShellWord[] {
   return dashes === -1 ? [] : args.slice(dashes + 1);
 }
 
-/** Returns the pathspecs of `git grep`: without dashes, only those with magic differ from its patterns. */
-export function pathsOfGrep(args: readonly ShellWord[]): readonly ShellWord[] {
+/** Returns the pathspecs of `git grep`: without dashes, what is there and what no revision can be named. */
+export function pathsOfGrep(args: readonly ShellWord[], state: Place): readonly ShellWord[] {
   const paths = afterDashes(args);
-  return paths.length > 0 ? paths : args.filter(({ template }) => template.startsWith(':'));
+  if (paths.length > 0) return paths;
+  const split = splitOptions(args, '-e -f -m -A -B -C --max-depth --max-count --threads');
+  const operands = hasOption(split, '-e', '-f') ? split.operands : split.operands.slice(1);
+  return operands.filter(({ template }) => /^:|[*?[]/.test(template) || existsSync(fromCwd(template, state)));
 }
 
 /**

@@ -100,9 +100,13 @@ const git: Output = ({ call: { words, state } }) => {
   const isOneOf = (pattern: RegExp): boolean => rest.some(({ template }) => pattern.test(template));
   const isGrep = verb?.template === 'grep';
   if (verb?.template !== 'ls-files' && !(isGrep && isOneOf(/^(-[a-zA-Z]*l|--name-only)/))) return UNKNOWN_STREAM;
-  const paths = isGrep ? pathsOfGrep(rest) : splitOptions(rest, LS_FILES).operands;
+  const paths = isGrep ? pathsOfGrep(rest, state) : splitOptions(rest, LS_FILES).operands;
   const under = pathspecTree(words, directory === undefined ? paths : [], state);
-  return { ...UNKNOWN_STREAM, under: isOneOf(/^(-[a-z]*o[a-z]*|--others)$/) ? under : { ...under, tracked: true } };
+  if (!isOneOf(/^(-[a-z]*o[a-z]*|--others)$/)) return { ...UNKNOWN_STREAM, under: { ...under, tracked: true } };
+  if (isGrep || isOneOf(/^(-[a-z]*[cdms][a-z]*|--cached|--deleted|--modified|--stage)$/))
+    return { ...UNKNOWN_STREAM, under };
+  const others = { ...under, tracked: false };
+  return { ...UNKNOWN_STREAM, under: isOneOf(/^--exclude-standard$/) ? { ...others, ignores: true } : others };
 };
 
 /** Options of git ls-files that take a value. */

@@ -44,11 +44,6 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
       ? []
       : [...expandWord(node.name, state, context), ...node.args.flatMap((each) => argument(each, state, context))];
   const by = basenameOf(words[0]?.template ?? '');
-  // A shell writes its history there.
-  const given = assignments.map(({ name, words: [value] }) => `${name}=${value?.template}`);
-  for (const text of [...given, ...words.map(({ template }) => template)])
-    if (text.startsWith('HISTFILE='))
-      recordWrite({ word: wordOf(text.slice('HISTFILE='.length)), state, by, how: 'argument' }, context, node.pos);
   const redirected = readRedirections(node.redirects, [state], stdin, by, context);
   if (words.length === 0) {
     context.facts.assigned.push(

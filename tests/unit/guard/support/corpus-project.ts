@@ -105,6 +105,8 @@ function indexEntry(path: string): Buffer {
   const bytes = Buffer.from(path);
   const entry = Buffer.alloc((62 + bytes.length + 8) & ~7);
   entry.writeUInt32BE(0o100644, 24);
+  // An object that is not there: to git, the file differs from it.
+  entry.fill(1, 40, 60);
   entry.writeUInt16BE(Math.min(bytes.length, 0xfff), 60);
   bytes.copy(entry, 62);
   return entry;
