@@ -165,12 +165,14 @@ for (const how of someOf(['merge', 'rebase'], 2)) {
   });
 }
 
-test('nothing is merged over uncommitted changes of the user', (t) => {
-  const p = repository(t, ['a']);
+test('nothing is merged over uncommitted changes of the user, as the start says and each row of the end', (t) => {
+  const p = repository(t, ['a', 'b']);
   p.write('work.sh', `${OWN_FILE}# changed\n`);
-  const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'merge']);
+  const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
   assert.equal(code, 3, stdout);
-  assert.match(stdout, /nothing was integrated: the project has 1 uncommitted change/);
+  assert.match(stderr, /--integrate merge changes no project .*: commit or stash the 1 here before the loops end\./);
+  assert.equal(stdout.match(/^ +nothing was integrated: the project has 1 uncommitted change/gm)?.length, 2, stdout);
+  assert.match(stdout, /^total +0 of 2 done/m);
   assert.equal(p.has('a.txt'), false);
 });
 

@@ -1,6 +1,7 @@
 import type { Batch } from '../../engine/schema/batch.ts';
 import { counted, dollarText } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
+import { asSentence } from '../../text/quote.ts';
 import { formatDuration } from '../../text/time.ts';
 
 const FRESH = ['Start the run again from the beginning', 'run TASK...', { fresh: true }] as const;
@@ -124,12 +125,12 @@ export const INTEGRATE_TEXTS = {
     `${name}: ${branch} conflicts with the current branch in ${files.join(', ')}. The branch is unchanged; merge it with: git merge ${branch}`,
   failed: (name: string, complaint: string): string =>
     `${name}: its work stays in its worktree, on the branch ralph/${name}, and was not integrated: ${complaint}`,
-  noRemote: (name: string): string => `${name}: the repository has no remote to push to. The branch is unchanged.`,
+  noRemote: 'nothing was pushed: the repository has no remote.',
   pushed: (name: string, branch: string, remote: string): string =>
     `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,
   opened: (name: string, url: string): string => `${name}: opened ${url}`,
   notListed: (name: string, branch: string, complaint: string): string =>
-    `${name}: pushed ${branch}, and opened no pull request, because gh could not say whether there is one: ${complaint}. If there is none: gh pr create --head ${branch}`,
+    `${name}: pushed ${branch}, and opened no pull request, because gh could not say whether there is one: ${asSentence(complaint)} If there is none: gh pr create --head ${branch}`,
   otherAnswer: 'gh pr list answered in another form.',
   pullFailed: (name: string, branch: string, complaint: string): string =>
     `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,

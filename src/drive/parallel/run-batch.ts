@@ -7,7 +7,6 @@ import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { checkedOut } from '../worktree/repository.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, NEW_END, wordsFor } from './batch.ts';
-import type { Integrated } from './delivery/deliver.ts';
 import { integrate } from './delivery/integrate.ts';
 import { commentIssue } from './issues.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
@@ -167,12 +166,13 @@ export class BatchRunner extends SideBySideRunner {
   }
 
   async #integrate(): Promise<void> {
+    let obstacle: string | null = null;
     for (const { name } of this.#tasks) {
       if (this.closed) return;
       const task = this.#tasks.find((one) => one.name === name);
       if (task === undefined || !this.#isToIntegrate(task)) continue;
-      const outcome = await this.#integrateOne(task, task.end);
-      if (outcome === 'blocked') return;
+      if (obstacle !== null) this.#save({ ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: obstacle } });
+      else obstacle = await this.#integrateOne(task, task.end);
     }
   }
 
@@ -194,10 +194,11 @@ export class BatchRunner extends SideBySideRunner {
     return this.options.batch.integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
   }
 
-  async #integrateOne(task: BatchTask, end: CompleteTask['end']): Promise<Integrated['outcome']> {
+  /** Returns why no other work can be integrated either; null if it can. */
+  async #integrateOne(task: BatchTask, end: CompleteTask['end']): Promise<string | null> {
     const { batch, projectDir, env, notice } = this.options;
     const { name } = task;
-    if (batch.integrate === 'none') return 'blocked';
+    if (batch.integrate === 'none') return null;
     // An unverified completion that the user does not accept.
     const isNew = end.problem === null || end.problem === INTEGRATE_TEXTS.unproven(name);
     const isUnproven = batch.words.includes('--require-verified') && end.code !== 0 && isNew;
@@ -231,7 +232,7 @@ export class BatchRunner extends SideBySideRunner {
       ...task,
       end: isDone ? { ...known, integrated: message, problem: null, commit } : { ...known, problem: message },
     });
-    return outcome;
+    return outcome === 'blocked' ? message : null;
   }
 
   #save(task: BatchTask): void {

@@ -53,6 +53,8 @@ export const WORKTREE_TEXTS = {
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktree, which begins at ${commit}.`,
   notInThese: (changes: number): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktrees, which begin at the last commit.`,
+  inTheWay: (changes: number, how: string): string =>
+    `--integrate ${how} changes no project that has uncommitted changes: commit or stash the ${changes} here before the loops end.`,
   taskDiffers: (taskPath: string): string =>
     `${taskPath} in the worktree differs from the one here; the one in the worktree is used.`,
   settingUp: (command: string): string => `setting up the worktree: ${redact(command)}`,

@@ -200,13 +200,20 @@ function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyM
   return tasks;
 }
 
-/** Names the uncommitted changes missing from new worktrees, which begin at the last commit plus the task's own files. */
-function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks }: Batch): void {
+/**
+ * Names the uncommitted changes missing from new worktrees, which begin at the last commit plus the task's own files, and those
+ * that will keep work from the user's branch.
+ */
+function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks, integrate }: Batch): void {
   if (!tasks.some(({ step }) => step === 'waiting')) return;
   const { changed, removed } = changedFiles(projectDir, env);
-  const own = ['.claude/', '.ralph/', ...tasks.map(({ taskPath }) => `${dirname(taskPath)}/`)];
-  const left = [...changed, ...removed].filter((path) => !own.some((folder) => path.startsWith(folder)));
-  if (left.length > 0) err(withPrefix(WORKTREE_TEXTS.notInThese(left.length)));
+  const countOutside = (folders: readonly string[]): number =>
+    [...changed, ...removed].filter((path) => !folders.some((folder) => path.startsWith(folder))).length;
+  const own = ['.claude/', '.ralph/'];
+  const left = countOutside([...own, ...tasks.map(({ taskPath }) => `${dirname(taskPath)}/`)]);
+  if (left > 0) err(withPrefix(WORKTREE_TEXTS.notInThese(left)));
+  const inTheWay = integrate === 'merge' || integrate === 'rebase' ? countOutside(own) : 0;
+  if (inTheWay > 0) err(withPrefix(WORKTREE_TEXTS.inTheWay(inTheWay, integrate)));
 }
 
 /** Returns the record with the limits of its plan: the budget covers all tasks. */

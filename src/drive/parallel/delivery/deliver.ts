@@ -64,7 +64,7 @@ export function openPullRequest(
   tip: string,
 ): Integrated {
   const remote = remoteOf(projectDir, env);
-  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote(name), outcome: 'blocked' };
+  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote, outcome: 'blocked' };
   const pushed = userGit(projectDir, ['push', '--quiet', remote, `${tip}:refs/heads/${branch}`], env);
   if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
   if (onPath('gh', env) === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };
