@@ -81,9 +81,10 @@ export class CommandOutput {
     this.#onLine?.(shownLine(line));
   }
 
-  /** Passes on the beginning of a line that is too long to be a runner's. */
+  /** Passes on part of a line that is too long to be a runner's, unless it is JSON. */
   #part(part: string): void {
     this.#screen.close();
+    this.#tests.line(part);
     this.#kept.add(this.#isAtStart ? part : `\n${part}`);
     this.#isAtStart = true;
     this.#onLine?.(part);

@@ -3,6 +3,10 @@ import type { Runner } from './runner.ts';
 /** Node.js 22 and newer print a relative path; only the form of a test file's name distinguishes it from a test's. */
 const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
 
+/** Counts in the JSON of jest and vitest. */
+export const JEST_JSON =
+  /^\{"num\w+":(?=.*?"numFailedTests":(?<failed>\d+),)(?=.*?"numPassedTests":(?<passed>\d+),)(?=.*?"numPendingTests":(?<skipped>\d+),)/;
+
 /** Result of a test below that of its file. */
 const NESTED = /^(?: {4}(?:not )?ok \d| {2}[✔✖] )/;
 
@@ -50,6 +54,8 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // jest, vitest, Pest
   {
     totals: [/^\s*Tests:? +(?<list>\d.*)$/],
+    // Jest prints its JSON beside the total.
+    results: [JEST_JSON],
     nothing: [/^(?: *INFO +)?No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],
     failed: [
       /^ {2}● (?<name>.+)$/,
@@ -60,10 +66,19 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // mocha, cypress
   {
-    totals: [/^\s*(?<list>\d+ (?:passing|failing))\b/, /^\s*(?<list>\d+ pending)$/],
+    totals: [
+      /^\s*(?<list>\d+ (?:passing|failing))\b/,
+      /^\s*(?<list>\d+ pending)$/,
+      /^\["end",\{"suites":\d+,"tests":\d+,"passes":(?<passed>\d+),"pending":(?<skipped>\d+),"failures":(?<failed>\d+),/,
+    ],
     list: { begins: /^\s*\d+ failing$/ },
     failed: [/^ {2}\d+\) (?<name>.+?):?$/],
     nameGoesOn: /^ {7,}(?<name>\S.*?):?$/,
+  },
+  // JSON of mocha, cypress and playwright
+  {
+    sign: /^ {4}"(?:passes|expected)": \d+,$/,
+    totals: [/^ {4}"(?:passes|expected|flaky)": (?<passed>\d+),?$/, /^ {4}"(?:failures|unexpected)": (?<failed>\d+),$/],
   },
   // ava
   {

@@ -1,6 +1,6 @@
 import { BoundedText } from '../bounded-text.ts';
 import { jsonOrNull } from '../json.ts';
-import { JAVASCRIPT_RUNNERS } from './javascript-runners.ts';
+import { JAVASCRIPT_RUNNERS, JEST_JSON } from './javascript-runners.ts';
 import { OTHER_RUNNERS } from './other-runners.ts';
 import { knownLines } from './runner.ts';
 import { RunnerCount } from './runner-count.ts';
@@ -51,7 +51,8 @@ export class TestOutput {
   line(raw: string): void {
     const line = LINE_OF_JSON.exec(raw.slice(0, MAX_LINE))?.[1];
     const plain = line === undefined ? raw : String(jsonOrNull(line) ?? '').trimEnd();
-    const told = plain.length > MAX_LINE ? '' : withoutTime(plain);
+    const begin = plain.slice(0, MAX_LINE);
+    const told = plain === begin || JEST_JSON.test(begin) ? withoutTime(begin) : '';
     const text = SUMMARY_OF_JSON.exec(raw.slice(-MAX_LINE))?.[1] ?? told;
     if (isWrappers(text)) this.#wrapperSays(text);
     this.#isIdleMake ||= isIdleMake(text);

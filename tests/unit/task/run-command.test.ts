@@ -29,3 +29,9 @@ for (const [how, command, end] of [
     assert.deepEqual((await run(command, false)).end, end);
   });
 }
+
+test('counts the tests in JSON that is longer than a line of a runner', async () => {
+  const counts = '{"numTotalTestSuites":1,"numPassedTests":0,"numFailedTests":0,"numPendingTests":2,"testResults":"';
+  const { tests } = await run(`printf '${counts}'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}'`, false);
+  assert.deepEqual(tests, { run: 0, failed: 0, skipped: 2, failures: [] });
+});

@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isVacuousGreen } from '../../support/summary-of.ts';
 
+const jestJson = (passed: number, skipped: number): string =>
+  `{"numTotalTestSuites":1,"numPassedTests":${passed},"numFailedTests":0,"numPendingTests":${skipped},"numTodoTests":0,"testResults":[]}`;
+const MOCHA_JSON =
+  '{\n  "stats": {\n    "tests": 2,\n    "passes": 1,\n    "pending": 1,\n    "failures": 0,\n    "duration": 1\n  }\n';
+
 /** What each runner prints when it executed no test, and when it did. */
 const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string])[] = [
   [
@@ -68,6 +73,26 @@ const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string
     'vitest in colour',
     false,
     '\u001b[2m      Tests \u001b[22m \u001b[1m\u001b[32m4 passed\u001b[39m\u001b[22m\u001b[90m (4)\u001b[39m\n',
+  ],
+  ['JSON of jest with only skips', true, jestJson(0, 2)],
+  ['JSON of vitest', false, jestJson(1, 1)],
+  [
+    'JSON of vitest with only skips, in a long line',
+    true,
+    jestJson(0, 2).replace('"testResults":[', `$&${'x'.repeat(1_000)}`),
+  ],
+  ['JSON of mocha with only pending tests', true, MOCHA_JSON.replace(': 1,', ': 0,')],
+  ['JSON of mocha', false, MOCHA_JSON],
+  ['JSON of another program', false, MOCHA_JSON.replace('passes', 'processed')],
+  [
+    'a stream of JSON of mocha',
+    true,
+    '["end",{"suites":1,"tests":2,"passes":0,"pending":2,"failures":0,"duration":5}]\n',
+  ],
+  [
+    'JSON of playwright',
+    true,
+    '  "stats": {\n    "expected": 0,\n    "skipped": 2,\n    "unexpected": 0,\n    "flaky": 0\n  }\n',
   ],
   ['mocha without a test', true, '\n\n  0 passing (2ms)\n\n'],
   ['mocha with only pending tests', true, '  - a\n\n  0 passing (2ms)\n  1 pending\n'],
