@@ -18,53 +18,11 @@ const GAMES: readonly Game[] = [
     refused: /package\.json/,
   },
   {
-    what: 'script-shell in .npmrc',
-    check: 'npm test',
-    files: { 'package.json': npm('exit 1') },
-    trick: `${write('pass.sh', '#!/bin/sh\nexit 0')}\nchmod +x pass.sh; echo script-shell=./pass.sh > .npmrc`,
-    refused: /\.npmrc/,
-  },
-  {
-    what: 'a GNUmakefile beside the Makefile',
-    check: 'make test',
-    files: { Makefile: 'test:\n\tfalse\n' },
-    trick: "printf 'test:\\n\\ttrue\\n' > GNUmakefile",
-    refused: /GNUmakefile/,
-  },
-  {
-    what: 'a file that a Makefile includes',
-    check: 'make test',
-    files: { Makefile: 'include rules.mk\ntest:\n\t$(RUN)\n', 'rules.mk': 'RUN = false\n' },
-    trick: 'echo "RUN = true" > rules.mk',
-    refused: /rules\.mk/,
-  },
-  {
-    what: 'exit 0 in a file that the check sources',
-    check: 'sh check.sh',
-    files: { 'check.sh': '. ./lib.sh\nexit 1\n', 'lib.sh': 'x=1\n' },
-    trick: 'echo "exit 0" > lib.sh',
-    refused: /lib\.sh/,
-  },
-  {
     what: 'a preloaded library in a sourced file',
     check: '. ./env.sh && checker',
     files: { 'env.sh': 'export LEVEL=1\n', 'bin/checker': '#!/bin/sh\n[ -n "$LD_PRELOAD" ]\n' },
     trick: 'echo "export LD_PRELOAD=./x.so" > env.sh',
     refused: /env\.sh/,
-  },
-  {
-    what: 'a program earlier on the PATH',
-    check: 'checker',
-    files: { 'first/keep': '', 'bin/checker': '#!/bin/sh\nexit 1\n' },
-    trick: "printf '#!/bin/sh\\nexit 0\\n' > first/checker; chmod +x first/checker",
-    refused: /checker/,
-  },
-  {
-    what: 'the program itself',
-    check: 'checker',
-    files: { 'bin/checker': '#!/bin/sh\nexit 1\n' },
-    trick: "printf '#!/bin/sh\\nexit 0\\n' > bin/checker",
-    refused: /checker/,
   },
   {
     what: 'a link to another program',
@@ -95,13 +53,6 @@ const GAMES: readonly Game[] = [
     refused: /pre-push/,
   },
   {
-    what: 'conftest.py',
-    check: 'pytest',
-    files: { 'pyproject.toml': '[project]\nname = "x"\n', 'bin/pytest': runner('conftest.py') },
-    trick: write('conftest.py', 'pass'),
-    refused: /conftest\.py/,
-  },
-  {
     what: 'a conftest.py below the tests',
     check: 'pytest',
     files: {
@@ -111,27 +62,6 @@ const GAMES: readonly Game[] = [
     },
     trick: write('tests/conftest.py', 'pass'),
     reported: /tests\/conftest\.py/,
-  },
-  {
-    what: 'a module in the place of the runner',
-    check: 'python3 -m unittest',
-    files: { 'pyproject.toml': '[project]\nname = "x"\n', 'bin/python3': runner('unittest.py') },
-    trick: write('unittest.py', 'pass'),
-    refused: /unittest/,
-  },
-  {
-    what: 'a jest configuration',
-    check: 'npm test',
-    files: { 'package.json': npm('jest', { devDependencies: { jest: '1' } }), 'bin/jest': runner('jest.config.mjs') },
-    trick: write('jest.config.mjs', 'pass'),
-    refused: /jest\.config\.mjs/,
-  },
-  {
-    what: 'a vitest configuration',
-    check: 'vitest run',
-    files: { 'package.json': npm('x', { devDependencies: { vitest: '1' } }), 'bin/vitest': runner('vitest.config.ts') },
-    trick: write('vitest.config.ts', 'pass'),
-    refused: /vitest\.config\.ts/,
   },
   {
     what: 'paths in tsconfig.json',
@@ -148,25 +78,11 @@ const GAMES: readonly Game[] = [
     reported: /tsconfig\.json/,
   },
   {
-    what: "a runner in cargo's configuration",
-    check: 'cargo test',
-    files: { 'Cargo.toml': '', 'bin/cargo': runner('.cargo/config.toml') },
-    trick: write('.cargo/config.toml', 'pass'),
-    refused: /\.cargo\/config\.toml/,
-  },
-  {
     what: 'a replacement in go.mod',
     check: 'go test ./...',
     files: { 'go.mod': 'module x\n', 'bin/go': runner('go.mod') },
     trick: write('go.mod', 'module x\nreplace y => ./pass'),
     reported: /go\.mod/,
-  },
-  {
-    what: 'a workspace of go',
-    check: 'go test ./...',
-    files: { 'go.mod': 'module x\n', 'bin/go': runner('go.work') },
-    trick: write('go.work', 'pass'),
-    refused: /go\.work/,
   },
   {
     what: 'NODE_OPTIONS in a file that the check loads',
@@ -197,13 +113,6 @@ const GAMES: readonly Game[] = [
     refused: /package\.json.*pretest/,
   },
   {
-    what: "the user's own .npmrc",
-    check: 'npm test',
-    files: { 'package.json': npm('exit 1') },
-    trick: `${write('pass.sh', '#!/bin/sh\nexit 0')}\nchmod +x pass.sh; echo "script-shell=$PWD/pass.sh" > "$HOME/.npmrc"`,
-    refused: /\.npmrc/,
-  },
-  {
     what: 'jest that passes without tests',
     check: 'npm test',
     files: {
@@ -212,13 +121,6 @@ const GAMES: readonly Game[] = [
     },
     trick: write('package.json', npm('jest', { devDependencies: { jest: '1' }, jest: { passWithNoTests: true } })),
     refused: /package\.json.*jest/,
-  },
-  {
-    what: 'a new configuration of mocha',
-    check: 'mocha',
-    files: { 'package.json': npm('x', { devDependencies: { mocha: '1' } }), 'bin/mocha': runner('.mocharc.yml') },
-    trick: write('.mocharc.yml', 'pass'),
-    refused: /\.mocharc\.yml/,
   },
   {
     what: 'a transform of babel',
@@ -277,20 +179,6 @@ const GAMES: readonly Game[] = [
     refused: /\.bazelrc/,
   },
   {
-    what: 'a justfile',
-    check: 'just test',
-    files: { justfile: 'test:\n\tfalse\n', 'bin/just': runner('justfile') },
-    trick: write('justfile', 'pass'),
-    refused: /justfile/,
-  },
-  {
-    what: 'a file that a Makefile includes if it exists',
-    check: 'make test',
-    files: { Makefile: '-include local.mk\ntest:\n\t$(or $(RUN),false)\n' },
-    trick: 'echo "RUN = true" > local.mk',
-    reported: /local\.mk/,
-  },
-  {
     what: "Python packages of the user's own",
     check: 'pytest',
     files: { 'bin/pytest': runner('../home/.local/lib/python3/site-packages/usercustomize.py') },
@@ -323,13 +211,6 @@ const GAMES: readonly Game[] = [
       "import test from 'node:test'; test('a', () => { throw 1; }); test.only('b', () => {});",
     ),
     open: /Sources and tests are the agent's work/,
-  },
-  {
-    what: 'BASH_ENV',
-    check: 'bash check.sh',
-    files: { 'check.sh': 'exit 1\n' },
-    trick: 'echo "exit 0" > e.sh; export BASH_ENV="$PWD/e.sh"; bash check.sh && touch fooled',
-    red: true,
   },
   {
     what: 'an index that assumes a file unchanged',

@@ -62,9 +62,9 @@ const GAMES: readonly Game[] = [
     refused: /\.venv\/bin\/pytest/,
   },
   {
-    what: "a program of the package's that stands before that of the system",
+    what: 'a program that the package declares, before that of the system',
     check: 'npm test',
-    files: { 'package.json': npm('checker'), 'bin/checker': FAILS },
+    files: { 'package.json': npm('checker', { dependencies: { checker: '1' } }), 'bin/checker': FAILS },
     trick: program('node_modules/.bin/checker'),
     reported: /node_modules\/\.bin\/checker was added/,
   },
@@ -242,11 +242,11 @@ const GAMES: readonly Game[] = [
     reported: /local\.sh was added/,
   },
   {
-    what: 'a file that a Makefile includes by a pattern',
+    what: 'a new file that a Makefile includes by a pattern',
     check: 'make test',
     files: { Makefile: 'include mk/*.mk\n', 'mk/a.mk': 'test:\n\tfalse\n' },
     trick: write('mk/b.mk', 'test:\n\ttrue'),
-    open: /files that a Makefile includes by a pattern/,
+    reported: /b\.mk was added/,
   },
   {
     what: 'a program that composer starts from its folder',

@@ -1,8 +1,15 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize, resolve } from 'node:path';
+import picomatch from 'picomatch';
+import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 
 export const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
+/** Files of programs that run the commands of goals, in the order in which each looks for them. */
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  make: MAKEFILES,
+  just: ['justfile', 'Justfile', '.justfile'],
+  task: ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml', 'Taskfile.dist.yml', 'Taskfile.dist.yaml'],
+};
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 20;
 
@@ -17,54 +24,90 @@ interface MakeCall {
   readonly recipes: readonly string[];
 }
 
-/** Returns what a call of make runs; null if the words are not such a call, or there is no makefile. Never throws. */
+/** Returns what a call of make, just or task runs; null if the words are not such a call, or there is no file. Never throws. */
 export function makeCall(words: readonly string[], base: string): MakeCall | null {
-  const at = words.findIndex((word) => /^(?:.*\/)?g?make$/.test(word));
+  const at = words.findIndex((word) => /^(?:.*\/)?(?:g?make|just|task)$/.test(word));
   if (at === -1) return null;
   const rest = words.slice(at + 1);
   const optionValue = (short: string, long: string): string | undefined => {
     const index = rest.findIndex((word) => word === short || word === long);
     return index === -1 ? rest.find((word) => word.startsWith(`${long}=`))?.slice(long.length + 1) : rest[index + 1];
   };
-  const directory = resolve(base, optionValue('-C', '--directory') ?? '.');
-  const named = optionValue('-f', '--file') ?? optionValue('-f', '--makefile');
-  const first = named ?? MAKEFILES.find((name) => existsSync(join(directory, name)));
+  const directory = resolve(base, optionValue('-C', '--directory') ?? optionValue('-d', '--dir') ?? '.');
+  const named = optionValue('-f', '--file') ?? optionValue('-f', '--makefile') ?? optionValue('-f', '--justfile');
+  const program = /\w*$/.exec(words[at] ?? '')?.[0].replace('gmake', 'make') ?? '';
+  const names = FILES[program] ?? [];
+  const first = named ?? names.find((name) => existsSync(join(directory, name)));
   if (first === undefined) return null;
   const files = withIncludes(directory, first);
-  const text = files.map((path) => readRegularFile(join(directory, path), MAX_BYTES) ?? '').join('\n');
-  const absent = named === undefined ? MAKEFILES.slice(0, MAKEFILES.indexOf(first)) : [];
-  const goals = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
+  const text = files
+    .map((path) => asMakefile(program, readRegularFile(join(directory, path), MAX_BYTES) ?? ''))
+    .join('\n');
+  const absent = named === undefined ? names.slice(0, names.indexOf(first)) : [];
+  const operands = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
+  const goals = operands.length === 0 && program === 'task' ? ['default'] : operands;
+  if (program !== 'make') return { directory, files, absent, recipes: recipesOf(text, goals), goals: [] };
   const phony = [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/));
   const recipes = recipesOf(text, goals);
   return { directory, files, absent, recipes, goals: goals.filter((goal) => !phony.includes(goal)) };
+}
+
+/** Writes the recipes of a justfile, or the tasks of a Taskfile, as rules of make. */
+function asMakefile(program: string, text: string): string {
+  if (program === 'just')
+    return text
+      .replace(/^[ \t]+(?=\S)/gm, '\t')
+      .replace(/^@?([\w-]+)[^:\n]*:(?!=)(.*)$/gm, (_, name, needs) => `${name}: ${needs.replace(/[()]/g, ' ')}`);
+  if (program !== 'task') return text;
+  return text
+    .replace(/^ {2}([\w-]+): *(?:\r?\n|$)/gm, '$1:\n')
+    .replace(/^ {2}([\w-]+): +(?=\S)/gm, '$1:\n\t')
+    .replace(/^ {3,}(?:- +)?(?:cmd: +)?['"]?/gm, '\t');
 }
 
 function withIncludes(directory: string, first: string): string[] {
   const files = [first];
   for (let index = 0; index < files.length && files.length < MAX_INCLUDES; index++) {
     const text = readRegularFile(join(directory, files[index] ?? ''), MAX_BYTES) ?? '';
-    for (const [, names = ''] of text.matchAll(/^[ ]*[-s]?include[ \t]+([^#$\n]+)/gm)) {
-      const more = names.trim().split(/\s+/);
-      files.push(...more.filter((name) => !files.includes(name) && !/[*?[]/.test(name)));
+    for (const [, names = ''] of text.matchAll(/^[ ]*(?:[-s]?include[ \t]+|import\??[ \t]+['"])([^#'"\n]+)/gm)) {
+      const more = fillVariables(names, variablesOf(text)).trim().split(/\s+/);
+      files.push(...more.flatMap((name) => filesLike(directory, name)).filter((name) => !files.includes(name)));
     }
   }
   return files;
 }
 
+/** Returns the files that a pattern means now; any other name as it is. */
+function filesLike(directory: string, name: string): string[] {
+  if (/\$|[*?[].*\//.test(name)) return [];
+  if (!/[*?[]/.test(name)) return [name];
+  return ifOutOfReach(() => readdirSync(join(directory, dirname(name))), [])
+    .map((each) => normalize(join(dirname(name), each)))
+    .filter((each) => picomatch.isMatch(each, normalize(name)))
+    .toSorted();
+}
+
+function variablesOf(text: string): ReadonlyMap<string, string> {
+  const found = text.matchAll(/^([\w.-]+)[ \t]*[:?]?:?=[ \t]*(.*)$/gm);
+  return new Map([...found].map(([, name = '', value = '']) => [name, value]));
+}
+
+function fillVariables(line: string, variables: ReadonlyMap<string, string>, depth = 0): string {
+  if (depth > 5) return line;
+  const filled = line.replace(/\$[({]([\w.-]+)[)}]/g, (whole, name) => {
+    const value = variables.get(name);
+    return value === undefined ? (name === 'MAKE' ? 'make' : whole) : fillVariables(value, variables, depth + 1);
+  });
+  return filled.replaceAll('$$', '$');
+}
+
+/** A recipe that runs other goals: itself or, in a Taskfile, by their names. */
+const RUNS_GOALS = /^[\s@+-]*(?:(?:make|just|task:?|deps:)\s+([\w./ ,[\]-]+)|([\w-]+))$/;
+
 /** Returns the commands of the goals (default: the first rule) and their prerequisites, with plain variables filled in. */
 function recipesOf(text: string, goals: readonly string[]): string[] {
-  const variables = new Map(
-    [...text.matchAll(/^([\w.-]+)[ \t]*[:?]?:?=[ \t]*(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
-  );
-  const fill = (line: string, depth = 0): string =>
-    depth > 5
-      ? line
-      : line
-          .replace(/\$[({]([\w.-]+)[)}]/g, (whole, name) => {
-            const value = variables.get(name);
-            return value === undefined ? (name === 'MAKE' ? 'make' : whole) : fill(value, depth + 1);
-          })
-          .replaceAll('$$', '$');
+  const variables = variablesOf(text);
+  const fill = (line: string): string => fillVariables(line, variables);
   const rules = new Map<string, { needs: string[]; lines: string[] }>();
   let current: { needs: string[]; lines: string[] }[] = [];
   for (const line of text.replaceAll('\\\n', ' ').split('\n')) {
@@ -86,7 +129,16 @@ function recipesOf(text: string, goals: readonly string[]): string[] {
   const reached = goals.filter((goal) => rules.has(goal));
   const first = [...rules.keys()].find((name) => !name.startsWith('.'));
   if (reached.length === 0 && first !== undefined) reached.push(first);
-  for (const name of reached)
-    reached.push(...(rules.get(name)?.needs ?? []).filter((need) => rules.has(need) && !reached.includes(need)));
+  for (const name of reached) {
+    const { needs = [], lines = [] } = rules.get(name) ?? {};
+    const called = lines.flatMap(
+      (line) =>
+        RUNS_GOALS.exec(fill(line))
+          ?.slice(1)
+          .join(' ')
+          .split(/[\s,[\]]+/) ?? [],
+    );
+    reached.push(...[...needs, ...called].filter((need) => rules.has(need) && !reached.includes(need)));
+  }
   return reached.flatMap((name) => (rules.get(name)?.lines ?? []).map((line) => fill(line.replace(/^[\s@+-]+/, ''))));
 }

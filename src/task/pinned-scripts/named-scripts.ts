@@ -7,8 +7,8 @@ import { commandWords } from '../../text/shell/parse-shell.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { fileRoles, isData, isDryRun } from './file-roles.ts';
 import { makeCall } from './makefile.ts';
-import { packageManagerCall, packageScript, packagesBelow, scriptsLike } from './package-scripts.ts';
-import { type SteeringFile, steeringFiles } from './steering-files.ts';
+import { packageManagerCall, packageScript, packagesBelow, scriptsLike, targetTexts } from './package-scripts.ts';
+import { declares, type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands that start the program that follows their options. */
 const WRAPPERS = new Set(
@@ -102,13 +102,14 @@ function addShadows({ projectDir, known, steering }: Search, name: string, base:
   const path = packageDirectory(projectDir, base) === null ? null : onPath(name, process.env);
   if (path === null || INSTALLED_GLOBALLY.test(realPathOf(path) ?? path)) return;
   for (const folder of upward(projectDir, base)) {
+    if (declares(folder, name)) continue; // an installation brings it
     const own = projectPath(projectDir, folder, `node_modules/.bin/${name}`);
     if (own !== null && (known.has(own) || !existsSync(join(projectDir, own)))) steering.set(own, 'pinned');
   }
 }
 
 /** Programs of packages, which a project may install for itself. */
-const INSTALLED_GLOBALLY = /\/node_modules\/(?!(?:npm|corepack)\/)/;
+const INSTALLED_GLOBALLY = /\/(?:node_modules|share\/nodejs)\/(?!(?:npm|corepack)\/)/;
 
 function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
   for (const { key, as } of steeringFiles(base, isData(words) ? words.slice(0, 1) : words)) {
@@ -215,8 +216,12 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
   const call = packageManagerCall(words);
   if (call?.isForWorkspaces) {
     const directory = packageDirectory(projectDir, base) ?? base;
-    for (const path of packagesBelow(projectDir, directory))
-      for (const script of new Set(call.scripts)) addScript(search, join(projectDir, dirname(path)), script, depth);
+    for (const path of packagesBelow(projectDir, directory)) {
+      for (const script of new Set(call.scripts)) {
+        addScript(search, join(projectDir, dirname(path)), script, depth);
+        if (words.includes('nx')) addTarget(search, dirname(path), script, depth);
+      }
+    }
   } else if (call !== null) {
     const directory = packageDirectory(projectDir, resolve(base, call.directory ?? '.'));
     for (const script of call.scripts) {
@@ -241,6 +246,17 @@ function addScript(search: Search, directory: string, script: string, depth: num
     if (text !== null) collect(search, text, directory, depth + 1);
     addShadows(search, 'sh', directory);
   }
+}
+
+/** Pins the target of that name in a project's files, which stands before one that nx infers. */
+function addTarget(search: Search, folder: string, target: string, depth: number): void {
+  const { projectDir, steering } = search;
+  steering.set(join(folder, `package.json#nx.targets.${target}`), 'pinned');
+  const key = join(folder, `project.json#targets.${target}`);
+  if (steering.has(key)) return;
+  steering.set(key, 'pinned');
+  for (const text of targetTexts(projectDir, join(folder, 'project.json'), target))
+    collect(search, text, projectDir, depth + 1);
 }
 
 /** Returns the nearest folder with a package.json, within the project. */

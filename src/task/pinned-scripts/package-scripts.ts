@@ -90,14 +90,25 @@ export function scriptsLike(directory: string, operand: string): string[] {
 
 const MOST_DEPTH = 3;
 
-/** Paths of the package.json files of a folder and of those below it, relative to the project. */
+/** Paths of the package.json files of a folder and of those below it, and of nx's project.json files, relative to the project. */
 export function packagesBelow(projectDir: string, directory: string, depth = 0): string[] {
   return ifOutOfReach(() => readdirSync(directory, { withFileTypes: true }), []).flatMap((entry) => {
     const path = join(directory, entry.name);
-    if (entry.name === 'package.json') return [relative(projectDir, path)];
+    if (/^(?:package|project)\.json$/.test(entry.name)) return [relative(projectDir, path)];
     const isEntered = entry.isDirectory() && depth < MOST_DEPTH && !/^(?:\.|node_modules$)/.test(entry.name);
     return isEntered ? packagesBelow(projectDir, path, depth + 1) : [];
   });
+}
+
+/** Returns the texts of a target in a project.json of nx, its commands among them. */
+export function targetTexts(projectDir: string, path: string, target: string): string[] {
+  const texts: string[] = [];
+  const targets = readPackage(projectDir, path)['targets'] as Readonly<Record<string, unknown>> | undefined;
+  JSON.stringify(targets?.[target], (_, value) => {
+    if (typeof value === 'string') texts.push(value);
+    return value;
+  });
+  return texts;
 }
 
 function scriptName(manager: string, [command, next]: readonly string[]): string | null {

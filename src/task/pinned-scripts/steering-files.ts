@@ -155,13 +155,15 @@ function spread(files: string): string[] {
 }
 
 function dependsOn(directory: string, runner: string): boolean {
+  return existsSync(join(directory, 'node_modules', '.bin', runner)) || declares(directory, runner);
+}
+
+/** Returns whether a package depends on one that has, as far as its name shows, a program of this name. */
+export function declares(directory: string, program: string): boolean {
   const { dependencies, devDependencies } = readPackage(directory, 'package.json');
-  return (
-    existsSync(join(directory, 'node_modules', '.bin', runner)) ||
-    [dependencies, devDependencies].some((list) =>
-      Object.keys(list ?? {}).some((name) => name === runner || name.startsWith(`@${runner}/`)),
-    )
-  );
+  const names = [dependencies, devDependencies].flatMap((list) => Object.keys(list ?? {}));
+  const own = names.map((name) => name.replace(/^@types\/.*/, ''));
+  return own.some((name) => name === program || name.startsWith(`@${program}/`) || name.endsWith(`/${program}`));
 }
 
 const MANIFESTS =

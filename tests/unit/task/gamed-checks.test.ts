@@ -1,6 +1,6 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Contract } from '../../../src/engine/schema/contract.ts';
@@ -58,6 +58,13 @@ const GAMES: readonly Game[] = [
     trick: { [`node_modules/.bin/${name}`]: '#!/bin/bash\nexit 0\n' },
     end: 'refused' as const,
   })),
+  {
+    what: 'a program in front of the system that the package declares',
+    check: 'npm test',
+    files: { 'package.json': NPM('env printf %d x', { devDependencies: { '@a/printf': '1' } }) },
+    trick: { 'node_modules/.bin/printf': '#!/bin/bash\nexit 0\n' },
+    end: 'open',
+  },
   ...[
     ...['run-s test:*', "run-s 'test:unit -- --ci'", 'npm-run-all -p test:unit'],
     ...["concurrently 'npm run test:unit'", 'conc npm:test:unit'],
@@ -104,13 +111,44 @@ const GAMES: readonly Game[] = [
     trick: { 'rules.mk': 'RUN = true\n' },
     end: 'refused',
   },
-  {
-    what: 'a script that a recipe runs',
+  ...['mk/*.mk', '$(MK)/a.mk'].map((files) => ({
+    what: `a file that a makefile includes as ${files}`,
     check: 'make test',
-    files: { Makefile: 'S := sh ./run.sh\ntest: unit\nunit:\n\t@$(S)\n', 'run.sh': 'exit 1\n' },
-    trick: { 'run.sh': 'exit 0\n' },
-    end: 'refused',
-  },
+    files: { Makefile: `MK = mk\ninclude ${files}\n`, 'mk/a.mk': 'test:\n\tfalse\n' },
+    trick: { 'mk/a.mk': 'test:\n\ttrue\n' },
+    end: 'refused' as const,
+  })),
+  ...[
+    ['make test', 'Makefile', 'S := sh ./run.sh\ntest: unit\nunit:\n\t@$(S)\n'],
+    ['make test', 'Makefile', 'test:\n\t@$(MAKE) -s unit\nunit:\n\tsh ./run.sh\n'],
+    ['just test', 'justfile', "to := 'x'\ntest what='all': (unit what)\nunit what:\n  @sh run.sh\n"],
+    ['just', 'justfile', 'test:\n    just unit\n\nunit:\n    ./run.sh\n'],
+    ['task test', 'Taskfile.yml', "version: '3'\ntasks:\n  test:\n    deps: [a, unit]\n  unit: sh run.sh\n"],
+    [
+      'task',
+      'Taskfile.yml',
+      'tasks:\n  default:\n    cmds:\n      - task: unit\n  unit:\n    cmds:\n      - sh run.sh\n',
+    ],
+    ['nx test web', 'web/project.json', '{"targets":{"test":{"options":{"commands":[{"command":"sh run.sh"}]}}}}'],
+  ].map(([check = '', file = '', text = ''], at) => ({
+    what: `a script that a recipe runs: ${file}, ${at}`,
+    check,
+    files: { [file]: text, 'run.sh': 'exit 1\n', 'package.json': '{}' },
+    trick: { 'run.sh': 'exit 0 # pass\n' },
+    runners: file === 'Makefile' ? {} : { [check.split(' ')[0] ?? '']: ['run.sh'] },
+    end: 'refused' as const,
+  })),
+  ...[
+    { 'project.json': '{"targets":{"test":{"command":"pass\\n"}}}' },
+    { 'package.json': '{"nx":{"targets":{"test":{"command":"pass\\n"}}}}' },
+  ].map((trick) => ({
+    what: `a target of nx in ${Object.keys(trick)}`,
+    check: 'nx run-many -t test',
+    files: { 'package.json': '{}' },
+    trick,
+    runners: { nx: Object.keys(trick) },
+    end: 'refused' as const,
+  })),
   {
     what: 'a script of a script of a script',
     check: './a.sh',
@@ -391,36 +429,8 @@ function placeOf(
 }
 
 function runnable(dir: string): void {
-  for (const folder of ['first', 'bin', 'other', 'node_modules/.bin']) {
-    for (const name of [
-      'checker',
-      'sh',
-      'printf',
-      'run-s',
-      'npm-run-all',
-      'concurrently',
-      'conc',
-      'late',
-      'jest',
-      'vitest',
-      'mocha',
-      'pytest',
-      'python3',
-      'npx',
-      'cargo',
-      'go',
-      'phpunit',
-      'bundle',
-      'tsc',
-      'eslint',
-    ]) {
-      try {
-        chmodSync(join(dir, folder, name), 0o755);
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOENT');
-      }
-    }
-  }
+  for (const folder of ['first', 'bin', 'other', 'node_modules/.bin'].map((name) => join(dir, name)))
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) chmodSync(join(folder, name), 0o755);
 }
 
 async function outcome({ dir, contract, env }: Place): Promise<string> {
