@@ -138,7 +138,7 @@ export function bindSession<S extends LoopState>(state: S, client: ClientIdentit
     clientPid: client.clientPid,
     clientStartedAt: client.clientStartedAt,
     marks: sameSession ? state.marks : { ...state.marks, ...UNREAD },
-    // A new client counts its cost from zero; one that resumed the old session continues its figure.
-    usage: sameSession || sameClient ? state.usage : { ...state.usage, costBaseUsd: null },
+    // A new session counts its cost from zero, after /clear too; a client that resumed the old one continues its figure.
+    usage: sameSession ? state.usage : { ...state.usage, costBaseUsd: null },
   };
 }

@@ -15,6 +15,7 @@ import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
+import { usageNow } from '../records/client-figures.ts';
 import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { dispatchOwn } from './own-loop.ts';
@@ -87,7 +88,9 @@ function bound(state: LoopState, context: DriverContext): LoopState {
   // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
   // block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
-  const next = bindSession(returned ? { ...state, turn: 'rest' as const } : state, client);
+  // What the last turn before it cost is reported after its Stop.
+  const former = { ...state, usage: usageNow(context.files, state) };
+  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client);
   // Usage in a resumed transcript was counted before; only new usage belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
   const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;

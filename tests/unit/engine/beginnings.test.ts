@@ -112,7 +112,7 @@ describe('a session that a loop is bound to', () => {
 
   test('changes nothing when it is bound again', () => assert.equal(bindSession(bound, CLIENT), bound));
 
-  test('that changed in the same client is read from its beginning, and its cost adds up', () => {
+  test('that changed in the same client is read from its beginning, and so is its cost', () => {
     const next = bindSession(bound, { ...CLIENT, sessionId: 's2' });
     assert.deepEqual(next.marks, {
       transcriptPath: null,
@@ -121,7 +121,7 @@ describe('a session that a loop is bound to', () => {
       lastMessageIds: [],
       callsBytes: 5,
     });
-    assert.deepEqual([next.sessionId, next.usage], ['s2', usage]);
+    assert.deepEqual([next.sessionId, next.usage], ['s2', { ...usage, costBaseUsd: null }]);
   });
 
   test('that another client resumed is read on, and its cost adds up', () => {

@@ -44,6 +44,20 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   }
 });
 
+test('a session begun by /clear keeps what the turn before it cost, and its own cost counts from zero', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const reports = (sessionId: string | null, costUsd: number): void =>
+    put(project.files.cost, JSON.stringify({ sessionId, costUsd }));
+  reports(stateOf(project).sessionId, 0.5);
+  await sessionStart(aHook(project, 'SessionStart', { source: 'clear', session_id: 'cleared' }, FORMER));
+  assert.equal(stateOf(project).usage.costUsd, 0.5);
+  reports('cleared', 0.75);
+  userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Go on.', session_id: 'cleared' }, FORMER));
+  await aStop(project, { session_id: 'cleared' }, FORMER);
+  assert.equal(stateOf(project).usage.costUsd, 1.25);
+});
+
 test('the task of a subagent of Codex, which comes under the session of its parent, interrupts nothing', async (t) => {
   for (const [agent, status] of [
     [{ agent_id: 'child-1' }, 'running'],
