@@ -56,6 +56,20 @@ test('an undo can be taken back, with its commits', (t) => {
   assert.deepEqual([p.read('kept.txt'), p.has('new.txt'), p.has('two.txt')], ['one\nmine\n', false, false], 'again');
 });
 
+test('an undo says before that git may change line ends, where settings or attributes let it', (t) => {
+  const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+  const says = (): boolean =>
+    p.ralph(['undo', '--dry-run']).stdout.includes('\nLine ends come back as git writes them');
+  assert.equal(says(), false);
+  git('config', 'core.autocrlf', 'input');
+  assert.equal(says(), true);
+  git('config', 'core.autocrlf', 'false');
+  p.write('.gitattributes', '*.txt text=auto\n');
+  assert.equal(says(), true);
+  p.write('.gitattributes', '*.txt -text\n');
+  assert.equal(says(), false, 'these are taken for binary files');
+});
+
 test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', (t) => {
   const { p, report } = ranLoop(t, 'echo new > new.txt');
   assert.match(report, /\n {2}Undo: ralph-loop undo\n/);

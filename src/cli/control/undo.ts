@@ -165,5 +165,6 @@ function planText(plan: UndoPlan, place: string): string {
     return [heading, ...items.slice(0, MOST_SHOWN).map((item) => `  ${item.replaceAll('\n', '\\n')}`), ...more];
   });
   if (lines.length === 0) return `Nothing changed${place} since the start.`;
+  if (plan.convertsLineEnds) lines.push('Line ends come back as git writes them (core.autocrlf, .gitattributes).');
   return [...(place === '' ? [] : [`Only${place}:`]), ...lines].join('\n');
 }

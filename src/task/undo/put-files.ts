@@ -25,6 +25,16 @@ export async function putFiles(
   if (text.trim() === 'false') for (const [path, mode] of runnable) keepRunnable(onDisk(at, path), mode);
 }
 
+/** Returns whether git may give files other line ends than they had: it records text with LF and writes it by its settings. */
+export async function convertsLineEnds(around: Around, paths: readonly string[]): Promise<boolean> {
+  if (paths.length === 0) return false;
+  const { text } = await git(around, ['config', '--get', 'core.autocrlf']);
+  if (/^(?:input|true|yes|on|1)$/i.test(text.trim())) return true;
+  const words = ['check-attr', '-z', '--stdin', 'text', 'eol'];
+  const fields = must(await git(around, words, { input: nulList(paths), at: around.top })).split('\0');
+  return fields.some((field, at) => at % 3 === 2 && field !== 'unspecified' && field !== 'unset');
+}
+
 /** Returns the modes of those of the files that are there. */
 export function modesOf(top: string, paths: readonly string[]): Record<string, number> {
   return ofFiles(top, paths, ({ mode }) => mode);

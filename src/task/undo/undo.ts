@@ -26,7 +26,7 @@ import {
 import { gitIn } from '../git/start-point.ts';
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
-import { keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
+import { convertsLineEnds, keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
 import type { WorkTimes } from './work-times.ts';
 
 /** Path from the top of the repository; each character is one byte of the name. */
@@ -51,6 +51,7 @@ export interface UndoPlan {
   readonly left: readonly LeftAlone[];
   /** Commits since the start, newest first, as `abbreviation subject`. */
   readonly commits: readonly string[];
+  readonly convertsLineEnds: boolean;
 }
 
 type Env = NodeJS.ProcessEnv;
@@ -112,7 +113,9 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     if (end !== null && moved.has(`${present} ${posix.basename(path)}`)) added.push(path);
     else left.push({ path, why: 'users' });
   }
-  return { around, start, end, bring, added, behind, left: [...left, ...inTheWay.map(inPlace)], commits };
+  const all = [...left, ...inTheWay.map(inPlace)];
+  const converts = await convertsLineEnds(around, [...bring, ...behind]);
+  return { around, start, end, bring, added, behind, left: all, commits, convertsLineEnds: converts };
 }
 
 /** What git has begun, by the file that says so, and the command that ends it and leaves all files. */
