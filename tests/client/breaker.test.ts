@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inLoopProject, type LauncherRun, type LoopProject } from '../support/client/loop-project.ts';
 import { bash, type Script, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 const guardrails = '.claude/ralph/guardrails.md';
 
@@ -56,7 +56,7 @@ test('three iterations with every tool call denied trip the breaker; one allowed
   const denied = bash('echo {} > .claude/settings.json');
   const allowed = bash('echo fine');
   await inLoopProject(
-    { frontmatter: 'max_iterations: 20' },
+    { standIn: !IS_LONG, frontmatter: 'max_iterations: 20' },
     steps([
       ...[denied, text('One.')],
       ...[denied, allowed, text('Two.')],

@@ -4,7 +4,7 @@ import { loopIteration } from '../../src/engine/schema/records.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const TASK = '.ralph/site/task.md';
@@ -85,7 +85,8 @@ const inLoop = (
   model: ReturnType<typeof steps>,
   body: (project: LoopProject) => Promise<void>,
   standIn = true,
-): Promise<void> => inLoopProject({ standIn, frontmatter: '', init: !standIn, loop: 'site', files }, model, body);
+): Promise<void> =>
+  inLoopProject({ standIn: standIn || !IS_LONG, frontmatter: '', init: !standIn, loop: 'site', files }, model, body);
 
 longTest('in a session the Stop hook works through a checklist as well', async () => {
   const model = steps([

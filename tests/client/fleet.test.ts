@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { fleet, SOON } from '../support/fleet/fleet.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { IS_LONG } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 test('a loop whose worker was killed in an iteration ends verified on a second worker', async (t) => {
@@ -21,7 +22,7 @@ test('a loop whose worker was killed in an iteration ends verified on a second w
     bash('touch made.txt'),
     text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS'),
   ]);
-  await inLoopProject({ frontmatter: keys, init: false }, model, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, frontmatter: keys, init: false }, model, async (project) => {
     const environment = (name: string): NodeJS.ProcessEnv => ({
       ...project.environment(),
       XDG_STATE_HOME: join(f.base, name, 'state'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const GUARDRAILS = `guardrails:
   block_commands:
@@ -153,7 +153,7 @@ test('control: without the rules every one of these calls runs', async () => {
       'main',
       controlled(workspace.project).map(({ call }) => call),
     );
-  await inTaskFolder({ ralph: withRules(''), files }, script, async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: withRules(''), files }, script, async (loop) => {
     await loop.run({ args: ['--max-iterations', '1'] });
     const tried = controlled(loop.workspace.project);
     const answers = answersTo(loop, 'main', tried.length);

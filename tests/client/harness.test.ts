@@ -88,14 +88,14 @@ test('left-over and missing steps are reported', async () => {
   );
 });
 
-test('the time limit ends a run that hangs', async () => {
+longTest('the time limit ends a run that hangs', async () => {
   await inWorkspace({ main: () => hang() }, async (workspace, model) => {
     const run = await runClient({ workspace, model, prompt: 'go', timeLimitMs: 1_000 });
     assert.deepEqual([run.timedOut, run.signal], [true, 'SIGKILL']);
   });
 });
 
-test('a run that is ended takes the shells that it started with it', async () => {
+longTest('a run that is ended takes the shells that it started with it', async () => {
   // A long `sleep` is refused by the Bash tool; the interval only makes the command line unique.
   const command = `tail -s 61.${process.pid} -f /dev/null`;
   const running = (): boolean => isRunning(command);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promptFile } from '../support/client/loop-project.ts';
 import { descendantRunning, isRunning, lives, signalQuietly } from '../support/client/process-tree.ts';
 import { CLIENTS, type Move } from '../support/hosts/either-host.ts';
-import { IS_LONG, longTest } from '../support/short-form.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const CLAIM: Move = { says: 'All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
@@ -23,9 +23,6 @@ const STOP_HOOK = /ralph-stop-hook\.cjs/;
 /** Claude Code refuses a long `sleep`. */
 const IDLING = `tail -s 31${process.pid} -f /dev/null`;
 
-/** What other tests show for the real Claude Code: guardrails, api-errors, breaker, idle and steering. */
-const variant = { standIn: !IS_LONG };
-
 /** How our messages begin. */
 const OURS = /ralph(-loop)?: /;
 
@@ -33,10 +30,16 @@ const OURS = /ralph(-loop)?: /;
 const SPOIL = "import { writeFileSync } from 'node:fs';\nwriteFileSync(['tests', 'a.txt'].join('/'), 'spoiled');\n";
 
 for (const [client, inProject] of Object.entries(CLIENTS)) {
+  // In the short form, Claude Code has a session here and other tests for the rest: runner-failures, runner-control,
+  // api-errors, breaker, idle, steering, task-kill, runner-settings, other-sessions and task-two-loops.
+  const twin = client === 'Codex' ? test : longTest;
+
   for (const driver of ['begin', 'session'] as const) {
     const way = driver === 'begin' ? 'run' : 'session';
 
-    test(`${client}, ${way}: a false claim is refused, protected files hold, and the end is verified`, async () => {
+    const played = driver === 'session' ? test : twin;
+
+    played(`${client}, ${way}: a false claim is refused, protected files hold, and the end is verified`, async () => {
       const frontmatter = `max_iterations: 5\n${MADE}\nguardrails: {protected_files: [tests/**]}`;
       const files = { 'tests/a.txt': 'as it was\n', 'spoil.mjs': SPOIL };
       const moves = [
@@ -46,8 +49,7 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
         { runs: 'touch made.txt' },
         CLAIM,
       ];
-      const own = driver === 'begin' ? variant : {};
-      await inProject({ ...own, frontmatter, files }, moves, async (project) => {
+      await inProject({ frontmatter, files }, moves, async (project) => {
         const run = await project[driver]().done;
         assert.equal(run.code, 0, run.stdout + run.stderr);
         const { as, verified } = project.ended();
@@ -66,9 +68,9 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
     });
   }
 
-  test(`${client}, run: a limit and a failing API are waited for, and a refused run is resumed`, async () => {
+  twin(`${client}, run: a limit and a failing API are waited for, and a refused run is resumed`, async () => {
     const moves: Move[] = [{ refuses: 429 }, { runs: 'touch made.txt' }, { refuses: 500 }, { refuses: 400 }, CLAIM];
-    await inProject({ ...variant, frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
+    await inProject({ frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
       const run = await project.begin([], { env: { RALPH_RATE_LIMIT_WAIT: '1s', RALPH_RETRY_WAIT: '100ms' } }).done;
       assert.notEqual(run.code, 0, run.stdout + run.stderr);
       assert.match(run.stdout, /the request is refused/);
@@ -78,28 +80,31 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
     });
   });
 
-  test(`${client}, session: it sleeps while idle, is woken, takes a message, and a cancel ends its command`, async () => {
-    const moves = [IDLE, { runs: 'until test -f go.txt; do sleep 0.2; done' }, { runs: IDLING }];
-    await inProject({ ...variant, frontmatter: 'max_iterations: 5\nidle: {delay: 10m}' }, moves, async (project) => {
-      const running = project.session();
-      await until('it waits', () => project.state()?.['status'] === 'waiting');
-      const second = await project.session().done;
-      assert.notEqual(second.code, 0, 'a second session of the loop is refused');
-      assert.equal(project.requests().length, 1);
-      assert.equal(project.main(['wake']).code, 0);
-      await until('the first command runs', () => project.calls().length === 1);
-      assert.equal(project.main(['steer', 'Mind the gap.']).code, 0);
-      project.workspace.write('go.txt', '');
-      await until('the second command runs', () => isRunning(IDLING));
-      assert.match(project.requests()[2] ?? '', /The user says, to be followed from now on:.*Mind the gap/);
-      assert.equal(project.main(['cancel']).code, 0);
-      const run = await running.done;
-      assert.equal(project.ended().as, 'cancelled', run.stdout + run.stderr);
-      assert.equal(isRunning(IDLING), false);
-    });
-  });
+  twin(
+    `${client}, session: it sleeps while idle, is woken, takes a message, and a cancel ends its command`,
+    async () => {
+      const moves = [IDLE, { runs: 'until test -f go.txt; do sleep 0.2; done' }, { runs: IDLING }];
+      await inProject({ frontmatter: 'max_iterations: 5\nidle: {delay: 10m}' }, moves, async (project) => {
+        const running = project.session();
+        await until('it waits', () => project.state()?.['status'] === 'waiting');
+        const second = await project.session().done;
+        assert.notEqual(second.code, 0, 'a second session of the loop is refused');
+        assert.equal(project.requests().length, 1);
+        assert.equal(project.main(['wake']).code, 0);
+        await until('the first command runs', () => project.calls().length === 1);
+        assert.equal(project.main(['steer', 'Mind the gap.']).code, 0);
+        project.workspace.write('go.txt', '');
+        await until('the second command runs', () => isRunning(IDLING));
+        assert.match(project.requests()[2] ?? '', /The user says, to be followed from now on:.*Mind the gap/);
+        assert.equal(project.main(['cancel']).code, 0);
+        const run = await running.done;
+        assert.equal(project.ended().as, 'cancelled', run.stdout + run.stderr);
+        assert.equal(isRunning(IDLING), false);
+      });
+    },
+  );
 
-  test(`${client}, session: after a kill of its sleeping hook, then of the client, it is resumed`, async () => {
+  twin(`${client}, session: after a kill of its sleeping hook, then of the client, it is resumed`, async () => {
     const moves = [IDLE, { runs: IDLING }, { runs: 'touch made.txt' }, CLAIM];
     const frontmatter = `max_iterations: 5\n${MADE}\nidle: {delay: 10m}`;
     await inProject({ frontmatter }, moves, async (project) => {
@@ -128,68 +133,67 @@ for (const [client, inProject] of Object.entries(CLIENTS)) {
     });
   });
 
-  test(`${client}, run: a permission mode that asks lets nothing be written, acceptEdits the project alone`, async () => {
-    const moves = [{ runs: 'touch made.txt' }, { says: 'Denied?' }, { runs: `touch made.txt '${OUTSIDE}'` }, CLAIM];
-    await inProject({ frontmatter: 'max_iterations: 1' }, moves, async (project) => {
-      const asks = await project.begin([], { permissionMode: 'default' }).done;
-      assert.equal(asks.code, 2, asks.stdout + asks.stderr);
-      assert.equal(existsSync(project.workspace.path('made.txt')), false);
-      const edits = await project.begin([], { permissionMode: 'acceptEdits' }).done;
-      assert.ok(existsSync(dirname(OUTSIDE)), 'control: only the sandbox is in the way');
-      assert.equal(existsSync(OUTSIDE), false, edits.stdout + edits.stderr);
-      const stated = [asks, edits].map(({ stderr }) => /with its sandbox ([\w-]+)/.exec(stderr)?.[1]);
-      assert.deepEqual(stated, client === 'Codex' ? ['read-only', 'workspace-write'] : [undefined, undefined]);
-    });
-  });
+  twin(
+    `${client}, run: a permission mode that asks lets nothing be written, acceptEdits the project alone`,
+    async () => {
+      const moves = [{ runs: 'touch made.txt' }, { says: 'Denied?' }, { runs: `touch made.txt '${OUTSIDE}'` }, CLAIM];
+      await inProject({ frontmatter: 'max_iterations: 1' }, moves, async (project) => {
+        const asks = await project.begin([], { permissionMode: 'default' }).done;
+        assert.equal(asks.code, 2, asks.stdout + asks.stderr);
+        assert.equal(existsSync(project.workspace.path('made.txt')), false);
+        const edits = await project.begin([], { permissionMode: 'acceptEdits' }).done;
+        assert.ok(existsSync(dirname(OUTSIDE)), 'control: only the sandbox is in the way');
+        assert.equal(existsSync(OUTSIDE), false, edits.stdout + edits.stderr);
+        const stated = [asks, edits].map(({ stderr }) => /with its sandbox ([\w-]+)/.exec(stderr)?.[1]);
+        assert.deepEqual(stated, client === 'Codex' ? ['read-only', 'workspace-write'] : [undefined, undefined]);
+      });
+    },
+  );
 
-  test(`${client}, run: the same reply three times opens the breaker, and a limit ends the resumed loop`, async () => {
+  twin(`${client}, run: the same reply three times opens the breaker, and a limit ends the resumed loop`, async () => {
     const moves = Array.from({ length: 5 }, () => ({ says: 'I am stuck here.' }));
-    await inProject(
-      { ...variant, frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' },
-      moves,
-      async (project) => {
-        const run = await project.begin().done;
-        assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
-        assert.equal(project.iterations().length, 3);
-        const resumed = await project.begin(['--resume', '--max-iterations', '4']).done;
-        assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);
-        assert.equal(project.iterations().length, 4);
-      },
-    );
-  });
-
-  test(`${client}, run: a pause waits for the iteration, and a killed runner leaves no agent and is resumed`, async () => {
-    const moves = [
-      { runs: 'until test -f go.txt; do sleep 0.2; done' },
-      { says: 'One step.' },
-      { runs: IDLING },
-      { runs: 'touch made.txt' },
-      CLAIM,
-    ];
-    await inProject({ frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
-      const running = project.begin();
-      await until('the first command runs', () => project.calls().length === 1);
-      assert.equal(project.main(['pause']).code, 0);
-      project.workspace.write('go.txt', '');
-      await until('the iteration ends', () => project.iterations().length === 1);
-      assert.equal(project.state()?.['status'], 'paused');
-      assert.equal(project.main(['resume']).code, 0);
-
-      await until('the second command runs', () => isRunning(IDLING));
-      const agent = descendantRunning(running.pid, AGENT) ?? 0;
-      assert.ok(lives(agent), 'control: the agent works');
-      running.kill();
-      await running.done;
-      await until('the agent and its command have ended', () => !lives(agent) && !isRunning(IDLING));
-
-      const run = await project.begin(['--resume']).done;
-      assert.equal(run.code, 0, run.stdout + run.stderr);
-      assert.equal(project.ended().verified, true);
+    await inProject({ frontmatter: 'max_iterations: 9\nbreaker: {same_reply: 2}' }, moves, async (project) => {
+      const run = await project.begin().done;
+      assert.equal(project.ended().as, 'circuit-open', run.stdout + run.stderr);
+      assert.equal(project.iterations().length, 3);
+      const resumed = await project.begin(['--resume', '--max-iterations', '4']).done;
+      assert.equal(resumed.code, 2, resumed.stdout + resumed.stderr);
+      assert.equal(project.iterations().length, 4);
     });
   });
 
-  // Other tests show both for Claude Code: other-sessions and task-two-loops.
-  const twin = client === 'Codex' ? test : longTest;
+  twin(
+    `${client}, run: a pause waits for the iteration, and a killed runner leaves no agent and is resumed`,
+    async () => {
+      const moves = [
+        { runs: 'until test -f go.txt; do sleep 0.2; done' },
+        { says: 'One step.' },
+        { runs: IDLING },
+        { runs: 'touch made.txt' },
+        CLAIM,
+      ];
+      await inProject({ frontmatter: `max_iterations: 5\n${MADE}` }, moves, async (project) => {
+        const running = project.begin();
+        await until('the first command runs', () => project.calls().length === 1);
+        assert.equal(project.main(['pause']).code, 0);
+        project.workspace.write('go.txt', '');
+        await until('the iteration ends', () => project.iterations().length === 1);
+        assert.equal(project.state()?.['status'], 'paused');
+        assert.equal(project.main(['resume']).code, 0);
+
+        await until('the second command runs', () => isRunning(IDLING));
+        const agent = descendantRunning(running.pid, AGENT) ?? 0;
+        assert.ok(lives(agent), 'control: the agent works');
+        running.kill();
+        await running.done;
+        await until('the agent and its command have ended', () => !lives(agent) && !isRunning(IDLING));
+
+        const run = await project.begin(['--resume']).done;
+        assert.equal(run.code, 0, run.stdout + run.stderr);
+        assert.equal(project.ended().verified, true);
+      });
+    },
+  );
 
   twin(`${client}: beside our hooks, a session without a loop shows and stores nothing of them`, async () => {
     const moves = [{ runs: 'touch made.txt' }, { says: 'It is there.' }, CLAIM];

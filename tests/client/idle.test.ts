@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject, promptFile, taskText } from '../support/client/loop-project.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import { steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const idle = (count: number) => text(`Nothing to do, said ${count} times.\n\n<!-- ralph:state idle -->`);
@@ -73,7 +73,7 @@ longTest('without an idle block the marker is only a state and no wait', async (
 
 test('a user at another terminal wakes a loop from a long wait', async () => {
   const frontmatter = 'idle: {delay: 30m, max_delay: 1h, max: 6h}\nmax_iterations: 3';
-  await inLoopProject({ frontmatter }, steps([idle(1), done]), async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, frontmatter }, steps([idle(1), done]), async (project) => {
     const running = project.start();
     await until('the loop waits', () => waiting(project));
     assert.equal(project.model.mainRequests().length, 1);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { mainPath } from '../support/client/loop-project.ts';
 import { signalQuietly } from '../support/client/process-tree.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
@@ -36,7 +36,7 @@ const PLAIN = [
 
 describe('a terminal that showed a run', { concurrency: 2 }, () => {
   test('restores its modes at the end', async () => {
-    await inTerminal(real, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
+    await inTerminal({ ...real, standIn: !IS_LONG }, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
       const terminal = await inShell(loop, run);
       assert.equal(await terminal.waitForExit(), 0);
       isRestored(loop);

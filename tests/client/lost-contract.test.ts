@@ -78,7 +78,7 @@ function isPaused(project: LoopProject): void {
 }
 
 test('a runner whose contract is deleted denies the next call, names the file, pauses, and resumes', async () => {
-  await inLoopProject({ ...OPTIONS, init: false }, script(), async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, ...OPTIONS, init: false }, script(), async (project) => {
     const run = await runRunner(project);
     assert.equal(run.code, 3, run.stdout + run.stderr);
     isPaused(project);

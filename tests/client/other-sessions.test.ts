@@ -7,7 +7,7 @@ import type { EnvironmentChanges } from '../support/client/client-environment.ts
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import type { ModelRequest, Script } from '../support/model/scripted-model.ts';
 import { bash, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** Everything of the loop, byte for byte: state, journals and archive by relative path. */
@@ -140,7 +140,7 @@ longTest('control: with the same state in mode hook a client started by hand tak
 
 test('RALPH_ACTIVE=1 and a PROMPT.md are enough to start a loop by hand', async () => {
   await inLoopProject(
-    { frontmatter: 'max_iterations: 2' },
+    { standIn: !IS_LONG, frontmatter: 'max_iterations: 2' },
     steps([text('one'), text('two')]),
     async ({ workspace, model, ...project }) => {
       addMemory(workspace.project);

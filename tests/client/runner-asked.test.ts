@@ -4,6 +4,7 @@ import { runClient } from '../support/client/client.ts';
 import { inLoopProject, mainPath } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { IS_LONG } from '../support/short-form.ts';
 
 const RALPH = `${process.execPath} ${mainPath}`;
 const TASK = [
@@ -30,7 +31,7 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
     bash('touch made.txt'),
     text('Made.\n\n<promise>DONE</promise>'),
   ]);
-  await inLoopProject({ init: false, loop: 'make' }, model, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, init: false, loop: 'make' }, model, async (project) => {
     const { workspace } = project;
     const asking = await runClient({ workspace, model: project.model, prompt: 'make a loop of it' });
     assert.equal(asking.code, 0, asking.stderr);

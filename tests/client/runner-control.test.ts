@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { ofType, type RunningRunner, runRunner, startRunner } from '../support/client/runner.ts';
 import { bash, hang, type Reply, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
@@ -66,7 +66,7 @@ longTest('Ctrl+C once ends the loop after the iteration', async () => {
 });
 
 test('Ctrl+C twice cancels at once, and no agent is left', async () => {
-  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+  await inLoopProject({ ...options, standIn: !IS_LONG }, { main: () => hang('start') }, async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     running.signal('SIGINT');

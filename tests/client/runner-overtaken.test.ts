@@ -11,7 +11,7 @@ let commands = 0;
 /** Of the task, in its second iteration: it shows something where a file is, and else runs on. */
 const endless = (): string => `sleep 600.${process.pid}${commands++}`;
 const showing = (command: string): string =>
-  `---\nmax_iterations: 3\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]\n---\nWork.\n`;
+  `---\nmax_iterations: 3\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 300 }]\n---\nWork.\n`;
 
 const WORDS = [
   ['cancel', 130, 'cancelled'],

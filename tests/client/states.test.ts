@@ -6,7 +6,7 @@ import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { type Script, type Step, steps, text } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const stateFile = '.claude/context/runtime/ralph-state.json';
 
@@ -98,7 +98,7 @@ for (const [finished, turns] of someOf(FINISHED, 2)) {
       lastFindingsCount: 'unknown',
     };
     await inLoopProject(
-      {},
+      { standIn: !IS_LONG },
       steps(Array.from({ length: turns }, (_, index) => text(`turn ${index}`))),
       async (project) => {
         const { workspace, model } = project;

@@ -4,7 +4,7 @@ import type { CommandRun } from '../support/client/loop-project.ts';
 import { isRunning } from '../support/client/process-tree.ts';
 import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from '../support/client/task-loop.ts';
 import { bash, type Step, steps, text } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
@@ -69,7 +69,7 @@ longTest('a cancel flag in the task folder ends the loop when the turn ends, wit
 
 test('a cancel flag in the task folder refuses the next tool call, and the turn ends', async () => {
   await withUser(
-    { ralph: ralph('max_iterations: 9') },
+    { standIn: !IS_LONG, ralph: ralph('max_iterations: 9') },
     (user) => [text('one'), user(flag('cancel'), bash('touch after'))],
     async (loop) => {
       const run = await loop.run();
@@ -167,7 +167,7 @@ let commands = 0;
 /** A command of the task that shows something where a file is, and else runs on. */
 const endless = (): string => `sleep 600.${process.pid}${commands++}`;
 const showing = (command: string): string =>
-  ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]`);
+  ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 300 }]`);
 
 const WORDS = [
   ['cancel', 130, 'cancelled'],
@@ -213,7 +213,7 @@ longTest(
   async () => {
     const waits = 'echo began > began; until test -f go; do sleep 0.1; done';
     const folder = ralph(
-      `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
+      `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 300 }]`,
     );
     await inTaskFolder({ standIn: true, ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
       const running = loop.start();
@@ -232,7 +232,7 @@ longTest(
 /** The same at the gate. */
 const accepting = (command: string): string =>
   ralph(
-    `completion_promise: DONE\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 60, acceptance: true }]`,
+    `completion_promise: DONE\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 300, acceptance: true }]`,
   );
 const atTheGate = { go: 'went\n', 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
 const claim = () => steps([bash('rm go'), text('<promise>DONE</promise>')]);
@@ -253,7 +253,7 @@ longTest('cancel, while an acceptance command runs, ends it', async () => {
 test('stop, while an acceptance command runs, lets it finish: a valid claim completes the loop', async () => {
   // It goes on for longer than the driver's looks are apart.
   const slow = '{ touch begun; until [ -e later ]; do sleep 0.05; done; sleep 1; }';
-  await inTaskFolder({ ralph: accepting(slow), files: atTheGate }, claim(), async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: accepting(slow), files: atTheGate }, claim(), async (loop) => {
     const running = loop.start();
     await until('the command runs', () => loop.workspace.has('begun'));
     given(loop, 'stop', 'my-task');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inTaskFolder } from '../support/client/task-loop.ts';
 import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from '../support/example-tasks.ts';
 import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 // Each on a small project of its own.
 
@@ -30,7 +30,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
     bash(`printf '# P0\\n\\n- [x] why short names\\n\\n# P2\\n\\n- [ ] long names\\n' > my-task/OPEN_QUESTIONS.md`),
     promise('All tests pass.'),
   ]);
-  await inTaskFolder({ ralph: AUTH_FIXES, files: authProject, git: true }, script, async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: AUTH_FIXES, files: authProject, git: true }, script, async (loop) => {
     const { workspace, project } = loop;
     workspace.write('my-task/scripts/verify.sh', '#!/bin/sh\ngrep -q login AUTH_FIXES.md && echo named\n', 0o755);
     const run = await loop.run({ args: ['--arg', 'owner=Ada'] });

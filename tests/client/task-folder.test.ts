@@ -3,6 +3,7 @@ import { chmodSync } from 'node:fs';
 import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { IS_LONG } from '../support/short-form.ts';
 
 const TASK = 'tasks/auth';
 const args = ['--task', TASK];
@@ -77,7 +78,7 @@ test('a prompt file has arguments, commands and a gate too, all in the project i
   const files = { 'check.sh': '#!/bin/sh\necho "checked for $1"; test -f FIXES.md\n' };
   const body = 'Fix it for {{ args.owner }}.\n\n{{ commands.tests }}\n<!-- a note for people -->';
   const model = steps([text(promise), bash('echo fixed > FIXES.md'), text(`${promise}\n`)]);
-  await inLoopProject({ frontmatter, body, files, git: true }, model, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, frontmatter, body, files, git: true }, model, async (project) => {
     chmodSync(project.workspace.path('check.sh'), 0o755);
     const run = await project.run({ args: ['--arg', 'owner=Ada Doe'] });
     project.model.check();

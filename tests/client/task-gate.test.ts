@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string =>
   `---\ncompletion_promise: DONE\nmax_iterations: 5\n${frontmatter}\n---\n${body}\n`;
@@ -108,25 +108,32 @@ test('a changed script of the task does not run, as evidence or at the gate, unt
       return promise('The user has adopted it.');
     },
   ]);
-  await inTaskFolder({ ralph: ralph(frontmatter, '{{ commands.verify }}'), files: questions }, script, async (loop) => {
-    user = loop;
-    loop.workspace.write('my-task/verify.sh', '#!/bin/sh\necho nothing is verified; exit 1\n', 0o755);
-    const run = await loop.run();
-    const [first = '', , second = ''] = loop.told();
-    assert.match(first, /nothing is verified\n\[exit code 1\]/);
-    assert.match(second, /verify: changed: my-task\/verify\.sh was changed since the loop started, so it was not run/);
-    assert.match(second, /^\[my-task\/verify\.sh was changed since the loop started, so it was not run\./m);
-    assert.match(
-      run.said,
-      /Completion rejected: verify\. Not run because a script changed during the loop: verify\. .* ralph-loop accept --loop my-task\./,
-    );
-    assertComplete(loop, run, true);
-    assert.equal(loop.workspace.has('my-task/fooled'), true, 'control: it runs once it is adopted');
-    assert.deepEqual(
-      loop.records().map(({ commands }) => commands.map(({ outcome }) => outcome)),
-      [['error'], ['blocked']],
-    );
-  });
+  await inTaskFolder(
+    { standIn: !IS_LONG, ralph: ralph(frontmatter, '{{ commands.verify }}'), files: questions },
+    script,
+    async (loop) => {
+      user = loop;
+      loop.workspace.write('my-task/verify.sh', '#!/bin/sh\necho nothing is verified; exit 1\n', 0o755);
+      const run = await loop.run();
+      const [first = '', , second = ''] = loop.told();
+      assert.match(first, /nothing is verified\n\[exit code 1\]/);
+      assert.match(
+        second,
+        /verify: changed: my-task\/verify\.sh was changed since the loop started, so it was not run/,
+      );
+      assert.match(second, /^\[my-task\/verify\.sh was changed since the loop started, so it was not run\./m);
+      assert.match(
+        run.said,
+        /Completion rejected: verify\. Not run because a script changed during the loop: verify\. .* ralph-loop accept --loop my-task\./,
+      );
+      assertComplete(loop, run, true);
+      assert.equal(loop.workspace.has('my-task/fooled'), true, 'control: it runs once it is adopted');
+      assert.deepEqual(
+        loop.records().map(({ commands }) => commands.map(({ outcome }) => outcome)),
+        [['error'], ['blocked']],
+      );
+    },
+  );
 });
 
 const edited = (max: number, rules: string): string =>

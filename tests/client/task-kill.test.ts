@@ -99,10 +99,11 @@ let commands = 0;
 /** A command line of its own for each test: what one leaves behind is not another's. */
 const endless = (): string => `sleep 600.${process.pid}${commands++}`;
 /** Shows something where a file is, and else runs on, whether anybody listens or not. */
-const long = (command: string): string => ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]`);
+const long = (command: string): string =>
+  ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 300 }]`);
 const longGate = (command: string): string =>
   ralph(
-    `completion_promise: DONE\ncommands: [{ name: check, run: "cat go || ${command}", timeout: 60, acceptance: true }]`,
+    `completion_promise: DONE\ncommands: [{ name: check, run: "cat go || ${command}", timeout: 300, acceptance: true }]`,
   );
 const files = { 'my-task/OPEN_QUESTIONS.md': '# P0\n', go: 'went\n' };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, delay, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
@@ -44,7 +44,7 @@ test('without a repository only the task folder is measured: the end says how ma
 test('an iteration beyond its time limit gets no further call and ends the loop as timeout', async () => {
   const late = delay(1_100, bash('touch late'));
   const script = steps([late, text('I have not come far.')]);
-  await inTaskFolder({ ralph: ralph('timeout: 1') }, script, async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: ralph('timeout: 1') }, script, async (loop) => {
     const run = await loop.run();
     assert.equal(run.code, 1, run.said);
     assert.equal(loop.workspace.has('late'), false);
@@ -96,7 +96,7 @@ test('the delay between iterations is waited for, and evidence and task are read
   const body = (word: string) => ralph(frontmatter, `${word}: {{ commands.news }}`);
   const files = { 'news.txt': 'old\n' };
   const script = steps([text('one'), text('two'), text('three')]);
-  await inTaskFolder({ ralph: body('First'), files }, script, async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: body('First'), files }, script, async (loop) => {
     const { workspace, project } = loop;
     const running = loop.start();
     await until('the loop waits', () => waiting(loop));

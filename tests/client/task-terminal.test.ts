@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isRunning } from '../support/client/process-tree.ts';
 import { taskLoop } from '../support/client/task-loop.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { longTest } from '../support/short-form.ts';
 import { inTerminal } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
 
@@ -73,7 +74,7 @@ test('Esc ends a running command of the task and pauses the loop; resume continu
   });
 });
 
-test('Ctrl+C while the first commands of the task run ends them, and no client is started', async () => {
+longTest('Ctrl+C while the first commands of the task run ends them, and no client is started', async () => {
   const { go: _go, ...files } = options.files;
   await inTerminal({ ...options, files }, steps([]), async (loop) => {
     const terminal = await loop.launch('--task', 'my-task');

@@ -5,7 +5,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, type ModelRequest, type Script, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 const stateFile = '.claude/context/runtime/tdd-state.json';
 
@@ -66,7 +66,7 @@ const assertProved = (project: LoopProject, scenarios: number): void => {
 };
 
 test('a session works through the scenarios test-first and is complete when all are proved', async () => {
-  await inLoopProject({}, obedient, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG }, obedient, async (project) => {
     makeList(project, 2);
     const run = await project.run({ args: ['--tdd', '--max-iterations', '8'] });
     assert.equal(run.code, 0, run.said);

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 
 /** The user's own file, in a style of its own: tabs, a hook of theirs, no newline at its end. */
 const settings = [
@@ -24,7 +24,7 @@ const tree = (directory: string): string[] =>
 
 test('uninit restores a project that ran a loop byte for byte, and the user’s own hook ran beside ours', async () => {
   await inLoopProject(
-    { frontmatter: 'max_iterations: 2', files: { '.claude/settings.json': settings } },
+    { standIn: !IS_LONG, frontmatter: 'max_iterations: 2', files: { '.claude/settings.json': settings } },
     steps([bash('echo work > work.txt'), text('one'), text('two')]),
     async (project) => {
       const { workspace } = project;
