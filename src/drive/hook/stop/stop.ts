@@ -55,7 +55,9 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
 }
 
 /** Applies the flag files of a task folder. Returns whether they end this session's loop. */
-function endsByFlag({ loaded: { state, stored } }: Turn, { files, env, now }: DriverContext): boolean {
+function endsByFlag(turn: Turn, context: DriverContext): boolean {
+  const { state, stored } = turn.loaded;
+  const { files, env, now } = context;
   // Evidence that is lost keeps no user from ending the loop.
   const found = stored ?? findContract(files);
   const isOurs = ({ loopId }: Pick<LoopState, 'loopId'>): boolean => loopId === state.loopId;
