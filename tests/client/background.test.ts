@@ -62,7 +62,8 @@ longTest('the hook waits for an endless background shell as long as allowed, and
 });
 
 const claim = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
-const SHORT = { RALPH_CLAIM_WAIT: '4s' };
+/** Longer than a slow machine takes between two changes of the project. */
+const SHORT = { RALPH_CLAIM_WAIT: '20s' };
 
 type Driven = { readonly code: number | null; readonly said: string; readonly told: readonly string[] };
 
@@ -84,7 +85,7 @@ const DRIVERS: readonly (readonly [string, (project: LoopProject) => Promise<Dri
 ];
 
 const wait = (command: string) =>
-  `Waiting for background work of the agent, at most 4s, or longer while it changes the project: ${command}`;
+  `Waiting for background work of the agent, at most 20s, or longer while it changes the project: ${command}`;
 
 for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
   test(`a claim beside a shell that changes nothing is judged soon and says why: ${driver}`, async () => {
@@ -102,7 +103,7 @@ for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
 
   // The control: judged after the same time, this claim would be refused.
   test(`a claim beside a shell that changes the project waits for it: ${driver}`, async () => {
-    const builds = 'for each in 1 2 3 4 5 6; do sleep 2; echo $each >> log.txt; done; touch built.txt';
+    const builds = 'for each in 1 2 3 4 5 6; do sleep 4; echo $each >> log.txt; done; touch built.txt';
     const script = steps([inBackground(builds), claim, claim]);
     await inLoopProject({ frontmatter: 'validation: ["test -f built.txt"]' }, script, async (project) => {
       const { code, said, told } = await drive(project);

@@ -17,7 +17,7 @@ const jobs = {
   create: () => writeFileSync('tests/new.test.js', 'new'),
   link: () => { renameSync('tests', 'moved'); symlinkSync('moved', 'tests'); },
   settings: () => writeFileSync('.claude/settings.local.json', '{"disableAllHooks":true}'),
-  later: () => setTimeout(() => writeFileSync('tests/a.test.js', 'spoiled in the background'), 500),
+  later: () => setTimeout(() => { writeFileSync('tests/a.test.js', 'spoiled in the background'); writeFileSync('late.txt', ''); }, 500),
 };
 jobs[process.argv[2]]();
 writeFileSync('work.txt', (() => { try { return readFileSync('work.txt', 'utf8'); } catch { return ''; } })() + process.argv[2] + '\\n');
@@ -31,7 +31,7 @@ const script = (): readonly MessageReply[] => [
     ...{ description: 'work', prompt: 'do it', subagent_type: 'general-purpose', run_in_background: false },
   }),
   bash('node job.mjs later', { run_in_background: true }),
-  bash('sleep 2; echo waited'),
+  bash('until [ -e late.txt ]; do sleep 0.1; done'),
   text('That was all.'),
 ];
 

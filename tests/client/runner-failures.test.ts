@@ -6,7 +6,7 @@ import { descendantRunning, signalQuietly } from '../support/client/process-tree
 import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
 import { thenQuick } from '../support/client/then-quick.ts';
 import { bash, hang, rateLimited, status, steps, text } from '../support/model/scripted-model.ts';
-import { longTest } from '../support/short-form.ts';
+import { IS_LONG, longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
@@ -104,7 +104,7 @@ test('a refused request ends the loop at once, and run --resume continues with i
 });
 
 test('a new agent asks an overloaded API again, and the iteration is counted once', async () => {
-  await inLoopProject(options, steps([status(529), status(529), done]), async (project) => {
+  await inLoopProject({ ...options, standIn: !IS_LONG }, steps([status(529), status(529), done]), async (project) => {
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '100ms' } });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -151,7 +151,7 @@ test('an agent that is killed is replaced, and its iteration is counted once', a
 test('the watchdog ends a stream that hangs, and the loop continues', async () => {
   await inLoopProject({ ...options, standIn: true }, { main: () => hang('start') }, async (project) => {
     const { env } = thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS');
-    const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '2s' } });
+    const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '15s' } });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
       ofType(run.events, 'agent.ended').map(({ outcome }) => outcome),

@@ -101,7 +101,7 @@ test('a task folder runs with its commands, its outputs and its record', async (
 
 test('an iteration beyond its time limit fails and is counted', async () => {
   const frontmatter =
-    'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 2\nstop_on_error: false';
+    'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 15\nstop_on_error: false';
   const files = { 'tasks/slow/RALPH.md': `---\n${frontmatter}\n---\nWork.\n` };
   await inLoopProject({ standIn: true, init: false, files, loop: 'slow' }, { main: () => hang() }, async (project) => {
     const { env, prompt } = thenQuick(project, '<promise>DONE</promise>');

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { commandProblems, fillCommand } from '../../src/task/commands/fill-command.ts';
 import { runOfIteration } from '../../src/task/frontmatter/placeholders.ts';
 import fc, { runs } from '../support/property.ts';
+import { TEST_TIMEOUT_MS } from '../support/until.ts';
 
 /** Each prints words that hold the value X, as a person may write them. What the shell makes of them is on the right. */
 const COMMANDS: readonly (readonly [run: string, words: readonly string[]])[] = [
@@ -166,7 +167,7 @@ test('in any accepted command, a value runs nothing', () => {
         ')\necho HIT >&2\n',
       ]) {
         const filled = fillCommand(run, { args: { x }, name: 'n', maxIterations: 5 });
-        const { stderr } = spawnSync('bash', ['-c', filled], { timeout: 5000, input: '' });
+        const { stderr } = spawnSync('bash', ['-c', filled], { timeout: TEST_TIMEOUT_MS, input: '' });
         assert.doesNotMatch(stderr.toString(), /^HIT$/m, JSON.stringify(filled));
       }
     }),
