@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { startHere } from '../support/drive/start-now.ts';
 import { initRepository } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 const RUNTIME = '.claude/context/runtime';
 const STATE = `${RUNTIME}/ralph-state.json`;
 
 function started(p: Project): Record<string, unknown> {
   p.write('.claude/ralph/PROMPT.md', '# Task\n\nMake it work.\n');
-  p.ralph(['start']);
+  startHere(p);
   return JSON.parse(p.read(STATE)) as Record<string, unknown>;
 }
 
@@ -281,7 +282,7 @@ test('archive --prune removes the files that were recorded for undo, of the remo
   assert.equal(kept().length, 2);
 });
 
-test('archive --prune keeps what was recorded for a loop that an archived state only claims to be', (t) => {
+longTest('archive --prune keeps what was recorded for a loop that an archived state only claims to be', (t) => {
   const { p, git, old, loopId } = prunable(t);
   p.write('other/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   p.ralph(['run', 'other', '--agent', 'cat >/dev/null; echo more >> draft.txt']);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startHere } from '../support/drive/start-now.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
@@ -19,8 +20,8 @@ const ACTIVE_KEYS = ['active', ...Object.keys(FOUR_KEYS), 'promptExists', 'guard
 
 function started(p: Project, ...args: string[]): void {
   p.write('.claude/ralph/PROMPT.md', '# Task\n\nMake it work.\n');
-  const { code, stderr } = p.ralph(['start', ...args]);
-  assert.equal(code, 0, stderr);
+  if (args.length === 0) startHere(p);
+  else assert.equal(p.ralph(['start', ...args]).code, 0);
 }
 
 function changeState(p: Project, more: object, path = STATE): void {

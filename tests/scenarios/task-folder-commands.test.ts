@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startHere } from '../support/drive/start-now.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -10,8 +11,7 @@ const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\n# {{ ralp
 function started(p: Project, ...folders: string[]): void {
   for (const folder of folders) {
     p.write(`${folder}/RALPH.md`, TASK);
-    const { code, stderr } = p.ralph(['start', '--task', folder]);
-    assert.equal(code, 0, stderr);
+    startHere(p, folder);
   }
 }
 
@@ -29,7 +29,7 @@ test('list names kind, status, iteration, path and heartbeat of every loop, live
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
-  p.ralph(['start']);
+  startHere(p);
   p.ralph(['cancel', 'tasks/b']);
   const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('status of a folder whose run state is a link says so and shows nothing beh
 test('the default loop is not shown in the place of a task folder whose loop has ended', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
-  p.ralph(['start']);
+  startHere(p);
   p.write('a/RALPH.md', TASK);
   assert.deepEqual(p.ralph(['status', 'a', '--json']).json, {
     ...{ active: false, message: 'No loop is active on a/RALPH.md.', name: null, lastLoop: null, run: null },
@@ -138,7 +138,7 @@ test('a plain prompt’s loop can be named by its file', (t) => {
   const p = project(t);
   started(p, 'a');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
-  p.ralph(['start']);
+  startHere(p);
   assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
   assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false);
   assert.equal(p.ralph(['status', 'a', '--json']).json['active'], true);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startHere } from '../support/drive/start-now.ts';
 import { type Answer, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
@@ -11,14 +12,13 @@ const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n'
 function started(p: Project, ...folders: string[]): void {
   for (const folder of folders) {
     p.write(`${folder}/RALPH.md`, TASK);
-    const { code, stderr } = p.ralph(['start', '--task', folder]);
-    assert.equal(code, 0, stderr);
+    startHere(p, folder);
   }
 }
 
 function startedDefault(p: Project): void {
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
-  assert.equal(p.ralph(['start']).code, 0);
+  startHere(p);
 }
 
 function stateOf(p: Project, name: string): Record<string, unknown> {
