@@ -15,16 +15,12 @@ const PLAN = `# Plan
   - Scope: \`work\`
   - Depends on: Task 1
   - Acceptance: it is there
-- [ ] **Task 3: Third**
-  - Scope: \`work\`
-  - Depends on: Task 2
-  - Acceptance: it is there
 `;
 function assertOnceEach({ dir, git }: PlanPlace): void {
   const subjects = git('log', '--reverse', '--format=%s').trim().split('\n');
-  assert.deepEqual(subjects, ['Begin', 'feat: Task 1 - First', 'feat: Task 2 - Second', 'feat: Task 3 - Third']);
+  assert.deepEqual(subjects, ['Begin', 'feat: Task 1 - First', 'feat: Task 2 - Second']);
   const progress = readFileSync(join(dir, 'PLAN.progress.md'), 'utf8');
-  for (const id of [1, 2, 3]) assert.equal(progress.split(`## Task ${id}: `).length, 2, `one entry of Task ${id}`);
+  for (const id of [1, 2]) assert.equal(progress.split(`## Task ${id}: `).length, 2, `one entry of Task ${id}`);
   assert.equal(git('status', '--porcelain').replace(/^\?\? \.claude\/\n/m, ''), '');
 }
 
@@ -94,7 +90,7 @@ for (const moment of ['after commit', 'in the check']) {
     assert.equal(p.run(moment === 'in the check' ? null : moment).code, null, 'it was killed');
     assert.equal(p.run(null, '--resume').code, 0);
     assertOnceEach(p);
-    assert.equal(p.git('show', 'HEAD:work/3.txt'), 'done\nformatted\n');
+    assert.equal(p.git('show', 'HEAD:work/2.txt'), 'done\nformatted\n');
   });
 }
 

@@ -13,7 +13,7 @@ import { approvedOf, type Ready } from '../support/drive/start-now.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
 import { iterationsIn as recordsIn } from '../support/journal.ts';
 
-const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 20);
+const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 12);
 const KILLS = Number(process.env['RALPH_ROUTER_KILLS'] ?? 3);
 const SESSIONS = 8;
 const MOST_ROUNDS = 30;

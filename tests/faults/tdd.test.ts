@@ -96,8 +96,8 @@ done`,
   return spawn('bash', [script], { cwd: files.projectDir, env, stdio: 'ignore', detached: true });
 }
 
-test('a TDD loop of 5 scenarios, killed twice, repeats no complete scenario and logs each phase once', async (t) => {
-  const scenarios = 5;
+test('a TDD loop of 4 scenarios, killed twice, repeats no complete scenario and logs each phase once', async (t) => {
+  const scenarios = 4;
   const project = aProject(scenarios);
   for (let kill = 1; kill <= 2; kill++) {
     const running = agent(project, `sc-00${scenarios}`);

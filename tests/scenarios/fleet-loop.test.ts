@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fleet } from '../support/fleet/fleet.ts';
 
-/** Adds one commit in each run, and is done at the third. */
+/** Adds one commit in each run, and is done at the second. */
 const AGENT = `#!/bin/sh
 cat > /dev/null
 case "$RALPH_LOOP" in
-  lazy) echo "<promise>DONE</promise>"; exit 0;;
   liar) echo Done. >> jobs/liar/RALPH.md; echo Made it. > RALPH_PROGRESS.md; git add -A; git commit -qm "Made it"; echo "<promise>DONE</promise>"; exit 0;;
   honest) echo made > made.txt; echo "<promise>DONE</promise>"; exit 0;;
 esac
@@ -14,27 +13,24 @@ n=$(git rev-list --count HEAD)
 echo "$n" > "step-$n.txt"; git add "step-$n.txt"; git commit -qm "Step $n"
 echo "$n" >> "$NOTES/runs"
 echo more >> uncommitted.txt
-[ "$n" -ge 3 ] && echo "<promise>DONE</promise>"
+[ "$n" -ge 2 ] && echo "<promise>DONE</promise>"
 exit 0
 `;
 
 test('a worker does queued tasks, the result is a branch, and only done work is verified', async (t) => {
   // Green from the start: only the work itself can be the proof.
   const keys = 'max_iterations: 2\nvalidation: ["true"]\nopen_questions: optional\ncompletion_promise: DONE';
-  const others = ['lazy', 'liar', 'honest'];
+  const others = ['liar', 'honest'];
   const f = await fleet(t, { tasks: [{ name: 'a' }, ...others.map((name) => ({ name, keys }))], agent: AGENT });
   const id = f.add('jobs/a');
   const added = others.map((name) => [name, f.add(`jobs/${name}`)] as const);
   const worker = f.worker('one');
   const result = await f.ended(id);
   assert.equal(result.outcome, 'complete', `${result.reason}\n${worker.said()}`);
-  assert.equal(result.iterations, 3);
+  assert.equal(result.iterations, 2);
   assert.equal(result.branch, `ralph/${id}`);
-  assert.equal(
-    f.git(`log --format=%s main..refs/heads/ralph/${id} -- step-1.txt step-2.txt step-3.txt`),
-    'Step 3\nStep 2\nStep 1',
-  );
-  assert.equal(f.git(`show refs/heads/ralph/${id}:uncommitted.txt`), 'more\nmore\nmore');
+  assert.equal(f.git(`log --format=%s main..refs/heads/ralph/${id} -- step-1.txt step-2.txt`), 'Step 2\nStep 1');
+  assert.equal(f.git(`show refs/heads/ralph/${id}:uncommitted.txt`), 'more\nmore');
   for (const [name, each] of added) {
     const { outcome, verified, iterations, reason } = await f.ended(each);
     assert.equal(verified, name === 'honest', `${name}: ${outcome}: ${reason}\n${worker.said()}`);

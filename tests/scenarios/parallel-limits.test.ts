@@ -12,7 +12,7 @@ import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
 import { MAIN } from './support/command-agent.ts';
-import { agents, batchEnd, begun, git, jobs, log, OWN_FILE, repository, run } from './support/side-by-side.ts';
+import { agents, batchEnd, begun, git, jobs, log, OWN_FILE, repository } from './support/side-by-side.ts';
 
 const DOLLAR = [1_000_000, 0, 0, 0] as const;
 const CHEAP = [10, 0, 0, 0] as const;
@@ -114,19 +114,6 @@ longTest('a budget is for all tasks of a plan together, and a larger one takes t
   assert.equal(rest.code, 0, rest.stdout + rest.stderr);
   assert.equal(p.git('log --format=%s').split('\n').length, 1 + tasks.length);
   assert.equal(p.git('branch --list "ralph/*"'), '');
-});
-
-test('in a pipe every line is plain and names its loop, and the table ends it', (t) => {
-  const p = repository(t, ['a', 'b']);
-  const { code, stdout } = run(p, [...jobs(['a', 'b']), '--parallel', '2']);
-  assert.equal(code, 0);
-  assert.equal(stdout.includes('\u001b'), false);
-  const [told = '', table = ''] = stdout.split('\n\n');
-  for (const line of told.split('\n')) assert.match(line, /^\[[ab]\] /);
-  assert.match(
-    table,
-    /^task {3}title {2}state +proof {2}files {2}iterations +time {2}branch\na {6}Do a\. {2}complete +none +1 +1 +\S+ {2}ralph\/a\nb /,
-  );
 });
 
 const NIGHT_MS = 8 * 3_600_000;

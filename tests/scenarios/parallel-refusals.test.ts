@@ -163,7 +163,7 @@ test('an option without effect on a resumed run is refused, and the run stays re
   assert.equal(run(p, [...TWO, '--max-time', '1ms']).code, 2);
   for (const words of someOf(
     [['--tdd'], ['--arg', 'x=1'], ['--from', 'x'], ['--max-tasks', '3'], ['--fresh'], ['jobs/a']],
-    2,
+    3,
   )) {
     const { code, stderr } = p.ralph(['run', '--resume', '--parallel', '2', ...words], agents(p));
     assert.equal(code, 1, stderr);

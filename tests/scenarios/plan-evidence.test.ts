@@ -46,7 +46,7 @@ for (const [what, shell] of someOf(LAZY, 8)) {
   });
 }
 
-test('a change that git does not commit, such as that of line ends or in a filter, is no work', (t) => {
+longTest('a change that git does not commit, such as that of line ends or in a filter, is no work', (t) => {
   const begin = (shell: string) => {
     const p = planPlace(t, GREEN + task(1), `#!/bin/sh\n${shell}\n`);
     mkdirSync(join(p.dir, 'work'));
@@ -71,7 +71,7 @@ test('a change that git does not commit, such as that of line ends or in a filte
 
 test('code in an ignored folder that only has the name of one for dependencies does not let a task pass', (t) => {
   const check = `---\nvalidation:\n  - node -e "require(path.resolve('work/a.js'))"\n---\n${task(1)}`;
-  for (const folder of ['work/node_modules', 'work/vendor']) {
+  for (const folder of someOf(['work/node_modules', 'work/vendor'], 2)) {
     const shell = `mkdir -p work ${folder}; echo "require('./${folder.slice(5)}/b.js')" > work/a.js; echo > ${folder}/b.js`;
     const played = (files: Readonly<Record<string, string>>) => {
       const p = planPlace(t, check, `#!/bin/sh\n${shell}\n`);
@@ -91,12 +91,12 @@ test('code in an ignored folder that only has the name of one for dependencies d
   }
 });
 
-test('control: an agent that does the same plan completes it at its first claims', (t) => {
-  const p = planPlace(t, GREEN + TWO);
+test('control: an agent that does the same plan completes it at its first claim', (t) => {
+  const p = planPlace(t, GREEN + task(1));
   const { code, stdout } = p.run(null, '--require-verified');
   assert.equal(code, 0, stdout);
-  assert.deepEqual(subjects(p), BOTH);
-  assert.match(stdout, /2 iterations of 25/);
+  assert.deepEqual(subjects(p), BOTH.slice(0, 1));
+  assert.match(stdout, /1 iteration of 25/);
 });
 
 test('a title that is put back is one title, and two are two', () => {
@@ -143,22 +143,21 @@ test('a task that needs no change, as its plan says, is done without one', (t) =
 test('work that an earlier iteration of the task left uncommitted counts for it', (t) => {
   const halves = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}
 [ -e ../half-$task ] || { touch ../half-$task; echo "<!-- ralph:state partial -->"; }\n`;
-  const p = planPlace(t, GREEN + TWO, halves);
+  const p = planPlace(t, GREEN + task(1), halves);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /Task 1 is partly done and continues\.[\s\S]*4 iterations of 25/);
-  assert.deepEqual(subjects(p), BOTH);
+  assert.match(stdout, /Task 1 is partly done and continues\.[\s\S]*2 iterations of 25/);
+  assert.deepEqual(subjects(p), BOTH.slice(0, 1));
 });
 
 test('work of an iteration whose runner was killed counts for its task when it is resumed', (t) => {
   const once = `${AGENT.replace('echo done >', '[ -e work/$task.txt ] || echo done >')}
 [ -e ../killed-$task ] || { touch ../killed-$task; kill -9 $PPID; }\n`;
-  const p = planPlace(t, GREEN + TWO, once);
+  const p = planPlace(t, GREEN + task(1), once);
   assert.equal(p.run(null).code, null);
-  assert.equal(p.run(null, '--resume').code, null);
   const { code, stdout } = p.run(null, '--resume');
   assert.equal(code, 0, stdout);
-  assert.deepEqual(subjects(p), BOTH);
+  assert.deepEqual(subjects(p), BOTH.slice(0, 1));
 });
 
 longTest('work that an attempt left before its check failed counts for the next attempt', (t) => {
@@ -188,7 +187,7 @@ test('an agent that names a blocker does not claim its task, and the blocker is 
     assert.deepEqual(subjects(p), []);
     assert.match(read(p, 'PLAN.progress.md'), /- Status: blocked[\s\S]*- Blockers: I could not create a\.txt/);
   }
-  const free = planPlace(t, GREEN + TWO, `${AGENT}echo "- **Blockers:** None, all done"\n`);
+  const free = planPlace(t, GREEN + task(1), `${AGENT}echo "- **Blockers:** None, all done"\n`);
   assert.equal(free.run(null).code, 0);
 });
 

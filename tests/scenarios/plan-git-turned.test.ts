@@ -3,7 +3,7 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { AGENT, type PlanPlace, planPlace, read, subjects, task } from '../support/plan-place.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 
 /** Ways in which an agent makes git keep quiet about a change outside the scope of its task: [what, file, shell text]. */
 const TRICKS: readonly (readonly [what: string, file: string, trick: string])[] = [
@@ -105,7 +105,7 @@ function place(context: TestContext, trick: string): PlanPlace {
   return p;
 }
 
-for (const [what, file, trick] of someOf(TRICKS, 4)) {
+for (const [what, file, trick] of someOf(TRICKS, 6)) {
   test(`finds a change outside the scope although ${what} hides it`, (t) => {
     // Once: a second attempt would change the file again, which not every trick hides.
     const p = place(t, `[ -e .git/said ] || { ${trick}; git status --porcelain ${file} > .git/said; }`);
@@ -120,7 +120,7 @@ for (const [what, file, trick] of someOf(TRICKS, 4)) {
   });
 }
 
-test('a commit that replaces another hides no change outside the scope', (t) => {
+longTest('a commit that replaces another hides no change outside the scope', (t) => {
   const replace =
     'echo x > new.ts; git add new.ts; git replace HEAD $(git commit-tree -m x $(git write-tree)); git reset -q';
   const p = place(t, `${replace}; git status --porcelain new.ts > .git/said`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { AGENT, type PlanPlace, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+import { AGENT, type PlanPlace, planPlace, read, subjects, task } from '../support/plan-place.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
 
@@ -63,7 +63,7 @@ test('an index of the view that another program wrote is not believed, and read 
 
 test('a resume takes a new view only after a person agreed, says so, and completes the plan', (t) => {
   const agent = `${AGENT}[ -e ../broken ] || { touch ../broken; rm -rf "$XDG_STATE_HOME"/ralph-loop/project-*/contract.json.git; }\n`;
-  const p = planPlace(t, TWO, agent);
+  const p = planPlace(t, task(1), agent);
   assert.equal(p.run(null).code, 3);
   const refused = p.run(null, '--resume');
   assert.notEqual(refused.code, 0);
@@ -72,7 +72,7 @@ test('a resume takes a new view only after a person agreed, says so, and complet
   const { code, stdout, stderr } = inPerson(p, ['resume']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout + stderr, /took the state of this moment as a new start/);
-  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
 });
 
 for (const fails of [true, false]) {

@@ -27,7 +27,7 @@ const AWAY: readonly (readonly [string, string, RegExp, RegExp])[] = [
   ],
 ];
 
-for (const [where, work, says, loses] of someOf(AWAY, 2)) {
+for (const [where, work, says, loses] of someOf(AWAY, 3)) {
   test(`work on ${where} is not said to be on the branch, and not lost`, (t) => {
     const p = repository(t);
     p.write('do.sh', `rm prompt.txt; ${work}; echo "<promise>DONE</promise>"\n`);
@@ -42,34 +42,36 @@ for (const [where, work, says, loses] of someOf(AWAY, 2)) {
   });
 }
 
-for (const [what, change, loses] of [
+/** What a user does in a worktree, and takes back: [what, change, way back, what a removal would lose]. */
+const OWN: readonly (readonly [string, string, string, RegExp])[] = [
   [
-    'edited a file that git was told not to look at',
+    'a file that git was told not to look at, edited',
     'git update-index --skip-worktree src/a.txt; echo mine >> src/a.txt',
+    'echo one > src/a.txt',
     /1 file that is not committed \(src\/a\.txt\)/,
   ],
-  ['locked it', 'git worktree lock .', /what its lock protects \(git worktree lock\)/],
-  ['lost its link to the repository', 'rm .git; echo mine > mine.txt', /1 file that is not committed \(mine\.txt\)/],
-] as const) {
-  test(`a worktree whose user ${what} is not removed without a yes`, (t) => {
-    const p = repository(t);
-    p.write('do.sh', 'rm prompt.txt; echo "<promise>DONE</promise>"\n');
-    git(p, 'commit -qam nothing');
-    assert.equal(run(p).code, 0);
-    p.sh(`cd .ralph/worktrees/fix; ${change}`);
-    const { code, stderr } = p.ralph(['worktree', 'remove', 'fix']);
-    assert.equal(code, 1);
-    assert.match(stderr, loses);
-    assert.ok(existsSync(tree(p, 'src/a.txt')));
-  });
-}
+  ['a lock', 'git worktree lock .', 'git worktree unlock .', /what its lock protects \(git worktree lock\)/],
+  [
+    'a lost link to the repository',
+    'mv .git ../link; echo mine > mine.txt',
+    'mv ../link .git; rm mine.txt',
+    /1 file that is not committed \(mine\.txt\)/,
+  ],
+];
 
-test('control: the same worktree with nothing of its user is removed', (t) => {
+test('a worktree with something of its user is not removed without a yes; control: without it, it is', (t) => {
   const p = repository(t);
   p.write('do.sh', 'rm prompt.txt; echo "<promise>DONE</promise>"\n');
   git(p, 'commit -qam nothing');
   assert.equal(run(p).code, 0);
-  p.sh('cd .ralph/worktrees/fix; git update-index --skip-worktree src/a.txt');
+  for (const [what, change, back, loses] of OWN) {
+    p.sh(`cd .ralph/worktrees/fix; ${change}`);
+    const { code, stderr } = p.ralph(['worktree', 'remove', 'fix']);
+    assert.equal(code, 1, what);
+    assert.match(stderr, loses);
+    assert.ok(existsSync(tree(p, 'src/a.txt')));
+    p.sh(`cd .ralph/worktrees/fix; ${back}`);
+  }
   assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
   assert.equal(existsSync(tree(p)), false);
 });
@@ -89,12 +91,11 @@ test('the loop’s own files in a folder of the repository are none of its user,
   assert.equal(code, 0, stderr);
 });
 
-test('another branch of the agent is named and outlives its worktree', (t) => {
+test('another branch of the agent is named and outlives its worktree, as does its stash', (t) => {
   const p = repository(t);
-  p.write(
-    'do.sh',
-    'rm prompt.txt; git checkout -qb own; git commit -q --allow-empty -m own; echo "<promise>DONE</promise>"\n',
-  );
+  const stashes = 'rm prompt.txt; echo more >> src/a.txt; git stash -q';
+  const leaves = 'git checkout -qb own; git commit -q --allow-empty -m own; echo "<promise>DONE</promise>"';
+  p.write('do.sh', `${stashes}; ${leaves}\n`);
   git(p, 'commit -qam away');
   const { stderr } = run(p);
   assert.match(
@@ -102,17 +103,9 @@ test('another branch of the agent is named and outlives its worktree', (t) => {
     /holds: the branch own \(1 commit\)\. The agent left ralph\/fix: the worktree is on the branch own\./,
   );
   assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
-  assert.equal(git(p, 'log --format=%s -1 own'), 'own');
-});
-
-test('a stash of the agent outlives its worktree', (t) => {
-  const p = repository(t);
-  p.write('do.sh', 'rm prompt.txt; echo more >> src/a.txt; git stash -q; echo "<promise>DONE</promise>"\n');
-  git(p, 'commit -qam away');
-  assert.equal(run(p).code, 0);
-  assert.equal(p.ralph(['worktree', 'remove', 'fix']).code, 0);
   assert.equal(existsSync(tree(p)), false);
   git(p, 'gc -q --prune=now');
+  assert.equal(git(p, 'log --format=%s -1 own'), 'own');
   assert.match(git(p, 'stash show -p'), /^\+more$/m);
 });
 

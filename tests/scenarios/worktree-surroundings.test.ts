@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { planProject, planText } from '../support/plan-beside.ts';
 import type { Project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { repository, run, tree } from './support/in-worktree.ts';
 import { git } from './support/side-by-side.ts';
 
@@ -96,7 +97,7 @@ test('variables of git that name the checkout of the user lead no agent and no c
   assert.equal(git(p, 'rev-parse HEAD'), head, 'nor in a run of several tasks');
 });
 
-test('submodules are checked out without their server, and .worktreeinclude names ignored files', (t) => {
+longTest('submodules are checked out without their server, and .worktreeinclude names ignored files', (t) => {
   const p = repository(t);
   p.sh(
     `mkdir ../lib && cd ../lib && git init -q -b main && git config user.name A && git config user.email a@b.c && echo 1 > f && git add f && git commit -qm one`,

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { storeProjectRecord } from '../../src/state/evidence/project-records.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { DIST, type Project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
 import { until } from '../support/until.ts';
 import { repository, run, tree } from './support/in-worktree.ts';
@@ -162,7 +162,7 @@ test('a loop that a session worked on in a worktree resumes there by its name', 
   assert.equal(p.has('.claude/context/runtime/ralph-state.fix.json'), false, 'none began in the project');
 });
 
-test('a loop in a worktree is resumed without its name where the loops of the project are complete', (t) => {
+longTest('a loop in a worktree is resumed without its name where the loops of the project are complete', (t) => {
   const p = repository(t);
   writeFileSync(join(p.dir, 'do.sh'), 'test -e .git/HEAD && echo "<promise>DONE</promise>" || echo working\n');
   git(p, 'commit -qam lazy');
@@ -182,7 +182,7 @@ test('a loop in a worktree is resumed without its name where the loops of the pr
   );
 });
 
-test('where a loop in a worktree cannot be undone, the advice is about the worktree', (t) => {
+longTest('where a loop in a worktree cannot be undone, the advice is about the worktree', (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   p.sh(`git -C '${tree(p)}' switch -q -c other`);
@@ -237,7 +237,7 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
   assert.equal(run(r).code, 0, 'merged, it may begin again');
 });
 
-test('remove loses nothing without a yes at the terminal and keeps the journals', (t) => {
+test('remove loses nothing without a yes at the terminal, keeps the journals and is not for agents', (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   const refused = p.ralph(['worktree', 'remove', 'fix']);
@@ -247,6 +247,8 @@ test('remove loses nothing without a yes at the terminal and keeps the journals'
     /would lose: 1 file that is not committed \(prompt\.txt\); 1 commit that no branch but ralph\/fix has\. .*person/,
   );
   assert.ok(existsSync(tree(p, 'src/b.txt')));
+  const byAgent = p.ralph(['worktree', 'remove', 'fix'], { CLAUDECODE: '1' });
+  assert.match(byAgent.stderr, /is for the user at a terminal/);
   p.sh('rm .ralph/worktrees/fix/prompt.txt');
   git(p, 'merge -q ralph/fix');
   const { code, json } = p.ralph(['worktree', 'remove', 'fix', '--json']);
@@ -269,17 +271,7 @@ test('remove loses nothing without a yes at the terminal and keeps the journals'
   assert.equal(existsSync(tree(p)), false);
 });
 
-test('an agent cannot remove a worktree, and a running loop keeps its own', (t) => {
-  const p = repository(t);
-  assert.equal(run(p).code, 0);
-  const byAgent = p.ralph(['worktree', 'remove', 'fix'], { CLAUDECODE: '1' });
-  assert.match(byAgent.stderr, /is for the user at a terminal/);
-  p.ralph(['start', '--task', 'jobs/fix'], {}, tree(p));
-  assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /a loop \(running\) runs in the worktree fix/);
-  assert.ok(existsSync(tree(p)));
-});
-
-test('two loops in worktrees run at once, and are shown and steered from the project', async (t) => {
+test('two loops in worktrees run at once, keep them, and are shown and steered from the project', async (t) => {
   const p = repository(t);
   const worker =
     'echo "$RALPH_LOOP" > who.txt; while [ ! -f go ]; do sleep 0.05; done; git add -A; git commit -qm work';
@@ -311,6 +303,7 @@ test('two loops in worktrees run at once, and are shown and steered from the pro
   );
   assert.equal(p.ralph(['status', '--loop', 'fix', '--json']).json['active'], true);
   assert.match(p.ralph(['stop']).stderr, /2 loops are active here/);
+  assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /a loop \(running\) runs in the worktree fix/);
   assert.equal(p.ralph(['stop', '--loop', 'fix']).code, 0);
   writeFileSync(at('fix', 'go'), '');
   assert.equal(await ends[0], 3);
