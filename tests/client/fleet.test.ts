@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { fleet, SOON } from '../support/fleet/fleet.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
-import { IS_LONG } from '../support/short-form.ts';
+import { longTest } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
-test('a loop whose worker was killed in an iteration ends verified on a second worker', async (t) => {
+longTest('a loop whose worker was killed in an iteration ends verified on a second worker', async (t) => {
   const keys = 'max_iterations: 5\nvalidation: [{name: made, run: "test -f made.txt"}]';
   const f = await fleet(t, {
     tasks: [],
@@ -22,7 +21,7 @@ test('a loop whose worker was killed in an iteration ends verified on a second w
     bash('touch made.txt'),
     text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS'),
   ]);
-  await inLoopProject({ standIn: !IS_LONG, frontmatter: keys, init: false }, model, async (project) => {
+  await inLoopProject({ frontmatter: keys, init: false }, model, async (project) => {
     const environment = (name: string): NodeJS.ProcessEnv => ({
       ...project.environment(),
       XDG_STATE_HOME: join(f.base, name, 'state'),

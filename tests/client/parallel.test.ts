@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { bash, type Script, text } from '../support/model/scripted-model.ts';
-import { IS_LONG } from '../support/short-form.ts';
+import { longTest } from '../support/short-form.ts';
 
 const task = (name: string): string => `---
 max_iterations: 3
@@ -25,9 +24,9 @@ const script: Script = {
   },
 };
 
-test('two clients work side by side, each on its branch, and their work is merged under one report', async () => {
+longTest('two clients work side by side, each on its branch, and their work is merged under one report', async () => {
   const files = { 'jobs/left/RALPH.md': task('left'), 'jobs/right/RALPH.md': task('right'), 'a.txt': 'a\n' };
-  await inLoopProject({ standIn: !IS_LONG, init: false, git: true, files }, script, async (project) => {
+  await inLoopProject({ init: false, git: true, files }, script, async (project) => {
     const { workspace } = project;
     const git = (...words: string[]): string =>
       execFileSync('git', words, {

@@ -10,6 +10,7 @@ import { runRunner } from '../support/client/runner.ts';
 import type { JsonObject } from '../support/client/workspace.ts';
 import type { ModelRequest, Script } from '../support/model/scripted-model.ts';
 import { bash, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
+import { IS_LONG } from '../support/short-form.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
@@ -97,7 +98,7 @@ test('control: without the sandbox the same tests write outside', async () => {
     );
     return { main: act.main };
   };
-  await inLoopProject({ init: false }, script, async (project) => {
+  await inLoopProject({ standIn: !IS_LONG, init: false }, script, async (project) => {
     makeList(project);
     await runRunner(project, { args: ['--tdd', '--max-iterations', '1'] });
     assert.ok(existsSync(outside));

@@ -11,7 +11,7 @@ import { inLoopProject, type LoopProject } from '../support/client/loop-project.
 import { runRunner } from '../support/client/runner.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { bash, type Reply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 
 const DONE = 'All is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
@@ -148,6 +148,8 @@ const attacked = (args: readonly string[]): Promise<readonly Row[]> => {
       {
         git: true,
         init: false,
+        // The control: what no sandbox holds back does the same without the client.
+        standIn: args.length === 0 && !IS_LONG,
         frontmatter: 'sandbox:\n  deny_read: [secret.txt]\n  deny_write: [closed]',
         files: { 'secret.txt': 'SECRET', 'closed/kept': 'x' },
       },

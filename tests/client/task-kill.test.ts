@@ -4,7 +4,7 @@ import type { RunningLauncher } from '../support/client/loop-project.ts';
 import { descendantRunning, isRunning, killTree, lives } from '../support/client/process-tree.ts';
 import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
 import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
-import { longTest, someOf } from '../support/short-form.ts';
+import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const MEMORY = 'my-task/RALPH_PROGRESS.md';
@@ -42,7 +42,7 @@ const assertWentOn = async (loop: TaskLoop): Promise<void> => {
 };
 
 test('a client that is killed during an iteration leaves a loop that resume continues with its counters', async () => {
-  await inTaskFolder({ ralph: quick, git: true }, killInIteration2(), async (loop) => {
+  await inTaskFolder({ standIn: !IS_LONG, ralph: quick, git: true }, killInIteration2(), async (loop) => {
     const running = await inTheMiddle(loop);
     process.kill(clientOf(loop), 'SIGKILL');
     const run = await running.done;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { batchEnd, git, jobs, repository, run } from './support/side-by-side.ts';
 
 /** A repository whose tasks have these checks, and what the agent of each does (`$name`). */
@@ -69,7 +69,7 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   assert.match(loss.stderr, /would lose: 1 file that git ignores \(out\/b\.csv\)/);
 });
 
-test('a branch that links to paths of this folder is not merged, and one with relative links is', (t) => {
+longTest('a branch that links to paths of this folder is not merged, and one with relative links is', (t) => {
   const work = `mkdir -p "$MAIN/ignored"; echo A > "$MAIN/ignored/a"; echo "$name" > "$name.txt"
 case "$name" in a) ln -s "$MAIN/ignored/a" link-a;; b) ln -s b.txt link-b;; esac\n${COMMIT}`;
   const checks = { a: 'grep -q A link-a', b: 'test -s link-b' };

@@ -8,7 +8,7 @@ import { loopFiles } from '../../src/state/loop-files.ts';
 import { isAlive } from '../../src/state/process/identity.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
@@ -37,7 +37,7 @@ test('a script drives a loop with start, next, report and status, and each answe
   assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
 });
 
-test('status and explain do not call a subagent that could not work an agent at work', (t) => {
+longTest('status and explain do not call a subagent that could not work an agent at work', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
   p.ralph(['router', 'start']);

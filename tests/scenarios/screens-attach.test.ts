@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import { assertWholeWords, type Shown } from '../support/terminal/whole-words.ts';
 import { until } from '../support/until.ts';
@@ -63,6 +64,6 @@ async function attached(t: TestContext, columns: number): Promise<Shown> {
   return { dir: p.dir, lines: lines.map((text) => ({ text, broken: false })) };
 }
 
-test('no line breaks inside a word: attach, from the first iteration to the end of the loop', async (t) => {
+longTest('no line breaks inside a word: attach, from the first iteration to the end of the loop', async (t) => {
   await assertWholeWords('attach', /Complete after \d iterations.*left 0/s, (columns) => attached(t, columns));
 });

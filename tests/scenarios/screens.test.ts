@@ -308,7 +308,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 };
 
-for (const [name, { prepare, script, typed, shows }] of someOf(Object.entries(SCENES), 6)) {
+for (const [name, { prepare, script, typed, shows }] of someOf(Object.entries(SCENES), 9)) {
   test(`no line breaks inside a word: ${name}`, async (t) => {
     await assertWholeWords(name, shows, async (columns) => {
       const p = project(t);

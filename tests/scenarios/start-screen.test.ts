@@ -6,7 +6,7 @@ import { outsideRoot } from '../../src/state/loop-files.ts';
 import { commitFolder } from '../support/git.ts';
 import { planText } from '../support/plan-beside.ts';
 import { type Project, project } from '../support/project.ts';
-import { longTest } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { until } from '../support/until.ts';
@@ -105,7 +105,7 @@ test('a number chooses another mode, one key another limit, and the checks do no
   assert.match(p.read('args.txt'), /--permission-mode auto/);
 });
 
-for (const key of ['Escape', 'C-c', 'C-d'])
+for (const key of someOf(['Escape', 'C-c', 'C-d'], 3, 1))
   test(`${key} on the screen ends the checks and leaves no draft`, async (t) => {
     const p = projectWithTests(t);
     p.write('package.json', { scripts: { test: 'echo >> runs; exec sleep 600' } });
@@ -181,28 +181,31 @@ test('a draft that is not started takes no folder of the user with it, and an ed
   assert.match(tested.read(DRAFT), /mine\n$/);
 });
 
-test('a cancelled start keeps a worktree in which a person has made files meanwhile, and names no others', async (t) => {
-  const p = projectWithTests(t);
-  p.write('package.json', {
-    type: 'module',
-    scripts: { test: 'echo >> runs; echo >> .env; node --test' },
-    version: '1.0.0',
-  });
-  p.write('.gitignore', '.env\nruns\n');
-  p.write('.worktreeinclude', '.env\n');
-  commitFolder(p.dir);
-  p.write('.env', 'A=1\n');
-  const setUp = 'echo set-up > made.txt; echo >> package.json; echo > args.txt';
-  const terminal = await shown(t, p, `${RUN} --worktree --worktree-setup '${setUp}'`);
-  await terminal.waitFor(KEYS, /a name is kept/);
-  const tree = '.ralph/worktrees/make-failing-tests-pass';
-  p.write(`${tree}/mine.txt`, 'mine\n');
-  await terminal.key('Escape');
-  assert.equal(await terminal.waitForExit(), 130);
-  assert.equal(p.read(`${tree}/mine.txt`), 'mine\n');
-  const said = (await terminal.history()).replaceAll(/\s+/g, ' ');
-  assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\).*1 file that git ignores \(\.env\)/);
-});
+longTest(
+  'a cancelled start keeps a worktree in which a person has made files meanwhile, and names no others',
+  async (t) => {
+    const p = projectWithTests(t);
+    p.write('package.json', {
+      type: 'module',
+      scripts: { test: 'echo >> runs; echo >> .env; node --test' },
+      version: '1.0.0',
+    });
+    p.write('.gitignore', '.env\nruns\n');
+    p.write('.worktreeinclude', '.env\n');
+    commitFolder(p.dir);
+    p.write('.env', 'A=1\n');
+    const setUp = 'echo set-up > made.txt; echo >> package.json; echo > args.txt';
+    const terminal = await shown(t, p, `${RUN} --worktree --worktree-setup '${setUp}'`);
+    await terminal.waitFor(KEYS, /a name is kept/);
+    const tree = '.ralph/worktrees/make-failing-tests-pass';
+    p.write(`${tree}/mine.txt`, 'mine\n');
+    await terminal.key('Escape');
+    assert.equal(await terminal.waitForExit(), 130);
+    assert.equal(p.read(`${tree}/mine.txt`), 'mine\n');
+    const said = (await terminal.history()).replaceAll(/\s+/g, ' ');
+    assert.match(said, /would lose: 1 file that is not committed \(mine\.txt\).*1 file that git ignores \(\.env\)/);
+  },
+);
 
 longTest('a cancelled start keeps a worktree in which a person has committed meanwhile', async (t) => {
   const p = projectWithTests(t);
@@ -292,7 +295,7 @@ test('several tasks start from one screen, with one mode, their own limits and t
   assert.ok(p.has(DRAFT) && p.has('.ralph/add-page/RALPH.md'));
 });
 
-test('several drafts that are not started leave nothing, and kept ones are named with their command', async (t) => {
+longTest('several drafts that are not started leave nothing, and kept ones are named with their command', async (t) => {
   const p = projectWithTests(t);
   const left = await shown(t, p, TWO_DRAFTS);
   await left.waitFor(KEYS);

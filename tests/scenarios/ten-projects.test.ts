@@ -123,7 +123,7 @@ function settingsIn(text: string): { readonly validation?: string[]; readonly co
   return readYaml(splitFrontmatter(text).frontmatter).mapping ?? {};
 }
 
-for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES), 5)) {
+for (const [kind, { real, commands, ...stubbed }] of someOf(Object.entries(CASES), 6)) {
   const { files, work, tools = [] } = withToolchains && real !== undefined ? { ...real, tools: [] } : stubbed;
   test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
     const p = project(t);

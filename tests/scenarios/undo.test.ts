@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
-import { someOf } from '../support/short-form.ts';
+import { longTest, someOf } from '../support/short-form.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
 
 const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -179,7 +179,7 @@ for (const [what, script, prepare, reason, then] of someOf(
   });
 }
 
-test('an undo names a changed submodule, and each name is on a line of its own and as it is', (t) => {
+longTest('an undo names a changed submodule, and each name is on a line of its own and as it is', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   p.write('mod/f.txt', '1\n');
@@ -233,7 +233,7 @@ test('an undo keeps an empty folder of the user, and removes those that the agen
 });
 
 /** Programs in place of git that kill the command in front of, or behind, the call that has this word. */
-for (const word of someOf(['update-ref -m', 'restore', 'reset'], 2)) {
+for (const word of someOf(['update-ref -m', 'restore', 'reset'], 3)) {
   test(`an undo that is killed at git ${word} can be taken back, or finished and taken back`, (t) => {
     const { p, git } = ranLoop(t, 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work');
     const look = (): unknown[] => [
@@ -285,7 +285,7 @@ test('outside git the start and an undo say that there is none', (t) => {
   assert.match(p.ralph(['undo', '--yes']).stderr, /This loop cannot be undone: its start was not recorded/);
 });
 
-test('a project whose path has a line break has an undo and a proof', (t) => {
+longTest('a project whose path has a line break has an undo and a proof', (t) => {
   const p = project(t);
   const [top, at] = [join(p.dir, 'two\nlines'), 'two\nlines/ odd\napp '];
   p.write(`${at}/PROMPT.md`, '---\nvalidation: ["test -e done.txt"]\n---\nWork.\n');
@@ -394,7 +394,7 @@ const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?
   ],
 };
 
-for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 2)) {
+for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 4)) {
   test(`undo and --back keep ${what}`, (t) => {
     const p = project(t);
     p.write('kept.txt', 'one\n');
@@ -422,7 +422,7 @@ for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 2)) {
   });
 }
 
-for (const word of ['for-each-ref', 'update-index --add']) {
+for (const word of someOf(['for-each-ref', 'update-index --add'], 2)) {
   test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, (t) => {
     const work = 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work; echo 2 > two.txt';
     const { p, git } = ranLoop(t, work);

@@ -111,7 +111,7 @@ function withSubmodule(t: TestContext): (p: Project) => void {
   };
 }
 
-test('a submodule that is changed inside or not checked out is named', (t) => {
+longTest('a submodule that is changed inside or not checked out is named', (t) => {
   const { p } = complete(t, withSubmodule(t));
   assert.deepEqual(differences(p), {}, 'control');
   p.write('lib/lib.txt', 'changed\n');

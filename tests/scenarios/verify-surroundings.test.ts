@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { commitFolder, GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
+import { longTest } from '../support/short-form.ts';
 import { cloned, complete, differences, PROOF, TASK } from './support/proved-loop.ts';
 
 /** What `verify` says about the files. */
@@ -74,7 +75,7 @@ test('attributes at the default place of the user, and ones that no commit holds
   assert.deepEqual(differences(p), {}, 'control: line ends');
 });
 
-test('a project whose path has a colon verifies', (t) => {
+longTest('a project whose path has a colon verifies', (t) => {
   const { p } = complete(t);
   p.sh('cp -r . ../a:b');
   const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF, '--project', '.'], {}, join(p.dir, '../a:b'));
@@ -127,7 +128,7 @@ test('a repository without a commit, a file that git cannot read and one that is
   assert.match(differences(p)['files'] ?? '', /three\.txt/i);
 });
 
-test('a sparse checkout is told from a whole one, which verifies in a worktree and with a detached HEAD', (t) => {
+longTest('a sparse checkout is told from a whole one, which verifies in a worktree and with a detached HEAD', (t) => {
   const { p, git } = complete(t, (own) => own.write('docs/one.txt', 'one\n'));
   const { there, at } = cloned(t, p);
   spawnSync('git', ['sparse-checkout', 'set', '--no-cone', '/*', '!/docs/'], {
@@ -244,7 +245,7 @@ test('attributes above a project in a folder of a repository hide nothing until 
   assert.deepEqual(differences(sub, ...words), {});
 });
 
-test('conflicts beside the project and a work tree elsewhere are said in one sentence', (t) => {
+longTest('conflicts beside the project and a work tree elsewhere are said in one sentence', (t) => {
   const { p } = complete(t);
   const { sub, git, around } = beneath(p);
   const refusal = (): string => {

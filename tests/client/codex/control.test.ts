@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
-test('Codex: a message arrives with the next tool call, and a cancel ends the agent and its command', async () => {
+longTest('Codex: a message arrives with the next tool call, and a cancel ends the agent and its command', async () => {
   const script = [shell('until test -f go.txt; do sleep 0.2; done'), shell('sleep 31337'), DONE];
   await inCodexProject({ frontmatter: 'max_iterations: 3' }, script, async (project) => {
     const running = project.begin();

@@ -122,7 +122,7 @@ longTest(
   },
 );
 
-test('Codex: an idle session sleeps in its Stop hook until it is woken, and a token limit ends it', async () => {
+longTest('Codex: an idle session sleeps in its Stop hook until it is woken, and a token limit ends it', async () => {
   const idle = say('Nothing to do.\n\n<!-- ralph:state idle -->');
   // A model that never ends its turn, which no hook of Codex can end either.
   const script = ({ index }: { readonly index: number }) => (index === 0 ? idle : shell(`echo ${index}`));
@@ -162,32 +162,35 @@ longTest('Codex: a session whose wrapper alone is killed ends with it, and the l
   });
 });
 
-test('Codex: beside a loop, sessions that are not its own end after one turn, with hooks that say nothing', async () => {
-  const script = [shellToEnd('until test -f go.txt; do sleep 0.2; done'), say('First.'), say('Second.'), DONE];
-  await inCodexProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
-    const { workspace, environment, codexHome } = project;
-    const running = project.session();
-    await until('the loop works', () => project.calls().length === 1);
-    const own = { CODEX_HOME: codexHome, RALPH_CODEX: CODEX };
-    assert.equal(project.main(['init', '--codex', '--yes'], own).code, 0);
-    for (const RALPH_ACTIVE of [undefined, '1']) {
-      const words = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Hello.'];
-      const other = spawn(process.execPath, [CODEX, ...words, '--dangerously-bypass-hook-trust'], {
-        cwd: workspace.project,
-        env: environment({ RALPH_ACTIVE }),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      let shown = '';
-      for (const stream of [other.stdout, other.stderr]) stream.on('data', (chunk) => (shown += chunk));
-      await once(other, 'close');
-      assert.equal(other.exitCode, 0, shown);
-      assert.match(shown, /hook: Stop Completed/, 'control: its hooks run');
-      assert.equal(shown.includes('ralph-loop'), false, shown);
-    }
-    assert.equal(project.iterations().length, 0);
-    workspace.write('go.txt', '');
-    const run = await running.done;
-    assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.equal(project.iterations().length, 1);
-  });
-});
+longTest(
+  'Codex: beside a loop, sessions that are not its own end after one turn, with hooks that say nothing',
+  async () => {
+    const script = [shellToEnd('until test -f go.txt; do sleep 0.2; done'), say('First.'), say('Second.'), DONE];
+    await inCodexProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+      const { workspace, environment, codexHome } = project;
+      const running = project.session();
+      await until('the loop works', () => project.calls().length === 1);
+      const own = { CODEX_HOME: codexHome, RALPH_CODEX: CODEX };
+      assert.equal(project.main(['init', '--codex', '--yes'], own).code, 0);
+      for (const RALPH_ACTIVE of [undefined, '1']) {
+        const words = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Hello.'];
+        const other = spawn(process.execPath, [CODEX, ...words, '--dangerously-bypass-hook-trust'], {
+          cwd: workspace.project,
+          env: environment({ RALPH_ACTIVE }),
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        let shown = '';
+        for (const stream of [other.stdout, other.stderr]) stream.on('data', (chunk) => (shown += chunk));
+        await once(other, 'close');
+        assert.equal(other.exitCode, 0, shown);
+        assert.match(shown, /hook: Stop Completed/, 'control: its hooks run');
+        assert.equal(shown.includes('ralph-loop'), false, shown);
+      }
+      assert.equal(project.iterations().length, 0);
+      workspace.write('go.txt', '');
+      const run = await running.done;
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.equal(project.iterations().length, 1);
+    });
+  },
+);
