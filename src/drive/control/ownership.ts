@@ -6,7 +6,7 @@ import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/gate-environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
-import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { findContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { readCounters } from '../../state/read-counters.ts';
 import { jsonOrNull } from '../../text/json.ts';
@@ -48,9 +48,15 @@ export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: s
   return sameClient(state, clientIdentity(env, sessionId)) ? 'ours' : 'foreign';
 }
 
-/** Returns the loop that this client was started for, else the one that its session was bound to last; null without one. */
+/**
+ * Returns the loop that a client without a state was started for, else the one that its session was bound to last; null without
+ * one. Where the counters are gone too, nothing says whose a loop is that has not ended: every session in a loop is held.
+ */
 export function loopOfSession(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
-  return env['RALPH_LOOP_ID'] || boundLoop(files, env, sessionId);
+  const known = env['RALPH_LOOP_ID'] || boundLoop(files, env, sessionId);
+  if (known !== null || drivenElsewhere(env) || readCounters(files) !== null) return known;
+  const found = findContract(files);
+  return typeof found === 'string' ? null : found.contract.loopId;
 }
 
 /** Returns the loop that this session was bound to last, as it is known outside the project; null without one. */

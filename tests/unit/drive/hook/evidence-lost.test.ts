@@ -91,6 +91,7 @@ test('a Stop says that the state is missing while background work runs, too', as
 test('without its state, the rules of a loop hold in its session, and a Stop says what is missing', async (t) => {
   const project = aProtectedLoop(t);
   await aStop(project, { prompt_id: 'p1' });
+  const counters = readFileSync(project.files.counters);
   rmSync(project.files.state);
   const write = { ...RUN, tool_name: 'Write', tool_input: { file_path: project.files.contract, content: '' } };
   const answer = await preToolUse(aHook(project, 'PreToolUse', write));
@@ -103,6 +104,10 @@ test('without its state, the rules of a loop hold in its session, and a Stop say
     'control: another session',
   );
   assert.equal(await aStop(project, { ...DONE, ...other }), null, 'control: another session');
+  rmSync(project.files.counters);
+  const unknown = await preToolUse(aHook(project, 'PreToolUse', write));
+  assert.equal(unknown?.hookSpecificOutput?.permissionDecision, 'deny', 'nothing says whose session it is');
+  writeFileSync(project.files.counters, counters);
   rmSync(project.files.contract);
   const lost = await preToolUse(aHook(project, 'PreToolUse', RUN));
   assert.match(lost?.hookSpecificOutput?.permissionDecisionReason ?? '', /contract\.json is missing/);
