@@ -104,7 +104,7 @@ interface Wrapped {
   readonly from: number;
 }
 
-/** Wraps a line, between words if possible. Added text changes only the last row. A character that is too wide becomes "?". */
+/** Wraps a line, between words if possible. Added text changes only the last row; the others end without blanks. A character that is too wide becomes "?". */
 export function wrap(line: string, columns: number): Wrapped[] {
   const width = Math.max(1, columns);
   const rows: Wrapped[] = [];
@@ -118,15 +118,14 @@ export function wrap(line: string, columns: number): Wrapped[] {
     if (row.cells + wide > width) {
       if (text === ' ') {
         // The space at which a row is broken is not shown.
-        rows.push({ text: row.text, from: row.from });
+        rows.push({ text: row.text.trimEnd(), from: row.from });
         row = { text: '', from: at + 1, cells: 0 };
         word = null;
         at += 1;
         continue;
       }
       const carried = word === null ? '' : row.text.slice(word.length);
-      const kept = word === null ? row.text : row.text.slice(0, word.length).trimEnd();
-      rows.push({ text: kept, from: row.from });
+      rows.push({ text: row.text.slice(0, word?.length).trimEnd(), from: row.from });
       row =
         word === null
           ? { text: '', from: at, cells: 0 }

@@ -155,7 +155,7 @@ export function printRows(view: View, columns: number): View {
   const rows = wrap(shown, columns);
   const last = rows.at(-1);
   if (rows.length < 2 || last === undefined) return view;
-  const lines = rows.slice(0, -1).map(({ text }): Line => ({ spans: [{ text: text.trimEnd() }], long: 'wrap' }));
+  const lines = rows.slice(0, -1).map(({ text }): Line => ({ spans: [{ text }], long: 'wrap' }));
   const rest = shown.slice(last.from) + view.text.slice(held(view.text));
   const apart = setApart(view);
   return { ...apart, lines: [...apart.lines, ...lines], text: rest };
