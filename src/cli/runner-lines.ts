@@ -41,10 +41,10 @@ const LINES: { readonly [T in RunnerEvent['type']]?: Lines<T> } = {
       ? [withPrefix(`${why === 'idle' ? 'Nothing to do: waiting' : 'Waiting'} until ${localTime(until)}.`)]
       : [],
   'verification.started': ({ unclaimed }) => [LIVE_TEXTS.verifying(unclaimed !== true)],
-  'run.ended': ({ costUsd, report, message }) => {
+  'run.ended': ({ costUsd, report, message, text = message }) => {
     const cost = costUsd === null || report !== undefined ? '' : ` It cost ${dollarText(costUsd)}.`;
     const lines = report === undefined ? [] : reportLines(report).map(printable);
-    return ['', withPrefix(`${printable(message)}${cost}`), ...lines];
+    return ['', withPrefix(`${printable(report === undefined ? message : text)}${cost}`), ...lines];
   },
 };
 

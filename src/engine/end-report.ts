@@ -10,6 +10,7 @@ import type { LoopState, TerminalStatus } from './schema/state.ts';
 /** Report of an ended loop, as `status --json` publishes it. */
 export interface EndReport {
   readonly outcome: TerminalStatus;
+  /** The loop's last message, without the command that `next` has. */
   readonly reason: string;
   readonly verified: boolean;
   /** What a completion rests on; null for other ends. */
@@ -74,11 +75,9 @@ export function reportLines(report: EndReport): string[] {
   const { checks, before, changes, lastWords, restore, next, changedScripts, notices, unsandboxed } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');
   const passed = checks.filter(({ outcome }) => outcome === 'ok');
-  // The line above names a blocked task and why.
-  const told = report.outcome === 'blocked' ? report.reason : '';
   return [
     ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
-    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map((check) => failedText(check, told)).join('; ')}`]),
+    ...(failed.length === 0 ? [] : [`  Failed: ${failed.map((check) => failedText(check, report.reason)).join('; ')}`]),
     ...(checks.length > 0 ? [] : [before === null ? '  No check was run.' : '  No check has run since the start.']),
     ...(before === null ? [] : [`  Before the start: ${baselineText({ checks: before })}`]),
     ...(report.verifiedIn === undefined ? [] : [VERIFIED_IN_PROJECT]),
@@ -97,7 +96,7 @@ export function reportLines(report: EndReport): string[] {
 const VERIFIED_IN_PROJECT =
   '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.';
 
-/** Names a failed check, with the reason unless it was told before. */
+/** Names a failed check, with the reason unless the line above the report tells it. */
 function failedText({ name, outcome, why }: EndReport['checks'][number], told: string): string {
   const failed = outcome === 'failed' ? name : `${name} (${outcome})`;
   return why === undefined || told.includes(why) ? failed : `${failed}: ${why}`;

@@ -7,6 +7,15 @@ import type { Baseline } from './schema/proof.ts';
 import type { IterationRecord, LoopEvent } from './schema/records.ts';
 import type { Notices, PauseReason, Steering, TerminalStatus, UsageState } from './schema/state.ts';
 
+export interface BudgetReading {
+  readonly name: 'max_cost' | 'max_tokens' | 'max_time';
+  readonly used: number;
+  readonly limit: number;
+  readonly text: string;
+  /** Next limit that leaves something to use, as its option takes it. */
+  readonly more: string;
+}
+
 export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
 
 export function tokens(count: (kind: keyof UsageDelta) => number): UsageDelta {
@@ -136,12 +145,11 @@ export type EngineEvent =
   | { readonly type: 'task-missing'; readonly at: string; readonly message: Message | string }
   /** No agent can work: the loop ends as an error, and the message explains how to continue. */
   | { readonly type: 'agent-failed'; readonly at: string; readonly message: Message | string }
-  /** A limit of the loop's budget is used up in the middle of an iteration; `reading` shows the figures. */
+  /** A limit of the loop's budget is used up in the middle of an iteration. */
   | {
       readonly type: 'budget-reached';
       readonly at: string;
-      readonly name: 'max_cost' | 'max_tokens' | 'max_time';
-      readonly reading: string;
+      readonly budget: BudgetReading;
       /** The checks of a claim were ended for it. */
       readonly cut?: 'checks';
     }

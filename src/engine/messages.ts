@@ -2,11 +2,12 @@ import { counted } from '../text/figures.ts';
 import { advise, type Message, type MessageContext, render } from '../text/message.ts';
 import { asSentence, excerpt, firstLine, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
-import type { ApiError, CheckResult } from './events.ts';
+import type { ApiError, BudgetReading, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
-import type { BudgetReading } from './policy/budget.ts';
+import { MOST_ITERATIONS } from './policy/budget.ts';
 import type { ProofFacts } from './policy/proof.ts';
 import { missingTestsText, proofText, unprovedText } from './proof-texts.ts';
+import type { Policy } from './schema/contract.ts';
 import type { Proof } from './schema/proof.ts';
 import type { LoopState, PauseReason, UsageWindow } from './schema/state.ts';
 
@@ -40,12 +41,21 @@ export function completeText(proof: Proof, facts: ProofFacts, iteration: number)
   return missing === null ? verdict : `${verdict} ${missing}`;
 }
 
+/** Says that the limit of iterations is used up, and how to go on: with as many again, or in a new loop if no limit is larger. */
+export function usedUpText(text: string, iteration: number, { pace }: Pick<Policy, 'pace'>): Message {
+  // A task folder is what measures progress.
+  const most = pace.tracksProgress ? MOST_ITERATIONS.folder : MOST_ITERATIONS.other;
+  return iteration < most
+    ? advise(text, 'Grant more', 'resume', { 'max-iterations': String(Math.min(2 * iteration, most)) })
+    : advise(`${text} No limit is larger.`, 'Start over', 'restart');
+}
+
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */
-export function maxIterationsText(iteration: number, as: string, unknown = 0): Message {
+export function maxIterationsText(iteration: number, as: string, policy: Pick<Policy, 'pace'>, unknown = 0): Message {
   const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
   const none = as === 'no-progress-exhaustion' ? ' and without confirmed progress' : '';
   const text = `Stopped after ${iterations(iteration)}, the limit, without completion${none}${doubt}.`;
-  return advise(text, 'Grant more', 'resume', { 'max-iterations': 'N' });
+  return usedUpText(text, iteration, policy);
 }
 
 export function timedOutText(iteration: number, limitMs: number | null): Message {
@@ -78,11 +88,9 @@ export function tripText(trip: Trip): Message {
   );
 }
 
-export function budgetText(name: BudgetReading['name'], reading: string, cut = ''): Message {
-  const option = name.replace('_', '-');
-  return advise(`Stopped: the budget ${name} is exhausted: ${reading}.${cut}`, 'Grant more', 'resume', {
-    [option]: 'N',
-  });
+export function budgetText({ name, text, more }: BudgetReading, cut = ''): Message {
+  const options = { [name.replace('_', '-')]: more };
+  return advise(`Stopped: the budget ${name} is exhausted: ${text}.${cut}`, 'Grant more', 'resume', options);
 }
 
 /** Says what the checks show at the end of a loop without a claim; `failed` is the first one that failed. */

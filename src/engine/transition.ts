@@ -45,15 +45,11 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
   'first-prompt': firstPrompt,
 };
 
-function budgetReached(
-  state: LiveState,
-  { at, name, reading, cut }: EventOf<'budget-reached'>,
-  policy: Policy,
-): Transition {
+function budgetReached(state: LiveState, { at, budget, cut }: EventOf<'budget-reached'>, policy: Policy): Transition {
   // No claim was checked: the limit that had been reached before the checks ends the loop.
   const isUnclaimed = state.status === 'verifying' && state.verifying.unclaimed === true;
   if (isUnclaimed && cut === 'checks') return decideNext(running(state), at, policy, null);
-  return end(state, at, 'budget-exhausted', budgetText(name, reading, cut === undefined ? '' : CHECKS_CUT));
+  return end(state, at, 'budget-exhausted', budgetText(budget, cut === undefined ? '' : CHECKS_CUT));
 }
 
 /** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */

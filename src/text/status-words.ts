@@ -22,6 +22,19 @@ export function statusWords(status: string): string {
   return STOPS[status] ?? OTHERS[status] ?? status.replaceAll('-', ' ');
 }
 
+const FOLLOWING: Readonly<Record<string, string>> = {
+  running: 'the next one',
+  waiting: 'a wait',
+  paused: 'a pause',
+  claimed: 'the checks',
+  checked: 'the checks',
+};
+
+/** Returns what followed an iteration, by its recorded decision. */
+export function followingWords(decision: string): string {
+  return FOLLOWING[decision] ?? statusWords(decision);
+}
+
 /** Returns the status of a loop in words that stand by themselves. */
 export function statusSentence(status: string, verified: boolean): string {
   if (status === 'complete') return verified ? 'complete, verified' : 'complete, not verified';

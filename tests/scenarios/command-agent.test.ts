@@ -50,7 +50,7 @@ test('a resumed loop keeps its command line except for new options, and a new lo
   const cmd = agent(p, 'echo "this is run $(wc -l < runs.txt)"');
   const first = p.ralph(['run', '--agent', cmd, '--set', 'max_iterations=1']);
   assert.deepEqual([first.code, runs(p)], [2, 1], first.stderr);
-  assert.match(p.ralph(['verify']).stderr, /Go on: ralph-loop resume --max-iterations N\./);
+  assert.match(p.ralph(['verify']).stderr, /Go on: ralph-loop resume --max-iterations \d+\./);
   const more = p.ralph(['run', '--resume', '--max-iterations', '3']);
   assert.deepEqual([more.code, runs(p)], [2, 3], more.stderr);
   const refused = p.ralph(['run', '--resume']);

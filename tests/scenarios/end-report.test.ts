@@ -62,7 +62,7 @@ test('status --json has the report as it was at the end, until the next loop', (
   assert.match(check?.why ?? '', /^check\.sh was changed since the loop started, so it was not run\./);
   assert.deepEqual(changedScripts, ['check.sh was changed']);
   assert.match(JSON.stringify(report['changes']), /kept\.txt \| 1 \+/);
-  assert.equal(next, 'ralph-loop resume --max-iterations N');
+  assert.equal(next, 'ralph-loop resume --max-iterations 2');
   assert.equal(restore, 'ralph-loop undo');
 });
 
@@ -90,7 +90,7 @@ test('a project without git has a report without changes', (t) => {
   const { stdout } = p.ralph(['run', '--plain', '--agent', agent(p, 'echo "Half done. key=sk_live_0123456789abcdef"')]);
   assert.match(
     stdout,
-    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent's final message:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume --max-iterations N\n/,
+    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent's final message:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume --max-iterations 2\n/,
   );
   assert.doesNotMatch(stdout, /Changed since|Undo/);
 });

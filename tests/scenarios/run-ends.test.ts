@@ -72,13 +72,10 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);
   // Where a start takes a second, no agent runs at all.
   assert.deepEqual([code, runs(p) <= 1], [2, true], stdout);
-  assert.match(
-    stdout,
-    /^ralph-loop: Stopped: the budget max_time is exhausted: [\dms ]+ of 1s\. Grant more: .* --max-time N\.$/m,
-  );
+  assert.match(stdout, /^ralph-loop: Stopped: the budget max_time is exhausted: [\dms ]+ of 1s\.$/m);
   // A bare resume would stop again at once.
-  assert.match(stdout, /^ {2}Next: .* --max-time N$/m);
-  assert.match(p.ralph(['explain']).stdout, /^Next: .*Grant more: .* --max-time N\.$/m);
+  assert.match(stdout, /^ {2}Next: .* --max-time \d+s$/m);
+  assert.match(p.ralph(['explain']).stdout, /^Next: .*Grant more: .* --max-time \d+s\.$/m);
 });
 
 for (const when of someOf(['before its first line', 'while its agent works'] as const, 2, 1)) {

@@ -134,7 +134,7 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   assert.doesNotMatch(resumed.stdout, /Iteration 1 of/);
   const found = p.ralph(['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4']);
   assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
-  assert.match(found.stdout, / Next: \S*.* resume fix --max-iterations N$/m);
+  assert.match(found.stdout, / Next: \S*.* resume fix --max-iterations \d+$/m);
   assert.match(
     p.ralph(['undo', 'fix', '--dry-run']).stdout,
     /^Only in \.ralph\/worktrees\/fix:\nNew since the start:\n/,

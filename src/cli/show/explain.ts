@@ -135,7 +135,7 @@ export function standingOf(
   driverAlive: boolean | null | 'archived',
 ): Explained & Pick<Explanation, 'proof'> & { readonly status: string; readonly at: string } {
   if (state.status === 'ended') {
-    const { as, at, message: why, proof } = state.ended;
+    const { as, at, message, text: why = message, proof } = state.ended;
     const left = undeliveredText(state);
     const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state, storedReport(files, state)) };
     return { status: as, at, ...(proof && { proof }), ...texts };

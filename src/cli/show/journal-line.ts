@@ -5,6 +5,7 @@ import { factsText, tokensOf } from '../../term/facts-text.ts';
 import { fittedTable, type Paint, printable } from '../../term/format.ts';
 import { costText, counted, dollarText, timeText } from '../../text/figures.ts';
 import { oneLine } from '../../text/quote.ts';
+import { followingWords } from '../../text/status-words.ts';
 import { localTime } from '../../text/time.ts';
 
 const WHOLE: ShownReason = { most: Number.POSITIVE_INFINITY };
@@ -32,7 +33,7 @@ function iterationText(entry: Entry, paint: Paint): string {
     tokens === null ? '' : `${tokens.toLocaleString('en')} tokens`,
     cost === null ? '' : dollarText(cost),
   ].filter((part) => part !== '');
-  return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
+  return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(followingWords(String(decision ?? '?')))}`;
 }
 
 const NOT_DETAILS = new Set(
@@ -57,7 +58,7 @@ function eventText(entry: Entry, type: string, paint: Paint, cut: ShownReason): 
   return [line, ...reasons.flatMap((reason) => reasonLines(reason, cut)).map(printable)].join('\n');
 }
 
-const COLUMNS = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'decision'];
+const COLUMNS = ['iteration', 'kind', 'time', 'cost', 'tokens', 'findings', 'then'];
 /** Columns that a narrow table goes without, the first one first. */
 const LESS_NEEDED = ['kind', 'findings', 'tokens', 'time'];
 
@@ -83,7 +84,7 @@ function cellOf(entry: Entry, name: string): string {
   if (name === 'time') return time === null ? '-' : timeText(time);
   if (name === 'cost') return cost === null ? '-' : costText(cost);
   if (name === 'tokens') return tokens === null ? '-' : tokens.toLocaleString('en');
-  const value = entry[name];
+  const value = name === 'then' && entry['decision'] ? followingWords(String(entry['decision'])) : entry[name];
   return value === null || value === undefined ? '-' : oneLine(printable(String(value)));
 }
 

@@ -11,7 +11,7 @@ import { advise } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { listTable, runTable } from './run-text.ts';
-import { checklistText } from './status-text.ts';
+import { checklistText, liveWords } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
@@ -137,7 +137,7 @@ function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
       checklist === undefined ? '' : checklistText(checklist),
       costUsd === null ? '' : costText(costUsd, Boolean(live?.usage?.unpricedRuns)),
-      live === null ? '' : holder === null ? (mode ?? '') : `${mode} ${holder.pid}`,
+      live === null ? '' : heldBy(mode, holder),
       live === null ? '' : instantText(live.startedAt, at),
       live === null ? '' : instantText(isLater ? heartbeat : live.lastRunAt, at),
       lastLoop === null
@@ -146,6 +146,11 @@ function loopsTable(loops: readonly ListedLoop[], projectDir: string, at: string
     ];
   });
   return listTable(HEAD, rows, paint);
+}
+
+function heldBy(mode: ListedLoop['mode'], holder: ListedLoop['holder']): string {
+  const by = mode === 'hook' ? 'session' : mode;
+  return holder === null ? (mode === 'hook' ? '' : (by ?? '')) : `${by} ${holder.pid}`;
 }
 
 /** Names the proof that a loop on another machine left in the folder of a task; '' if there is none. */
@@ -163,5 +168,5 @@ function plainStatus(status: string): string {
 function stateOf(live: LiveLoop): string {
   return live.clientAlive === false
     ? `${statusWords(live.status)}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
-    : statusWords(live.status);
+    : liveWords(live);
 }

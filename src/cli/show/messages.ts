@@ -50,13 +50,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   stopped: resume('Continue when you like; the counters are kept.'),
   interrupted: resume('Continue when you like; the counters are kept.'),
   cancelled: resume('Review its unfinished work.'),
-  'max-iterations': {
-    text: 'Check in the journals whether it made progress.',
-    advice: [
-      { verb: 'Show them', command: 'logs' },
-      { verb: 'Grant more', command: 'resume', options: { 'max-iterations': 'N' } },
-    ],
-  },
+  'max-iterations': offer('Check in the journals whether it made progress.', { 'Show them': 'logs', Resume: 'resume' }),
   'no-progress-exhaustion': advise(
     'No iteration is known to have made progress. Make the task smaller or clearer.',
     'Then start over',
@@ -76,6 +70,9 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   error: resume('Fix what the message names.'),
 };
 
+/** What a loop's own command does, unless it grants more. */
+const VERBS: Readonly<Record<string, string>> = { start: 'Continue', restart: 'Start over' };
+
 /** Advises what to do after a loop has ended; `report` is null if none was stored. */
 export function afterEnd(
   { ended: { as, verified, next }, plan }: StateOf<'ended'>,
@@ -83,9 +80,11 @@ export function afterEnd(
 ): Message | string {
   if (as !== 'complete') {
     const message = AFTER[as];
-    const isOwn = next?.command === 'start' || as === 'budget-exhausted';
-    if (!isOwn || next === undefined || typeof message === 'string') return message;
-    return { text: message.text, advice: [{ verb: next.command === 'start' ? 'Continue' : 'Grant more', ...next }] };
+    if (next === undefined || typeof message === 'string') return message;
+    const verb = VERBS[next.command] ?? (next.options && 'Grant more');
+    if (verb === undefined || as === 'no-progress-exhaustion') return message;
+    const shown = (message.advice ?? []).filter(({ command }) => command === 'logs');
+    return { text: message.text, advice: [...shown, { verb, ...next }] };
   }
   if (plan !== undefined) return 'Review the commits.';
   if (!verified)

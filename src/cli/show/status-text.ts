@@ -57,7 +57,7 @@ export function statusText(status: Status, context: CommandContext): string {
   const { lastLoop } = status;
   const run = status.run ? runLines(status.run, status.name, at, lastLoop !== null) : [];
   const head = lastLoop !== null && status.news === null ? [] : [printable(status.message)];
-  const ended = lastLoop === null ? [] : [endedText(lastLoop, status.name, at, paint)];
+  const ended = lastLoop === null ? [] : [endedText(lastLoop, status, at, paint)];
   const report = status.report === undefined ? [] : reportLines(status.report).map(printable);
   return [...head, ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join('\n');
 }
@@ -119,8 +119,17 @@ function stateText(status: LiveLoop, at: string): string {
     const left = elapsed(at, status.waitingUntil);
     return left > 0 ? `${why}; ${next} in ${formatDuration(left)}` : why;
   }
-  const words = status.status.replaceAll('-', ' ');
+  const words = liveWords(status);
   return status.stopRequested ? `${words}, stopping after this iteration` : words;
+}
+
+/** Returns the status of a live loop in words; a started loop that no session has joined does not run yet. */
+export function liveWords(live: LiveLoop): string {
+  return live.status === 'running' && isUnjoined(live) ? 'waiting for a session' : statusWords(live.status);
+}
+
+function isUnjoined({ mode, clientPid }: LiveLoop): boolean {
+  return mode === 'hook' && clientPid === null;
 }
 
 /** Formats a count, such as `3 of 10`. */
@@ -128,9 +137,10 @@ export function checklistText({ done, total }: ChecklistCount): string {
   return total === 0 ? 'no items yet' : `${done} of ${total}`;
 }
 
-function progressText({ iteration, maxIterations, idleIterations, status, waitingFor }: LiveLoop): string {
+function progressText(live: LiveLoop): string {
+  const { iteration, maxIterations, idleIterations, status, waitingFor } = live;
   const now =
-    status === 'running' && waitingFor === null && iteration < maxIterations
+    status === 'running' && waitingFor === null && iteration < maxIterations && !isUnjoined(live)
       ? `, iteration ${iteration + 1} in progress`
       : '';
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
@@ -156,12 +166,12 @@ function usageText(usage: NonNullable<LiveLoop['usage']>, iteration: number): st
   return `${billed.toLocaleString('en')} tokens${cached}, ${cost}`;
 }
 
-function endedText(loop: EndedLoop, name: string | null, at: string, paint: Paint): string {
+function endedText(loop: EndedLoop, { name, report }: Status, at: string, paint: Paint): string {
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
   const whose = name === null ? 'The last loop' : `Loop ${name}`;
   const how = `${paint(style, statusWords(loop.status))}${list}, ${instantText(loop.endedAt, at)}`;
-  return `${whose} ended (${how}): ${printable(loop.message)}`;
+  return `${whose} ended (${how}): ${printable(report?.reason ?? loop.message)}`;
 }
 
 /** Describes the last iteration, its commands, and the outcome of a claim of completion, unless the loop's end was `shown`. */

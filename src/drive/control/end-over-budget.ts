@@ -1,4 +1,5 @@
-import { addUsage, type BudgetReading, readBudget } from '../../engine/policy/budget.ts';
+import type { BudgetReading } from '../../engine/events.ts';
+import { addUsage, readBudget } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
@@ -36,8 +37,8 @@ export function endOverBudget(
     if (current.kind !== 'loop' || current.state.loopId !== seen.loopId) return { next: 'keep', result: null };
     const reached = reachedIn(files, current.state, policy, moment);
     if (reached === null) return { next: 'keep', result: null };
-    const { name, text: reading } = reached.reading;
-    const { state, effects } = transition(reached.state, { type: 'budget-reached', at, name, reading }, policy);
+    const over = { type: 'budget-reached', at, budget: reached.reading } as const;
+    const { state, effects } = transition(reached.state, over, policy);
     writeRecord(files.cancellation, { loopId: state.loopId, sessionId: state.sessionId });
     return { next: state, result: { before: current.state, ended: state, effects } };
   });

@@ -79,7 +79,13 @@ function signedBy(effect: Effect, from: Person | undefined): Effect {
   return isEvent ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
+export const FOUR_KEYS = offer('The state file has only the four basic keys, which the Stop hook alone works with.', {
+  'Take the loop over': 'resume',
+  'Archive it': 'reset',
+});
+
 function noLoop(files: LoopFiles, kind: string): RalphError {
+  if (kind === 'four-keys') return new RalphError('no-loop', FOUR_KEYS);
   const which = files.name === null ? '' : ` named ${files.name}`;
   if (kind === 'absent') {
     return new RalphError('no-loop', advise(`there is no live loop${which} here.`, 'List the loops', 'list'));

@@ -101,11 +101,8 @@ async function verify(turn: Turn): Promise<Dispatched> {
   const at = context.now();
   // A sleep meanwhile is noted on disk.
   const now = verified === 'superseded' ? (readLoop(context.files, loaded.state.loopId) ?? loaded.state) : null;
-  const reached = now === null ? null : timeReading(now, loaded.policy.budget, at);
-  if (reached !== null) {
-    const { name, text: reading } = reached;
-    return following(said, dispatch(turn, { type: 'budget-reached', at, name, reading, cut: 'checks' }));
-  }
+  const budget = now === null ? null : timeReading(now, loaded.policy.budget, at);
+  if (budget !== null) return following(said, dispatch(turn, { type: 'budget-reached', at, budget, cut: 'checks' }));
   // Cancelled checks prove nothing if the loop returns to its claim.
   const proved = verified === 'superseded' ? { results: [CANCELLED] } : redactRecord(verified);
   // The verdict on a plan's task has already been carried out.

@@ -15,7 +15,6 @@ export const ROUTER_TEXTS = {
   ),
   otherMode: (mode: string, iteration: number): string =>
     `This loop is driven by ${mode === 'runner' ? 'a runner' : 'the Stop hook of its own session'} (iteration ${iteration} done), not by a router.`,
-  fourKeys: advise('The state file has the four basic keys, which only the Stop hook supports.', 'Archive it', 'reset'),
   fenced: 'Another session took over this loop during this call.',
   tookOver: 'Took over the loop of a session that has ended. Its unfinished work will be reassigned.',
   wentOn: 'The script or terminal that drove this loop has exited; this one continues its assignment.',

@@ -12,6 +12,7 @@ import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import type { Message } from '../../text/message.ts';
+import { FOUR_KEYS } from '../control/operate.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
@@ -67,7 +68,7 @@ function look(current: ReadState, files: LoopFiles, options: RouterOptions, host
       return kept(trouble(files, HOOK_TEXTS.corrupt(moved, current.problem)));
     }
     case 'four-keys':
-      return kept(trouble(files, ROUTER_TEXTS.fourKeys));
+      return kept(trouble(files, FOUR_KEYS));
     case 'loop':
       return lookAtLoop(current, files, options, host);
     default:

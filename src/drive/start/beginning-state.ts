@@ -1,6 +1,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Effect } from '../../engine/events.ts';
 import { initialState } from '../../engine/initial-state.ts';
+import { usedUpText } from '../../engine/messages.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/loop-files.ts';
@@ -8,7 +9,6 @@ import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
 import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
-import { START_TEXTS } from '../turn/messages.ts';
 import { requireOpenItems } from './prepare-contract.ts';
 import type { Approved } from './stages.ts';
 
@@ -35,7 +35,8 @@ export function beginningState({ prepared, at }: Approved, before: LoopState | n
   };
   const { iteration } = begun;
   if (iteration >= maxIterations) {
-    throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(iteration, maxIterations), begun));
+    const used = usedUpText(`This loop has used ${iteration} of ${maxIterations} iterations.`, iteration, terms.policy);
+    throw new RalphError('usage', about(used, begun));
   }
   return begun;
 }

@@ -135,7 +135,7 @@ async function gathered(
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   return {
     outcome: ended.as,
-    reason: ended.message,
+    reason: ended.text ?? ended.message,
     verified: ended.verified,
     proof: ended.proof ?? null,
     checks,
@@ -167,9 +167,7 @@ async function gathered(
 }
 
 function resumeCommand({ ended, name, mode }: StateOf<'ended'>): string {
-  const isLimit = ended.as === 'max-iterations' || ended.as === 'no-progress-exhaustion';
-  const more = isLimit ? { options: { 'max-iterations': 'N' } } : {};
-  return commandLine(ended.next ?? { command: 'resume', ...more }, { name, mode, program: programName() });
+  return commandLine(ended.next ?? { command: 'resume' }, { name, mode, program: programName() });
 }
 
 function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {

@@ -150,8 +150,6 @@ export const START_TEXTS = {
     advise(`nothing awaits your consent: this loop has ended (${as}).`, 'Start another', 'start'),
   nonePending: advise('no loop here awaits your consent.', 'Start one', 'start'),
   noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
-  noIterationsLeft: (iteration: number, max: number): Message =>
-    advise(`This loop has used ${iteration} of ${max} iterations.`, 'Grant more', 'resume', { 'max-iterations': 'N' }),
 } as const;
 
 export const LAUNCH_TEXTS = {

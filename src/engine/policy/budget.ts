@@ -1,15 +1,11 @@
 import { dollarText } from '../../text/figures.ts';
 import { formatDuration, isBefore } from '../../text/time.ts';
-import { tokens, type UsageDelta } from '../events.ts';
+import { type BudgetReading, tokens, type UsageDelta } from '../events.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { UsageState, UsageWindow } from '../schema/state.ts';
 
-export interface BudgetReading {
-  readonly name: 'max_cost' | 'max_tokens' | 'max_time';
-  readonly used: number;
-  readonly limit: number;
-  readonly text: string;
-}
+/** Largest limit of iterations: of a task folder, and of other tasks. */
+export const MOST_ITERATIONS = { folder: 50, other: 100 } as const;
 
 /** Usage of one or several loops; a cost of null is unknown. */
 export interface Spent {
@@ -33,17 +29,26 @@ export function readLimits({ costUsd, tokens }: Spent, spentMs: number, limits: 
   const readings: BudgetReading[] = [];
   if (limits.maxCostUsd !== null && costUsd !== null) {
     const [used, limit] = [costUsd, limits.maxCostUsd];
-    readings.push({ name: 'max_cost', used, limit, text: `${dollarText(used)} of ${dollarText(limit)}` });
+    const text = `${dollarText(used)} of ${dollarText(limit)}`;
+    readings.push({ name: 'max_cost', used, limit, text, more: String(exactCost(raised(used, limit))) });
   }
   if (limits.maxTokens !== null) {
     const [used, limit] = [tokens, limits.maxTokens];
-    readings.push({ name: 'max_tokens', used, limit, text: `${used} of ${limit} tokens` });
+    const text = `${used} of ${limit} tokens`;
+    readings.push({ name: 'max_tokens', used, limit, text, more: String(raised(used, limit)) });
   }
   if (limits.maxTimeMs !== null) {
     const [used, limit] = [spentMs, limits.maxTimeMs];
-    readings.push({ name: 'max_time', used, limit, text: `${formatDuration(used)} of ${formatDuration(limit)}` });
+    const text = `${formatDuration(used)} of ${formatDuration(limit)}`;
+    const more = formatDuration(raised(used, limit)).replaceAll(' ', '');
+    readings.push({ name: 'max_time', used, limit, text, more });
   }
   return readings;
+}
+
+/** Returns the first multiple of a limit that is not used up. */
+function raised(used: number, limit: number): number {
+  return limit * (Math.floor(used / limit) + 1);
 }
 
 export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | null {

@@ -1,7 +1,8 @@
 import { after, elapsed, isBefore } from '../../text/time.ts';
+import type { BudgetReading } from '../events.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { CommonState, LoopState, StateOf } from '../schema/state.ts';
-import { type BudgetReading, readBudget } from './budget.ts';
+import { readBudget } from './budget.ts';
 
 /**
  * Returns the milliseconds in which the loop has run or waited since its start: what `max_time` counts. Time does not count

@@ -1,6 +1,6 @@
 import type { Message } from '../../text/message.ts';
 import { asSentence } from '../../text/quote.ts';
-import type { Effect, Sign } from '../events.ts';
+import type { BudgetReading, Effect, Sign } from '../events.ts';
 import {
   budgetText,
   budgetWarningText,
@@ -13,7 +13,7 @@ import {
   windowText,
 } from '../messages.ts';
 import { type Trip, tripped } from '../policy/breaker.ts';
-import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
+import { isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
 import { timeSpent } from '../policy/loop-time.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
@@ -109,16 +109,16 @@ export type Reached =
   | { readonly by: 'breaker'; readonly trip: Trip }
   | { readonly by: 'budget'; readonly budget: BudgetReading };
 
-export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {
+export function endBy(state: LoopState, at: string, policy: Policy, reached: Reached): Transition {
   switch (reached.by) {
     case 'failure':
       return end(state, at, reached.failure.as, reached.failure.message, null, reached.failure.text);
     case 'user':
       return end(state, at, 'stopped', stoppedText(state));
     case 'iterations': {
-      const barren = pace.tracksProgress && !state.progressed;
+      const barren = policy.pace.tracksProgress && !state.progressed;
       const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
-      const text = maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0);
+      const text = maxIterationsText(state.iteration, as, policy, barren ? state.unknownProgress : 0);
       return end(state, at, as, withHint(text, state));
     }
     case 'breaker': {
@@ -127,10 +127,8 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
       const sign = tripSign(signalName(trip.signal), trip.evidence);
       return { state: stopped.state, effects: [{ type: 'add-sign', sign } satisfies Effect, ...stopped.effects] };
     }
-    case 'budget': {
-      const { name, text } = reached.budget;
-      return end(state, at, 'budget-exhausted', withHint(budgetText(name, text), state));
-    }
+    case 'budget':
+      return end(state, at, 'budget-exhausted', withHint(budgetText(reached.budget), state));
     case 'unknown-cost':
       return end(state, at, 'budget-exhausted', UNKNOWN_COST);
     default:

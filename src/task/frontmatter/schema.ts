@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { commitFormProblem } from '../../engine/plan/commit-subject.ts';
+import { MOST_ITERATIONS } from '../../engine/policy/budget.ts';
 import { MODES, NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import { promiseProblem, signalProblem } from '../../engine/signals/signals.ts';
 import type { TaskKind } from '../task-file.ts';
@@ -270,13 +271,14 @@ export const TASK_KEYS = [
 ] as const satisfies readonly (keyof Frontmatter)[];
 
 /** Upper limit of max_iterations, by kind of task. */
-export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50, checklist: 50 };
+const { folder, other } = MOST_ITERATIONS;
+export const ITERATION_CAP = { prompt: other, plan: other, tdd: other, 'ralph-md': folder, checklist: folder };
 
 /** Keys of a frontmatter whose durations are in seconds. */
 export const IN_SECONDS: readonly string[] = ['timeout', 'inter_iteration_delay'];
 
 /** Schema of a frontmatter, all other durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
-export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
+export function frontmatterSchema(cap: number = ITERATION_CAP.prompt) {
   const max_iterations = optional(
     integer(1, cap),
     'Limit of working iterations: at most 50 in a RALPH.md or task.md, else 100.',

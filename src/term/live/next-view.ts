@@ -144,12 +144,13 @@ function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
   };
 }
 
-function loopEnded(view: View, { status, message, costUsd, report }: RunnerEventOf<'run.ended'>, at: number): View {
+function loopEnded(view: View, event: RunnerEventOf<'run.ended'>, at: number): View {
+  const { status, message, text = message, costUsd, report } = event;
   const time = view.startedAt === null ? null : timeText(Math.max(0, (view.pausedAt ?? at) - view.startedAt));
   // The report contains the figures.
   const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
+  const told = said(closeText(view), `ralph-loop: ${report === undefined ? message : text}${spent}`, style);
   const lines =
     report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'hang' }));
   return {

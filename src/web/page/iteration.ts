@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { costText, counted, countText } from '../../text/figures.ts';
+import { followingWords } from '../../text/status-words.ts';
 import type { Call, Check, Commit, Iteration } from '../model/report-data.ts';
 import { clean, clock, duration, Fold, moment, OUTCOMES, oneLine } from './text.ts';
 
@@ -54,8 +55,6 @@ function Reason({ text }: { readonly text: string }) {
 }
 
 /** Decision after an iteration; any other word is the status in which the loop ended. */
-const AFTER = { running: 'the next one', waiting: 'a wait', paused: 'a pause', claimed: 'the checks' };
-
 function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {
   const isNear = breaker !== null && breaker.repeats > 0;
   return [
@@ -69,7 +68,7 @@ function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...res
     isNear &&
       `circuit breaker: ${oneLine(breaker.signal).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${breaker.repeats} of ${breaker.threshold}`,
     model !== null && oneLine(model),
-    rest.decision !== '' && `then ${AFTER[rest.decision as keyof typeof AFTER] ?? oneLine(rest.decision)}`,
+    rest.decision !== '' && `then ${oneLine(followingWords(rest.decision))}`,
   ].filter((fact) => fact !== false);
 }
 

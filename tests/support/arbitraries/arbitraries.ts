@@ -308,7 +308,10 @@ export const rareEvent: fc.Arbitrary<
   { weight: 1, arbitrary: fc.constant({ type: 'task-missing' as const, message: 'missing' }) },
   {
     weight: 1,
-    arbitrary: fc.constant({ type: 'budget-reached' as const, name: 'max_cost' as const, reading: '$1 of $1' }),
+    arbitrary: fc.constant({
+      type: 'budget-reached' as const,
+      budget: { name: 'max_cost' as const, used: 1, limit: 1, text: '$1 of $1', more: '2' },
+    }),
   },
   { weight: 1, arbitrary: fc.constant({ type: 'shared-budget-reached' as const, reading: '$1 of $1' }) },
   {

@@ -21,10 +21,10 @@ test('the table of iterations has the figures of each and a dash for an unknown 
   assert.equal(
     iterationTable(entries, PLAIN, Number.POSITIVE_INFINITY),
     [
-      'iteration  kind     time  cost   tokens  findings  decision',
-      '1          working  30s   $0.13  200     8         running',
-      '2          working  1m    $0.50  200     2         running',
-      '2          idle     1m    -      -       -         running',
+      'iteration  kind     time  cost   tokens  findings  then',
+      '1          working  30s   $0.13  200     8         the next one',
+      '2          working  1m    $0.50  200     2         the next one',
+      '2          idle     1m    -      -       -         the next one',
     ].join('\n'),
   );
 });
@@ -32,7 +32,7 @@ test('the table of iterations has the figures of each and a dash for an unknown 
 test('a loop in a session without a known cost has no cost column', () => {
   assert.equal(
     iterationTable([record(1, {})], PLAIN, Number.POSITIVE_INFINITY),
-    ['iteration  kind     time  tokens  decision', '1          working  30s   20      running'].join('\n'),
+    ['iteration  kind     time  tokens  then', '1          working  30s   20      the next one'].join('\n'),
   );
 });
 
@@ -43,7 +43,7 @@ test('a narrow table leaves out columns before a line would wrap', () => {
       lines.every(({ length }) => length <= width),
       lines.join('\n'),
     );
-    assert.match(lines[0] ?? '', /^iteration .*cost .*decision$/);
+    assert.match(lines[0] ?? '', /^iteration .*cost .*then$/);
   }
   const [whole = ''] = iterationTable(entries, PLAIN, Number.POSITIVE_INFINITY).split('\n');
   assert.ok(whole.length > 50, 'control: the whole table is wider');

@@ -57,8 +57,7 @@ describe('an agent that reaches the limit without a claim', () => {
     const timeUp = {
       type: 'budget-reached',
       at: at(70),
-      name: 'max_time',
-      reading: '70s of 1m',
+      budget: { name: 'max_time', used: 70_000, limit: 60_000, text: '70s of 1m', more: '2m' },
       cut: 'checks',
     } as const;
     const ended = transition(state, timeUp, policy()).state;

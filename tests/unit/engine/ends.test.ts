@@ -42,8 +42,20 @@ describe('max iterations', () => {
     assert.deepEqual([as(state), step(effects)?.type], ['max-iterations', 'allow']);
     assert.match(
       state.status === 'ended' ? state.ended.message : '',
-      /^Stopped after 1 iteration, the limit, without completion\. Grant more: ralph-loop resume/,
+      /^Stopped after 1 iteration, the limit, without completion\. Grant more: ralph-loop resume --max-iterations 2\.$/,
     );
+  });
+
+  test('names a larger limit that the next command takes, and a new loop where none is larger', () => {
+    const said = (maxIterations: number, tracksProgress: boolean): string => {
+      const state = running({ iteration: maxIterations - 1, maxIterations, progressed: true });
+      const ended = after(state, policy({ pace: { ...policy().pace, tracksProgress } }), turnEnded('Work.')).state;
+      return ended.status === 'ended' ? ended.ended.message : '';
+    };
+    assert.match(said(25, false), /Grant more: ralph-loop resume --max-iterations 50\.$/);
+    assert.match(said(60, false), / --max-iterations 100\.$/);
+    assert.match(said(40, true), / --max-iterations 50\.$/);
+    assert.match(said(50, true), /No limit is larger\. Start over: ralph-loop start --fresh\.$/);
   });
 
   test('ends a four-key file with 24 of 25 at its next Stop', () => {
@@ -185,7 +197,7 @@ describe('an end', () => {
     assert.ok(state.status === 'ended');
     const { message } = state.ended;
     const text = 'Stopped after 1 iteration, the limit, without completion.';
-    const next = { command: 'resume', options: { 'max-iterations': 'N' } };
+    const next = { command: 'resume', options: { 'max-iterations': '2' } };
     assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, text, next, verified: false });
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'allow', detail: 'max-iterations' });
     assert.deepEqual(effect(effects, 'archive'), {
@@ -247,7 +259,7 @@ describe('the budget', () => {
     assert.equal(as(state), 'budget-exhausted');
     assert.equal(
       state.status === 'ended' && state.ended.message,
-      'Stopped: the budget max_cost is exhausted: $10.00 of $10.00. Grant more: ralph-loop resume --max-cost N.',
+      'Stopped: the budget max_cost is exhausted: $10.00 of $10.00. Grant more: ralph-loop resume --max-cost 20.',
     );
   });
 

@@ -60,7 +60,9 @@ describe('the budget', () => {
 
   test('reads nothing if no ceiling is set', () => assert.deepEqual(read({}), []));
   test('reads the cost in dollars', () => {
-    assert.deepEqual(read({ maxCostUsd: 2.5 }), [{ name: 'max_cost', used: 1.25, limit: 2.5, text: '$1.25 of $2.50' }]);
+    assert.deepEqual(read({ maxCostUsd: 2.5 }), [
+      { name: 'max_cost', used: 1.25, limit: 2.5, text: '$1.25 of $2.50', more: '2.5' },
+    ]);
   });
   test('reads a cost below a cent at full precision', () => {
     const [reading] = read({ maxCostUsd: 0.005 }, { ...usage, costUsd: 0.0008 });
@@ -71,13 +73,17 @@ describe('the budget', () => {
   });
   test('counts input, output and cache writes as tokens, but no cache reads', () => {
     assert.deepEqual(read({ maxTokens: 100 }), [
-      { name: 'max_tokens', used: 34, limit: 100, text: '34 of 100 tokens' },
+      { name: 'max_tokens', used: 34, limit: 100, text: '34 of 100 tokens', more: '100' },
     ]);
   });
   test('reads the time that the loop has spent', () => {
     assert.deepEqual(read({ maxTimeMs: 120_000 }), [
-      { name: 'max_time', used: 90_000, limit: 120_000, text: '1m 30s of 2m' },
+      { name: 'max_time', used: 90_000, limit: 120_000, text: '1m 30s of 2m', more: '2m' },
     ]);
+  });
+  test('names as the next limit one that is not used up, as its option takes it', () => {
+    const more = (budget: Partial<typeof NONE>) => read(budget).map((reading) => reading.more);
+    assert.deepEqual(more({ maxCostUsd: 1.25, maxTokens: 10, maxTimeMs: 75_000 }), ['2.5', '40', '2m30s']);
   });
   test('reads cost, tokens and time in this order', () => {
     const names = read({ maxCostUsd: 1, maxTokens: 1, maxTimeMs: 1 }).map(({ name }) => name);
