@@ -26,8 +26,7 @@ const STORIES =
 
 /** Returns the tool that wrote a file, and the one command that runs it here, as a checklist; null for any other file. */
 export function otherLoop(path: string, text: string): { readonly tool: string; readonly command: string } | null {
-  const own = isAbsolute(path) ? relative(process.cwd(), path) : path;
-  const plain = (own.startsWith('..') ? path : own).replaceAll('\\', '/');
+  const plain = fromHere(path).replaceAll('\\', '/');
   const found = TABLE.find((file) => file.path.test(plain) && (file.line === undefined || file.line.test(text)));
   if (found === undefined) return null;
   const stem = found.named === 'folder' ? basename(dirname(plain)) : basename(plain).replace(/\.\w+$/, '');
@@ -39,16 +38,10 @@ export function otherLoop(path: string, text: string): { readonly tool: string; 
   return { tool: found.tool, command: `mkdir -p .ralph/${name} && ${copy} && ralph-loop run ${name}` };
 }
 
-/** Returns the problems of a file without tasks, with the command that runs another tool's list as it is. */
-export function withOtherLoop<T extends { readonly rule: string; readonly message: string }>(
-  problems: readonly T[],
-  path: string,
-  text: string,
-): T[] {
-  return problems.map((problem) => {
-    const message = problem.rule === 'no-tasks' ? otherLoopText(path, text, 'no plan of tasks') : null;
-    return message === null ? problem : { ...problem, message };
-  });
+/** Returns a path relative to the current folder, if it is in there. */
+export function fromHere(path: string): string {
+  const own = isAbsolute(path) ? relative(process.cwd(), path) : path;
+  return own.startsWith('..') ? path : own;
 }
 
 /** Says which tool a list is from and how it runs here; null for any other file. */

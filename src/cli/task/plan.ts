@@ -6,7 +6,7 @@ import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
-import { withOtherLoop } from '../../task/other-loops.ts';
+import { otherLoopText } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { type Paint, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
@@ -70,8 +70,12 @@ function checkedPlan(context: CommandContext, path: string, shown: string) {
     ? []
     : startProblems(examineFile(context, path, true));
   const refused = started.map(({ rule, message, severity }) => ({ line: 1, taskId: null, rule, message, severity }));
+  const other = plan.tasks.length === 0 ? otherLoopText(path, text, 'no plan of tasks') : null;
   // In the order of the file.
-  const problems = [...found, ...refused, ...withOtherLoop(plan.problems, path, text)].sort((a, b) => a.line - b.line);
+  const problems: CheckedProblem[] =
+    other === null
+      ? [...found, ...refused, ...plan.problems].sort((a, b) => a.line - b.line)
+      : [{ line: 1, taskId: null, rule: 'no-tasks', message: other, severity: 'error' }];
   const ok = !problems.some(({ severity }) => severity === 'error');
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }

@@ -8,7 +8,7 @@ import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
-import { withOtherLoop } from '../../task/other-loops.ts';
+import { otherLoopText } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
 import { progressPath } from '../../task/task-file.ts';
@@ -37,9 +37,9 @@ interface PlanStartRequest {
 export async function checkPlanStart(request: PlanStartRequest) {
   const { projectDir, planPath, env } = request;
   const text = readText(projectDir, planPath);
-  const read = readPlan(text);
-  const plan = { ...read, problems: withOtherLoop(read.problems, planPath, text) };
-  const broken = errorsIn(plan);
+  const plan = readPlan(text);
+  const other = plan.tasks.length === 0 ? otherLoopText(planPath, text, 'no plan of tasks') : null;
+  const broken = other ?? errorsIn(plan);
   const problems = broken === null ? beginProblems(plan, request) : [PLAN_TEXTS.lint(planPath, broken)];
   const progress = progressPath(planPath);
   const standing = lstatSync(join(projectDir, progress), { throwIfNoEntry: false });

@@ -33,7 +33,9 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   if (agent !== null) refuseForCommand(agent, resolved, request);
   else refuseUnsupported(hostOf(host), { ...wantedOf(resolved), iterations: driven });
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
-    throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
+    const doubt = checked.problems.find(({ rule }) => rule === 'plan-as-prompt' || rule === 'boxes-not-counted');
+    const besides = doubt === undefined ? '' : ` Besides, ${doubt.message}`;
+    throw new RalphError('mode-missing', `${LAUNCH_TEXTS.needsMode}${besides}`);
   }
   // The client reports its cost to the runner, and to a status line, which it runs only in a terminal.
   const cost = costProblem(resolved.policy.budget, driven || (request.launched === true && request.headless !== true));

@@ -4,13 +4,14 @@ import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { missingPrograms, type ProjectPlace } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type ReadYaml, readYaml } from '../frontmatter/read-yaml.ts';
 import { type Frontmatter, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
-import { otherLoopText } from '../other-loops.ts';
+import { fromHere, otherLoopText } from '../other-loops.ts';
 import { checkSettings } from '../settings/check-settings.ts';
 import { BY_FILE, FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
@@ -46,7 +47,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
     return { ...problem, path: keyPath(keys), line: line + first - 1, column };
   };
   problems.push(...found.map(placed));
-  problems.push(...(encoding === null ? [] : [encoding]), ...doubts(split, yaml, first, settings));
+  problems.push(...(encoding === null ? [] : [encoding]), ...doubts(path, split, yaml, first, settings));
   const { args, commands } = yaml.mapping;
   // The body of a prompt file without arguments and commands is plain text.
   if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
@@ -56,7 +57,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   const failed = problems.some(({ severity }) => severity === 'error');
   if (kind === 'checklist') problems.push(...checklistProblems(split));
   if (kind === 'prompt' || kind === 'ralph-md') problems.push(...bodyProblems(split));
-  const doubt = kind === 'prompt' ? (planDoubt(split) ?? boxesDoubt(path, split)) : null;
+  const doubt = kind === 'prompt' ? (planDoubt(path, split) ?? boxesDoubt(path, split)) : null;
   if (doubt !== null) problems.push(doubt);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { kind, frontmatter: failed ? null : settings, problems };
@@ -113,13 +114,20 @@ function encodingProblem(text: string): Problem | null {
   return problemOn(lineAt(text, at), 'not-utf-8', message, { severity });
 }
 
-function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {
+function doubts(
+  path: string,
+  split: SplitText,
+  yaml: ReadYaml,
+  first: number,
+  settings: Frontmatter | null,
+): Problem[] {
   const problems: Problem[] = [];
   const section = validationSection(split.body);
   if (section !== null && !Array.isArray(yaml.mapping?.['validation'])) {
     const text =
       'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter.';
-    const message = show(advise(text, 'This does it', 'start', { 'adopt-validation': true }));
+    const options = { task: quoted(fromHere(path)), 'adopt-validation': true };
+    const message = show(advise(text, 'This does it', 'start', options));
     const line = split.bodyLine + section.line - 1;
     problems.push(problemOn(line, 'unenforced-validation', message, { path: 'validation', severity: 'warning' }));
   }
@@ -226,11 +234,11 @@ function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
 const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 
-function planDoubt({ body, bodyLine }: SplitText): Problem | null {
+function planDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
   const text =
     'this is a plan of tasks, which would be sent to the agent as a whole. To work on it task by task, add --plan.';
-  const message = show(advise(text, 'Check it as a plan', 'plan check PLAN'));
+  const message = show(advise(text, 'Check it as a plan', `plan check ${quoted(fromHere(path))}`));
   return problemOn(bodyLine + lineAt(body, task.index) - 1, 'plan-as-prompt', message, { severity: 'warning' });
 }
