@@ -1,4 +1,4 @@
-import type { BudgetReading } from '../../engine/policy/budget.ts';
+import type { BudgetReading } from '../../engine/events.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';

@@ -29,7 +29,8 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   // unittest, shUnit2, clojure.test
   {
     totals: [/^Ran (?<list>\d+ tests?)(?: in |\.$| containing \d)/, /^(?:OK|FAILED) \((?<part>.+=.+)\)$/],
-    failed: [/^(?:FAIL|ERROR): (?<name>\S.*)$/],
+    // Since Python 3.11, the path in brackets ends with the name before them.
+    failed: [/^(?:FAIL|ERROR): (\w+) \((?<name>[\w.]+\.\1)\)$/, /^(?:FAIL|ERROR): (?<name>\S.*)$/],
     reasons: [/^(?<message>[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)(?:: .*)?)$/],
   },
   // go test
