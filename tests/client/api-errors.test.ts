@@ -27,7 +27,7 @@ test('a headless loop waits for a usage limit to reset and continues in the same
   // Far enough that a slow Stop still finds the limit ahead of it.
   let resetsAt = 0;
   const limited = () => {
-    resetsAt = Math.floor(Date.now() / 1000) + 8;
+    resetsAt = Math.floor(Date.now() / 1000) + 30;
     return rateLimited(resetsAt);
   };
   await inLoopProject(

@@ -169,7 +169,7 @@ for (const [how, status] of [
 test('a run pauses at its share of the account limit and continues when that resets', (t) => {
   const p = project(t);
   // The limit must not reset before a slow machine has looked at it.
-  const { env } = billingClient(p, [{ ...costly('ok'), window: { used: 0.93, seconds: 15 } }, costly('claim')]);
+  const { env } = billingClient(p, [{ ...costly('ok'), window: { used: 0.93, seconds: 40 } }, costly('claim')]);
   task(p, 'max_iterations: 5\nbudget: {stop_at: {five_hour: 0.9}}');
   const { code, stdout } = p.ralph(RUN, env);
   assert.equal(code, 0, stdout);
