@@ -7,6 +7,7 @@ import { forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from '../..
 import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
+import { fileRoles } from '../../pinned-scripts/file-roles.ts';
 import { MAKEFILES } from '../../pinned-scripts/makefile.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
 
@@ -162,22 +163,10 @@ export interface Missing {
   readonly files: readonly string[];
 }
 
-/** Programs that run the script of their first argument: names, and options that may stand before it. */
-const INTERPRETERS: readonly (readonly [program: RegExp, options: RegExp])[] = [
-  [/^(?:node|nodejs|tsx|ts-node)$/, /^--(?:no-warnings|enable-source-maps|experimental-[\w-]+|trace-[\w-]+)$/],
-  [/^(?:deno|bun)$/, /^(?:run|-A|-q|--quiet|--allow-\S+)$/],
-  [/^python[\d.]*$/, /^-[uBEsSOI]+$/],
-  [/^(?:ba|da|z|k)?sh$/, /^-[euxv]+$/],
-  [/^(?:ruby|perl)$/, /^-[wW]$/],
-  [/^php$/, /^$/],
-];
-
 /** Returns the script that an interpreter is to run, if it is not there. */
-function missingArgument([name = '', ...rest]: readonly string[], dir: string): Missing | null {
-  const [, options] = INTERPRETERS.find(([program]) => program.test(name)) ?? [];
-  const script = options && rest.find((word) => !options.test(word));
-  if (script === undefined || !/^[\w@+/.-]*\.\w+$/.test(script) || script.startsWith('-')) return null;
-  return missingFile('argument', script, dir);
+function missingArgument(words: readonly string[], dir: string): Missing | null {
+  const [script] = fileRoles(words, (word) => existsSync(resolve(dir, word))).runs;
+  return script !== undefined && /^[\w@+/.-]*\.\w+$/.test(script) ? missingFile('argument', script, dir) : null;
 }
 
 const NOT_THERE =
