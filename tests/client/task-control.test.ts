@@ -132,7 +132,7 @@ longTest('status, stop and resume accept the path of the task folder, during its
       assert.match(nothing.stderr, /no live loop is working on my-task/);
 
       const launch = ['--launch', '--headless', '--permission-mode', 'bypassPermissions', '--max-iterations', '2'];
-      const resumed = loop.project.start({ command: ['resume', 'my-task', ...launch] });
+      const resumed = loop.project.start({ command: ['resume', './my-task', ...launch] });
       const second = await resumed.done;
       assert.equal(second.code, 2, second.said);
       assert.match(loop.told()[2] ?? '', /Iteration 1 of 2/, 'a new run, with counters of its own');

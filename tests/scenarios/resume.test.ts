@@ -150,8 +150,10 @@ test('resume PATH runs a task again in the mode in which its last loop ran', (co
   p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   const agent = 'cat >> prompts.txt';
   assert.equal(p.ralph(['run', '--path', 'job', '--agent', agent]).code, 2);
-  p.ralph(['resume', 'job', '--agent', agent]);
-  assert.equal(p.read('prompts.txt').match(/^Work\.$/gm)?.length, 2);
+  const { stderr } = p.ralph(['resume', 'job', '--max-iterations', '2']);
+  assert.match(p.read('prompts.txt'), /Iteration 2 of 2/, `its name resumes it with its agent: ${stderr}`);
+  p.ralph(['resume', './job', '--agent', agent]);
+  assert.equal(p.read('prompts.txt').match(/^Work\.$/gm)?.length, 3);
   const archived = p.tree();
   assert.equal(
     Object.keys(archived).some((path) => /ralph-state/.test(path)),

@@ -158,7 +158,7 @@ test('resume of a path starts a new run where none is active', (t) => {
   started(p, 'a');
   const first = p.ralph(['status', 'a', '--json']).json['loopId'];
   p.ralph(['stop', 'a']);
-  const { code, stderr } = p.ralph(['resume', 'a', '--json']);
+  const { code, stderr } = p.ralph(['resume', './a', '--json']);
   assert.equal(code, 0, stderr);
   const { json } = p.ralph(['status', 'a', '--json']);
   assert.deepEqual([json['active'], json['name'], json['iteration']], [true, 'a', 0]);

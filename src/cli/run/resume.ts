@@ -48,7 +48,7 @@ const OPTIONS = Object.fromEntries(
 export const RESUME_COMMAND: Command = {
   name: 'resume',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
+  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder (./docs) without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
   example: 'ralph-loop resume docs',
   options: OPTIONS,
   control: true,
@@ -74,11 +74,13 @@ function loopMeant(context: CommandContext): LoopFiles {
   return loopToResume(context, 'resume');
 }
 
-/** Returns the ended loop of this name, of the project or a worktree; null if the word is a path, or there was no such loop. */
+/** Returns the ended loop of this name, of the project or a worktree; null if there was none, or it is complete and the word a path. */
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
-  if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return null;
+  if (!LOOP_NAME.test(word)) return null;
   const files = loopFiles(projectOfLoop(projectDir, word, env), word, env);
-  return lastLoopIn(files) === null ? null : files;
+  const last = lastLoopIn(files);
+  const isDone = last?.status === 'ended' && last.ended.as === 'complete';
+  return last === null || (isDone && existsSync(resolve(word))) ? null : files;
 }
 
 /** Resumes a loop in its running driver, or restarts the driver. */
