@@ -61,6 +61,10 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ];
 
+/** Words before a script that has an ending: `uv run --frozen check.py`. */
+const RUNS_NEXT =
+  /(?:^|[ /])(?:(?:uv|go|mix|k6|dart|pdm|poetry) run|zx|java|swift|tclsh|expect|nu|guile|pwsh|powershell)(?: -\S+)*$/;
+
 /** Modules of Python that run the script after their options. */
 const SCRIPT_MODULE: Interpreter = {
   names: /^(?:cProfile|profile|pdb|trace)$/,
@@ -144,7 +148,8 @@ export function fileRoles(words: readonly string[], isThere: (word: string) => b
   for (const [at, word] of words.entries()) {
     const option = words[at - 1] ?? '';
     if (at > 0) {
-      if (named.test(option)) runs.push(word);
+      const isNext = /\.\w+$/.test(word) && RUNS_NEXT.test(words.slice(0, at).join(' '));
+      if (isNext || named.test(option)) runs.push(word);
       else if (at <= readsFrom && !WRITES.test(option)) passes.push(word);
       runs.push(...valuesOf(word, at > readsFrom));
     }

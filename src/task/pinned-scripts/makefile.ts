@@ -126,11 +126,17 @@ function recipesOf(text: string, goals: readonly string[]): string[] {
         });
     }
   }
-  const reached = goals.filter((goal) => rules.has(goal));
+  const ruleOf = (goal: string) =>
+    rules.get(goal) ??
+    [...rules].find(([name]) => {
+      const [before = '', after] = name.split('%', 2);
+      return after !== undefined && goal.startsWith(before) && goal.endsWith(after);
+    })?.[1];
+  const reached = goals.filter((goal) => ruleOf(goal) !== undefined);
   const first = [...rules.keys()].find((name) => !name.startsWith('.'));
   if (reached.length === 0 && first !== undefined) reached.push(first);
   for (const name of reached) {
-    const { needs = [], lines = [] } = rules.get(name) ?? {};
+    const { needs = [], lines = [] } = ruleOf(name) ?? {};
     const called = lines.flatMap(
       (line) =>
         RUNS_GOALS.exec(fill(line))
@@ -138,7 +144,7 @@ function recipesOf(text: string, goals: readonly string[]): string[] {
           .join(' ')
           .split(/[\s,[\]]+/) ?? [],
     );
-    reached.push(...[...needs, ...called].filter((need) => rules.has(need) && !reached.includes(need)));
+    reached.push(...[...needs, ...called].filter((need) => need !== '' && ruleOf(need) && !reached.includes(need)));
   }
-  return reached.flatMap((name) => (rules.get(name)?.lines ?? []).map((line) => fill(line.replace(/^[\s@+-]+/, ''))));
+  return reached.flatMap((name) => (ruleOf(name)?.lines ?? []).map((line) => fill(line.replace(/^[\s@+-]+/, ''))));
 }

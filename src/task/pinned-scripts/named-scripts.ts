@@ -7,7 +7,7 @@ import { commandWords } from '../../text/shell/parse-shell.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';
 import { fileRoles, isData, isDryRun } from './file-roles.ts';
 import { makeCall } from './makefile.ts';
-import { packageManagerCall, packageScript, packagesBelow, scriptsLike, targetTexts } from './package-scripts.ts';
+import { packageManagerCall, packageScript, packagesBelow, scriptsLike, textsAt } from './package-scripts.ts';
 import { declares, type SteeringFile, steeringFiles } from './steering-files.ts';
 
 /** Commands that start the program that follows their options. */
@@ -66,7 +66,7 @@ function collect(search: Search, run: string, directory: string, depth: number):
       addMakefile(search, words, base, depth);
       addPackageScripts(search, words, base, depth);
       addPrograms(search, words, base, depth);
-      for (const folder of upward(search.projectDir, base)) addSteering(search, words, folder);
+      for (const folder of upward(search.projectDir, base)) addSteering(search, words, folder, depth);
     }
   }
 }
@@ -111,13 +111,18 @@ function addShadows({ projectDir, known, steering }: Search, name: string, base:
 /** Programs of packages, which a project may install for itself. */
 const INSTALLED_GLOBALLY = /\/(?:node_modules|share\/nodejs)\/(?!(?:npm|corepack)\/)/;
 
-function addSteering({ projectDir, steering, known }: Search, words: readonly string[], base: string): void {
+function addSteering(search: Search, words: readonly string[], base: string, depth: number): void {
+  const { projectDir, steering, known } = search;
   for (const { key, as } of steeringFiles(base, isData(words) ? words.slice(0, 1) : words)) {
     const [file = '', part] = key.split(/#(.*)/s);
     const path = file.startsWith('~/') ? file : projectPath(projectDir, base, file);
     if (path === null) continue;
     const whole = part === undefined ? path : `${path}#${part}`;
     if (as === 'known' && !known.has(whole)) continue;
+    if (part === 'scripts' || part === 'tasks') {
+      const texts = words.flatMap((word) => textsAt(projectDir, path, [part, word]));
+      for (const text of texts) collect(search, text.replace(/^@(?!php\b)/, `${words[0]} `), base, depth + 1);
+    }
     const isThere = as !== 'present' || known.has(whole) || existsSync(join(base, file));
     // If its absence would go unnoticed, it is reported once it appears.
     const found = isThere ? (as === 'present' ? 'pinned' : as) : 'reported';
@@ -255,7 +260,7 @@ function addTarget(search: Search, folder: string, target: string, depth: number
   const key = join(folder, `project.json#targets.${target}`);
   if (steering.has(key)) return;
   steering.set(key, 'pinned');
-  for (const text of targetTexts(projectDir, join(folder, 'project.json'), target))
+  for (const text of textsAt(projectDir, join(folder, 'project.json'), ['targets', target]))
     collect(search, text, projectDir, depth + 1);
 }
 

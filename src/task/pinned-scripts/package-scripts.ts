@@ -100,11 +100,11 @@ export function packagesBelow(projectDir: string, directory: string, depth = 0):
   });
 }
 
-/** Returns the texts of a target in a project.json of nx, its commands among them. */
-export function targetTexts(projectDir: string, path: string, target: string): string[] {
+/** Returns the texts at two keys of a JSON file, such as the commands of a target of nx or of a script of composer. */
+export function textsAt(projectDir: string, path: string, [outer, inner]: readonly [string, string]): string[] {
   const texts: string[] = [];
-  const targets = readPackage(projectDir, path)['targets'] as Readonly<Record<string, unknown>> | undefined;
-  JSON.stringify(targets?.[target], (_, value) => {
+  const found = readPackage(projectDir, path)[outer] as Readonly<Record<string, unknown>> | undefined;
+  JSON.stringify(found?.[inner], (_, value) => {
     if (typeof value === 'string') texts.push(value);
     return value;
   });

@@ -23,7 +23,7 @@ bun bunx: ${NPMRC} bunfig.toml ~/.bunfig.toml
 pytest py.test tox nox coverage: pytest.ini .pytest.ini pytest.toml .pytest.toml conftest.py ${PYTHON} pyproject.toml#tool.pytest pyproject.toml#tool.coverage pyproject.toml#tool.tox tox.ini#pytest tox.ini#testenv* tox.ini#tox tox.toml setup.cfg#tool:pytest noxfile.py .coveragerc | tests/conftest.py test/conftest.py
 python python3: ${PYTHON}
 uv poetry pipenv hatch pdm poe task taskipy: ${PYTHON} pyproject.toml#tool.poe pyproject.toml#tool.pdm pyproject.toml#tool.hatch pyproject.toml#tool.taskipy pyproject.toml#tool.uv uv.toml hatch.toml | Pipfile
-jest *: jest.config.{${MODULE},json} package.json#jest | babel.config.{${MODULE},json} .babelrc .swcrc
+jest react-scripts *: jest.config.{${MODULE},json} package.json#jest | babel.config.{${MODULE},json} .babelrc .swcrc
 vitest *: vitest.config.{${MODULE}} vitest.workspace.{${MODULE},json} vite.config.{${MODULE}}
 mocha *: .mocharc.{js,cjs,mjs,json,jsonc,yaml,yml} package.json#mocha
 ava *: ava.config.{js,cjs,mjs} package.json#ava
@@ -31,6 +31,7 @@ tap *: .taprc package.json#tap
 nyc c8 *: .nycrc .nycrc.json nyc.config.js .c8rc.json package.json#nyc package.json#c8
 playwright *: playwright.config.{${MODULE}}
 cypress *: cypress.config.{${MODULE}} cypress.json
+cucumber-js *: cucumber.{js,cjs,mjs,json,yaml,yml}
 jasmine karma *: jasmine.json spec/support/jasmine.json spec/support/jasmine.mjs karma.conf.js
 cargo: .cargo/config.toml .cargo/config ~/.cargo/config.toml .config/nextest.toml rust-toolchain rust-toolchain.toml | build.rs Cargo.toml clippy.toml .clippy.toml rustfmt.toml .rustfmt.toml
 go gotestsum: go.work ~/.config/go/env | go.mod vendor/modules.txt

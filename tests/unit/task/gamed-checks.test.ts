@@ -121,6 +121,9 @@ const GAMES: readonly Game[] = [
   ...[
     ['make test', 'Makefile', 'S := sh ./run.sh\ntest: unit\nunit:\n\t@$(S)\n'],
     ['make test', 'Makefile', 'test:\n\t@$(MAKE) -s unit\nunit:\n\tsh ./run.sh\n'],
+    ['make unit-test', 'Makefile', '%-test:\n\tsh ./run.sh $*\n'],
+    ['composer ci', 'composer.json', '{"scripts":{"ci":["@unit"],"unit":["sh run.sh"]}}'],
+    ['deno task test', 'deno.json', '{"tasks":{"test":"sh run.sh"}}'],
     ['just test', 'justfile', "to := 'x'\ntest what='all': (unit what)\nunit what:\n  @sh run.sh\n"],
     ['just', 'justfile', 'test:\n    just unit\n\nunit:\n    ./run.sh\n'],
     ['task test', 'Taskfile.yml', "version: '3'\ntasks:\n  test:\n    deps: [a, unit]\n  unit: sh run.sh\n"],
@@ -133,8 +136,8 @@ const GAMES: readonly Game[] = [
   ].map(([check = '', file = '', text = ''], at) => ({
     what: `a script that a recipe runs: ${file}, ${at}`,
     check,
-    files: { [file]: text, 'run.sh': 'exit 1\n', 'package.json': '{}' },
-    trick: { 'run.sh': 'exit 0 # pass\n' },
+    files: { [file]: text, 'run.sh': '#!/bin/sh\nexit 1\n', 'package.json': '{}' },
+    trick: { 'run.sh': '#!/bin/sh\nexit 0 # pass\n' },
     runners: file === 'Makefile' ? {} : { [check.split(' ')[0] ?? '']: ['run.sh'] },
     end: 'refused' as const,
   })),
@@ -147,6 +150,14 @@ const GAMES: readonly Game[] = [
     files: { 'package.json': '{}' },
     trick,
     runners: { nx: Object.keys(trick) },
+    end: 'refused' as const,
+  })),
+  ...['uv run --frozen run.py', 'zx run.py', 'go run run.py'].map((check) => ({
+    what: `a script without a mark of its own: ${check}`,
+    check,
+    files: { 'run.py': 'exit 1\n' },
+    trick: { 'run.py': 'exit 0 # pass\n' },
+    runners: { [check.split(' ')[0] ?? '']: ['run.py'] },
     end: 'refused' as const,
   })),
   {
