@@ -7,7 +7,7 @@ import { GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
 import { longTest } from '../support/short-form.ts';
 import { agent } from './support/command-agent.ts';
-import { cloned, complete, differences, forge, PROOF, type record, TASK } from './support/proved-loop.ts';
+import { cloned, complete, completed, differences, forge, PROOF, type record, TASK } from './support/proved-loop.ts';
 
 const FILE_URLS = ['-c', 'protocol.file.allow=always'];
 
@@ -22,8 +22,8 @@ const libraries = (p: Project): void => {
   p.sh('touch -d 2020-01-01 *.txt');
 };
 
-test('a changed file is found although git was told not to look at it', (t) => {
-  const { p, git } = complete(t, libraries);
+test('a changed file is found although git was told not to look at it', () => {
+  const { p, git } = completed(libraries);
   git('update-index', '--assume-unchanged', 'one.txt');
   git('update-index', '--skip-worktree', 'two.txt');
   for (const [key, value] of [
@@ -43,8 +43,8 @@ test('a changed file is found although git was told not to look at it', (t) => {
   assert.deepEqual(differences(p), { files: 'differ since the verdict: one.txt, three.txt, two.txt' });
 });
 
-test('a commit that stands in for another one on this machine is not what --tree checks', (t) => {
-  const { p, git } = complete(t, libraries);
+test('a commit that stands in for another one on this machine is not what --tree checks', () => {
+  const { p, git } = completed(libraries);
   const good = git('rev-parse', 'HEAD').trim();
   p.write('one.txt', 'changed\n');
   git('commit', '-qam', 'Change it');
@@ -57,8 +57,8 @@ test('a commit that stands in for another one on this machine is not what --tree
   assert.doesNotMatch(differences(p, '--tree', 'HEAD')['files'] ?? '', /another branch/, 'nor is a made-up history');
 });
 
-test('an amended, squashed or merged commit with the same files holds, and other files are named', (t) => {
-  const { p, git } = complete(t, libraries);
+test('an amended, squashed or merged commit with the same files holds, and other files are named', () => {
+  const { p, git } = completed(libraries);
   git('commit', '-q', '--amend', '-m', 'Another message');
   assert.deepEqual(differences(p), {}, 'amended');
   git('checkout', '-q', '-b', 'base', 'HEAD~1');
@@ -77,7 +77,7 @@ test('an amended, squashed or merged commit with the same files holds, and other
 });
 
 test('a shallow clone verifies, and says that it is shallow where it cannot tell what differs', (t) => {
-  const { p, git } = complete(t, libraries);
+  const { p, git } = completed(libraries);
   const { there, at } = cloned(t, p, '--depth', '1');
   assert.deepEqual(differences(there, '--proof', at), {});
   p.write('one.txt', 'changed\n');
@@ -90,7 +90,7 @@ test('a shallow clone verifies, and says that it is shallow where it cannot tell
 });
 
 test('the line ends of another machine are no change, and a changed task is one with either', (t) => {
-  const { p } = complete(t, libraries);
+  const { p } = completed(libraries);
   const { there, at } = cloned(t, p, '-c', 'core.autocrlf=true');
   const task = 'clone/.ralph/fix/RALPH.md';
   assert.match(there.read(task), /\r\n/, 'the control');
@@ -170,7 +170,7 @@ longTest('an ignored program of a check is missing in a clone, where verify name
 });
 
 test('a record that names another loop, task or name does not pass for the one it is beside', (t) => {
-  const { p } = complete(t);
+  const { p } = completed();
   const first = p.read(PROOF);
   p.write('.ralph/other/RALPH.md', TASK.replaceAll('made', 'more'));
   const command = agent(

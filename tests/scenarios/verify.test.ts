@@ -9,10 +9,10 @@ import type { ProofRecord } from '../../src/engine/schema/proof.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';
-import { cloned, complete, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
+import { cloned, completed, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
 
-test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', (t) => {
-  const { p, git } = complete(t);
+test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', () => {
+  const { p, git } = completed();
   const { checks, proof, verified, commits } = record(p);
   assert.deepEqual(checks, [{ name: 'made', run: 'grep -q done made.txt', before: 'failed' }]);
   assert.deepEqual([proof, verified, commits], ['red-to-green', true, [git('rev-parse', 'HEAD').trim()]]);
@@ -23,8 +23,8 @@ test('a complete loop writes its proof, without output and paths of the machine,
   assert.match(stdout, /\n {2}checks +passed: made \(grep -q done made\.txt\)\nVerified: the proof holds\.\n$/);
 });
 
-test('a changed tree, task, contract and record, and a check that no longer passes, are told apart', (t) => {
-  const { p, git } = complete(t);
+test('a changed tree, task, contract and record, and a check that no longer passes, are told apart', () => {
+  const { p, git } = completed();
   p.write('other.txt', 'x\n');
   assert.deepEqual(differences(p), { files: 'differ since the verdict: other.txt' });
   assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'control: the commit is as it was');
@@ -47,8 +47,8 @@ test('a changed tree, task, contract and record, and a check that no longer pass
   assert.deepEqual(differences(p), {}, 'control');
 });
 
-test('verify of a commit says what it does not see, and names an ignored folder without its files', (t) => {
-  const { p, git } = complete(t);
+test('verify of a commit says what it does not see, and names an ignored folder without its files', () => {
+  const { p, git } = completed();
   const inCopy = (): string => p.ralph(['verify', '--tree', 'HEAD']).stdout;
   assert.match(inCopy(), /Verified: the proof holds\.\n$/);
   p.write('.git/info/exclude', 'node_modules\npackage.json\n');
@@ -65,7 +65,7 @@ test('verify of a commit says what it does not see, and names an ignored folder 
 });
 
 test('another machine compares a proof with the task and the files of its clone', (t) => {
-  const { p, git } = complete(t);
+  const { p, git } = completed();
   git('add', '-f', PROOF);
   git('commit', '-qm', 'Add the proof');
   const clone = project(t);
@@ -117,8 +117,8 @@ test('a script beside the task is a file of the project, and a clone shows that 
   });
 });
 
-test("a proof leads to no folder but its loop's and its task's, and a loop without a task file is told", (t) => {
-  const { p } = complete(t);
+test("a proof leads to no folder but its loop's and its task's, and a loop without a task file is told", () => {
+  const { p } = completed();
   const refused = (change: Partial<ProofRecord>): string => {
     const text = p.read(PROOF);
     forge(p, { loopId: 'loop-of-another-machine', ...change });
@@ -138,8 +138,8 @@ test("a proof leads to no folder but its loop's and its task's, and a loop witho
   assert.equal(differences(p)['task'], '.ralph/fix/RALPH.md is missing');
 });
 
-test('the scenarios of a test-first loop do not run again, which its proof does not hide', (t) => {
-  const { p } = complete(t);
+test('the scenarios of a test-first loop do not run again, which its proof does not hide', () => {
+  const { p } = completed();
   forge(p, {
     checks: [
       { name: 'made', run: 'grep -q done made.txt', before: 'failed' },
@@ -149,8 +149,8 @@ test('the scenarios of a test-first loop do not run again, which its proof does 
   assert.equal(differences(p)['checks'], 'not run again: scenarios');
 });
 
-test("a missing or unreadable proof is an error that names it, and verify runs nothing in an agent's shell", (t) => {
-  const { p } = complete(t);
+test("a missing or unreadable proof is an error that names it, and verify runs nothing in an agent's shell", () => {
+  const { p } = completed();
   p.write('none.json', '{"proofVersion": 1}');
   assert.match(p.ralph(['verify', '--proof', 'none.json']).stderr, /none\.json is no proof of a loop: loopId: /);
   assert.match(p.ralph(['verify', '--proof', 'gone.json']).stderr, /gone\.json does not exist/);
@@ -160,7 +160,7 @@ test("a missing or unreadable proof is an error that names it, and verify runs n
 });
 
 test('who has only a clone and a proof is told how to check it, and what is missing', (t) => {
-  const { p } = complete(t);
+  const { p } = completed();
   const { there, at } = cloned(t, p);
   const said = (...words: string[]): string => {
     const { stdout, stderr } = there.ralph(['verify', ...words]);
@@ -182,7 +182,7 @@ test('who has only a clone and a proof is told how to check it, and what is miss
 });
 
 test('the workflow that init writes verifies the proofs of a pull request', (t) => {
-  const { p, git } = complete(t);
+  const { p, git } = completed();
   assert.equal(p.ralph(['init', '--ci', 'github', '--json']).json['success'], true);
   assert.match(p.ralph(['init', '--ci', 'github']).stderr, /already exists and stays as it is/);
   assert.match(p.ralph(['init', '--ci', 'other']).stderr, /github is the only provider/);

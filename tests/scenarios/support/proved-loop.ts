@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { cpSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { whole } from '../../../src/drive/status/proof-record.ts';
 import type { ProofRecord } from '../../../src/engine/schema/proof.ts';
@@ -38,6 +39,24 @@ export function complete(t: TestContext, before: (p: Project) => void = () => un
   const { code, stdout, stderr } = p.ralph(['run', 'fix', '--plain', '--agent', command]);
   assert.equal(code, 0, stdout + stderr);
   return { p, git };
+}
+
+const nothing = (): void => undefined;
+/** Completed loops, by what was added to their projects. */
+const kept = new Map<(p: Project) => void, Ran>();
+
+/** One completed loop for all tests of a process, in its folder and as it was at its end, however a test has left it. */
+export function completed(before: (p: Project) => void = nothing): Ran {
+  const atExit = { after: (work: () => void) => void process.once('exit', work) } as TestContext;
+  const ran = kept.get(before) ?? complete(atExit, before);
+  const base = dirname(ran.p.dir);
+  const copy = `${base}-kept`;
+  const [from, to] = kept.has(before) ? [copy, base] : [base, copy];
+  if (to === copy) atExit.after(() => rmSync(copy, { recursive: true, force: true }));
+  else rmSync(base, { recursive: true, force: true });
+  cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  kept.set(before, ran);
+  return ran;
 }
 
 export const record = (p: Project): ProofRecord => JSON.parse(p.read(PROOF)) as ProofRecord;
