@@ -19,9 +19,9 @@ test('in a terminal the commands print text, not JSON', async (t) => {
   assert.equal(await shown.waitForExit(), 0);
   const text = await shown.history();
   for (const expected of [
-    /The loop is running\./,
+    /The loop is waiting for a session\./,
     /iterations +0 of 25 done/,
-    /\(default\) +\.claude\/ralph\/PROMPT\.md +running +0\/25/,
+    /\(default\) +\.claude\/ralph\/PROMPT\.md +waiting for a session +0\/25/,
     /Next: Start the client/,
     /max_iterations +25 \(default\)/,
     /There are no signs/,
@@ -96,7 +96,7 @@ test('starting a task folder prints the line that starts its client, and status 
     '  claude',
   ];
   assert.ok(screen.includes(lines.join('\n')), screen);
-  assert.match(screen, /Loop auth-fix is running\.\n {2}task +jobs\/auth fix\/RALPH\.md\n/);
+  assert.match(screen, /Loop auth-fix is waiting for a session\.\n {2}task +jobs\/auth fix\/RALPH\.md\n/);
 });
 
 longTest('init names every file that it created, on one screen', async (t) => {
