@@ -40,7 +40,8 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   const found = foundText(states.length, runs);
   if (found !== '' && values['yes'] !== true) {
     if (!mayAsk) throw new RalphError('refused', `Removing ${found} needs a terminal, or --yes.`);
-    err([...runs.map(runLine), ...states.map(({ file }) => `  ${file}`)].join('\n'));
+    const lines = runs.map(({ file, run }) => printable(`  ${file}  ${run.title}, ${doneText(run)}`));
+    err([...lines, ...states.map(({ file }) => `  ${file}`)].join('\n'));
     if (!(await agrees(`Remove ${found}?`))) return 1;
   }
   const stay = [readState(files.state), ...archived.filter((one) => !isOld(one)).map(({ content }) => content)];
@@ -104,10 +105,6 @@ function foundText(states: number, runs: readonly OldRun[]): string {
     states === 0 ? '' : counted(states, 'archived state'),
   ];
   return parts.filter((part) => part !== '').join(' and ');
-}
-
-function runLine({ file, run }: OldRun): string {
-  return printable(`  ${file}  ${run.title}, ${doneText(run)}`);
 }
 
 /** Archived run with what was kept of its loops. */

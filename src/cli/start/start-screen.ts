@@ -126,7 +126,7 @@ function partRows({ always = [], lines }: Part, width: number, most: number): st
   const hidden = new Set(rows.slice(shown.length).flatMap(({ line }) => line.of));
   const named = [...shown, ...(shown.length > 0 || next === undefined ? [] : [next])].flatMap(({ line }) => line.of);
   const others = [...hidden].filter((name) => !named.includes(name));
-  const last = others.length > 0 ? `and ${moreTasks(others.length)}` : cutShort(next?.text ?? '', width);
+  const last = others.length > 0 ? `and ${counted(others.length, 'more task')}` : cutShort(next?.text ?? '', width);
   const isCut = others.length > 0 && shown.at(-1)?.line === next?.line;
   const texts = shown.map(({ text }, at) => (isCut && at === shown.length - 1 ? cutShort(text, width) : text));
   return [...kept, ...texts, last];
@@ -134,10 +134,6 @@ function partRows({ always = [], lines }: Part, width: number, most: number): st
 
 function cutShort(text: string, width: number): string {
   return `${text.slice(0, width - 2).trimEnd()} …`;
-}
-
-function moreTasks(count: number): string {
-  return `${count} more ${count === 1 ? 'task' : 'tasks'}`;
 }
 
 /** Wraps a text between words, and never within a key and what it does. Further rows are indented. */

@@ -46,7 +46,9 @@ export function projectRuns(where: Where, loops = describeProject(where.projectD
   const archived = archivedBatches(projectDir, env).flatMap(({ batch }) => batch ?? []);
   const known = found === null || found instanceof RalphError ? archived : [...archived, found];
   const batches = [...new Map(known.map((batch) => [runId(batch), batch])).values()];
-  const beside = batches.map((batch) => besideRun(batch, where));
+  const beside = batches.map((batch): ProjectRun => {
+    return { run: runOfBatch(batch, where), members: new Set(batch.tasks.map(({ name }) => name)), loop: null };
+  });
   const members = new Set(beside.flatMap(({ members }) => [...members]));
   const single = loops.flatMap((loop): ProjectRun[] => {
     const run = loop.worktree !== null && members.has(loop.files.name ?? '') ? null : planRunOf(loop, at);
@@ -57,10 +59,6 @@ export function projectRuns(where: Where, loops = describeProject(where.projectD
   const isLast = (one: ProjectRun, index: number): boolean =>
     one.run.live || newest.findIndex(({ run }) => subjectOf(run) === subjectOf(one.run)) === index;
   return [...lost, ...newest.filter(isLast)];
-}
-
-function besideRun(batch: Batch, where: Where): ProjectRun {
-  return { run: runOfBatch(batch, where), members: new Set(batch.tasks.map(({ name }) => name)), loop: null };
 }
 
 /** Returns what a run works on; a later run on the same takes its place in lists. */

@@ -161,11 +161,12 @@ function refusalOf(
   const { name, input } = call;
   const own = rule === undefined ? null : refusingRules(rulesNow(), rule, { tool: name, input, projectDir });
   const ruled = rule === undefined || own === null ? '' : RUNNER_TEXTS.ruled(rule, own, projectDir);
-  const isOursToAllow = by !== 'hook' && own === null;
+  const part = PART.exec(reason)?.[1] ?? commandOf(call);
+  const isOursToAllow = by !== 'hook' && own === null && part.length <= MOST_SUBJECT;
   return {
     reason: ruled === '' ? reason : `${reason} ${ruled}`,
     ruled,
-    rule: isOursToAllow ? exactRule(name, PART.exec(reason)?.[1] ?? commandOf(call)) : null,
+    rule: isOursToAllow ? allowRule(name, part) : null,
   };
 }
 
@@ -175,10 +176,6 @@ function commandOf({ input }: MessageOf<'tool'>): string {
 
 /** Pattern for the part of a compound command that a rule would have to allow. */
 const PART = /part requires approval: (.+)$/s;
-
-function exactRule(tool: string, command: string): string | null {
-  return command.length > MOST_SUBJECT ? null : allowRule(tool, command);
-}
 
 /** Tells what the agent does, and keeps the rules that the user may add for calls that it was denied. */
 export function activityOf(runner: Runner, stored: Turn['loaded']['stored']): ReturnType<typeof watchAgent> {

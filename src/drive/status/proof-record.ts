@@ -5,6 +5,7 @@ import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
+import { fieldsOf } from '../../hosts/fields.ts';
 import { readRegularFile, realPathOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -134,11 +135,7 @@ export function writeProof(files: LoopFiles, record: ProofRecord): void {
     throw new RalphError('refused', `${path} leads out of the project, and nothing is written through it.`);
   }
   const there = pathKind(path);
-  const isOurs = there === 'file' && isRecord(jsonOrNull(readRegularFile(path) ?? ''));
+  const isOurs = there === 'file' && 'proofVersion' in fieldsOf(jsonOrNull(readRegularFile(path) ?? ''));
   if (there !== 'nothing' && !isOurs) throw new RalphError('refused', `${path} is not of a loop, and stays as it is.`);
   writeAtomically(path, `${JSON.stringify(record, null, 2)}\n`);
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'proofVersion' in value;
 }

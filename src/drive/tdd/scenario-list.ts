@@ -79,17 +79,14 @@ export function tddTerms(
   if (tdd !== true) {
     if (resumed === null) return undefined;
     if (unprovedTdd(files)?.loopId !== resumed) {
-      if (workedByTests(files, resumed)) throw new RalphError('usage', TDD_TEXTS.listReplaced);
+      const contract = contractOfLoop(files, resumed)?.contract;
+      if (contract?.tdd !== undefined) throw new RalphError('usage', TDD_TEXTS.listReplaced);
       return undefined;
     }
   }
   const record = requireList(files, at, resumed === null ? 'proved' : 'as it is');
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return termsOf(record);
-}
-
-function workedByTests(files: LoopFiles, loopId: string): boolean {
-  return contractOfLoop(files, loopId)?.contract.tdd !== undefined;
 }
 
 /** Returns the list. Throws RalphError if there is none. */

@@ -79,7 +79,8 @@ export function hookProblems(mainRoot: string, dir: string | null, env: NodeJS.P
   const folder = relativeHooks(mainRoot, env);
   if (folder !== null && leadsOut(folder)) return [WORKTREE_TEXTS.hooksOutside(folder)];
   const hooks = folder === null ? hooksFolder(mainRoot, env) : join(mainRoot, folder);
-  const callers = namesIn(hooks).filter((name) => !name.endsWith('.sample') && callsLefthook(join(hooks, name)));
+  const named = namesIn(hooks).filter((name) => !name.endsWith('.sample'));
+  const callers = named.filter((name) => readFileSync(join(hooks, name), 'utf8').includes('call_lefthook'));
   const isFound = onPath('lefthook', env) !== null || (dir !== null && existsSync(join(dir, LEFTHOOK)));
   // Without it, the hook prints a line, and git commits as if it had passed.
   return callers.length === 0 || isFound || !existsSync(join(mainRoot, LEFTHOOK))
@@ -89,10 +90,6 @@ export function hookProblems(mainRoot: string, dir: string | null, env: NodeJS.P
 
 /** Where lefthook's hooks look for it, in the work tree of the commit alone. */
 const LEFTHOOK = 'node_modules/lefthook';
-
-function callsLefthook(path: string): boolean {
-  return readFileSync(path, 'utf8').includes('call_lefthook');
-}
 
 function leadsOut(folder: string): boolean {
   return normalize(folder).split('/')[0] === '..';
