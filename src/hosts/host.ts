@@ -133,6 +133,9 @@ export interface Wanted {
   /** The loop pauses at a share of the account's usage limits. */
   readonly stopsAtWindow: boolean;
   readonly sandbox: 'off' | 'auto' | 'on';
+  readonly permissionMode: string | null;
+  /** The agent proves scenarios by commands, and nobody is there who could allow them. */
+  readonly tdd: boolean;
 }
 
 /** A setting that a host cannot honour. */

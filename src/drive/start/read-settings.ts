@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { hasRules } from '../../guard/guard.ts';
-import type { Wanted } from '../../hosts/host.ts';
 import { hostNamed, hostOf, refuseUnsupported } from '../../hosts/hosts.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
@@ -31,7 +30,7 @@ export function readSettings(request: ContractRequest, { taskPath, checked }: Fo
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
   const { agent, host } = agentOf(request, resolved);
   if (agent !== null) refuseForCommand(agent, resolved, request);
-  else refuseUnsupported(hostOf(host), { ...wantedOf(resolved), iterations: driven });
+  else refuseUnsupported(hostOf(host), { ...wantedOf(resolved), iterations: driven, tdd: provesAlone(request) });
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     const doubt = checked.problems.find(({ rule }) => rule === 'plan-as-prompt' || rule === 'boxes-not-counted');
     const besides = doubt === undefined ? '' : ` Besides, ${doubt.message}`;
@@ -53,9 +52,13 @@ export function agentOf(
   return { agent: mode === 'runner' ? agent : null };
 }
 
-function wantedOf({ policy: { budget }, settings: { sandbox } }: Resolved): Omit<Wanted, 'iterations'> {
-  return { maxCostUsd: budget.maxCostUsd, stopsAtWindow: budget.stopAt !== undefined, sandbox: sandbox.mode };
+function wantedOf({ policy: { budget }, settings: { sandbox, permissionMode } }: Resolved) {
+  const { maxCostUsd, stopAt } = budget;
+  return { maxCostUsd, stopsAtWindow: stopAt !== undefined, sandbox: sandbox.mode, permissionMode };
 }
+
+const provesAlone = ({ tdd, mode, headless }: ContractRequest): boolean =>
+  tdd === true && (mode === 'runner' || headless === true);
 
 /** Throws RalphError for settings that cannot be enforced on an agent command. */
 function refuseForCommand(

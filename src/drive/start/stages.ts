@@ -46,6 +46,8 @@ export interface ContractRequest {
     readonly only?: string | undefined;
     readonly commitForm?: string;
   } | null;
+  /** Works test-first on the existing list. A resumed TDD loop does so by default. */
+  readonly tdd?: boolean;
   /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
   /** Terms that apply regardless of the current task file and settings. */
@@ -56,8 +58,6 @@ export interface ContractRequest {
 export interface StartRequest extends ContractRequest {
   /** Treatment of an existing state: resume it, archive it (fresh), or refuse. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
-  /** Works test-first on the existing list. A resumed TDD loop does so by default. */
-  readonly tdd?: boolean;
   /** Digests of settings to which the user agrees by the start itself, which shows them. Default: none. */
   readonly agreed?: readonly string[];
   /** A person at a terminal takes the present state as a new start if evidence of the resumed loop is lost. */

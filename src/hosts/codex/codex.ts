@@ -33,9 +33,15 @@ export const CODEX: Host = {
   readsClaudeSettings: false,
   confines: true,
   userHooks: USER_HOOKS,
-  cannot: onlyInClaudeCode(
-    'the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.',
-  ),
+  cannot: [
+    ...onlyInClaudeCode('the permission mode chooses. Set sandbox.mode to auto, and permission_mode to acceptEdits.'),
+    {
+      setting: 'permission_mode',
+      isWanted: ({ tdd, permissionMode }) => tdd && sandboxFor(permissionMode) !== 'danger-full-access',
+      because:
+        'has a sandbox in all modes but bypassPermissions, in which "tdd red" cannot record its proof. Run a TDD list in that mode, or in a session at a terminal.',
+    },
+  ],
   topics: {
     'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
     'loop inside one session':

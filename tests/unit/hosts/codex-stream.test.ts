@@ -83,10 +83,13 @@ test('a mode that would ask may only read, because Codex asks nobody', () => {
 });
 
 test('settings that Codex cannot honour are refused by their names', () => {
-  const wanted = { iterations: true, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
+  const rest = { permissionMode: 'acceptEdits', tdd: false };
+  const wanted = { ...rest, iterations: true, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
   refuseUnsupported(CODEX, wanted);
-  const all = { iterations: true, maxCostUsd: 2, stopsAtWindow: true, sandbox: 'on' } as const;
+  const all = { ...rest, iterations: true, maxCostUsd: 2, stopsAtWindow: true, sandbox: 'on' } as const;
   assert.throws(() => refuseUnsupported(CODEX, all), /budget\.max_cost.*\n.*budget\.stop_at.*\n.*sandbox\.mode/);
+  assert.throws(() => refuseUnsupported(CODEX, { ...wanted, tdd: true }), /permission_mode: .* bypassPermissions/);
+  refuseUnsupported(CODEX, { ...wanted, tdd: true, permissionMode: 'bypassPermissions' });
 });
 
 test('options that would move the agent, or take its hooks away, are refused', () => {

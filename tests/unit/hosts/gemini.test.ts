@@ -128,7 +128,8 @@ test('a denial, an end and a text for the agent have the form that Gemini CLI re
 });
 
 test('a run with a new client for each iteration is refused, and so are options that the loop sets', () => {
-  const wanted = { iterations: false, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
+  const rest = { permissionMode: null, tdd: true };
+  const wanted = { ...rest, iterations: false, maxCostUsd: null, stopsAtWindow: false, sandbox: 'auto' } as const;
   refuseUnsupported(GEMINI, wanted);
   assert.throws(
     () => refuseUnsupported(GEMINI, { ...wanted, iterations: true }),

@@ -38,12 +38,6 @@ const builtinOf = byProgram<Builtin>(() => ({
     }
     return moved({ ...call.state, functions });
   },
-  hash: (call, args) => {
-    const [option, path, name] = args;
-    if (option !== '-p' || path === undefined || name === undefined) return undefined;
-    const functions = new Map(call.state.functions).set(name, { kind: 'alias', text: path });
-    return moved({ ...call.state, functions });
-  },
   shopt: (call, args) =>
     moved(
       args.some((arg) => /^-\w*s/.test(arg)) && args.some((arg) => ODD.test(arg))
@@ -68,9 +62,7 @@ const builtinOf = byProgram<Builtin>(() => ({
     );
     return readInto(call, names.length === 0 ? ['REPLY'] : names);
   },
-  'mapfile readarray': (call: Call, args: readonly string[], context: ShellContext) => {
-    const callback = args[args.indexOf('-C') + 1];
-    if (args.includes('-C') && callback !== undefined) runText(call, callback, context);
+  'mapfile readarray': (call: Call, args: readonly string[]) => {
     const name = args.findLast(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-[CcdnOsu]$/.test(args[index - 1] ?? ''),
     );

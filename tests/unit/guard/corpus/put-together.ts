@@ -10,7 +10,6 @@ export const PUT_TOGETHER: readonly string[] = [
   'mapfile -t a < <(printf "git\\npush\\n"); "${a[@]}"',
   'readarray -t a <<< $\'git\\npush\'; "${a[@]}"',
   'mapfile -t a <<EOF\ngit\npush\nEOF\n"${a[@]}"',
-  'mapfile -C "git push #" -c 1 a < README.md',
   'git {,}push',
   'git {push,}',
   '{git,push}',

@@ -147,7 +147,6 @@ export const MORE_BLOCKED: Readonly<Record<string, readonly string[]>> = {
     "bash -c $'git\\x20push'",
     'git p"$(echo us)"h',
     'git p$(echo us)h',
-    'hash -p /usr/bin/git x; x push',
     '[[ $(git push) ]]',
     '(( $(git push) ))',
     'a[$(git push)]=1',
