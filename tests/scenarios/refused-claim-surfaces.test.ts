@@ -48,7 +48,6 @@ function assertNamed(p: Project, { check, named }: Refused) {
     'the claim in explain': [p.ralph(['explain']).stdout, /completion rejected/],
     logs: [p.ralph(['logs']).stdout, /completion\.rejected/],
     status: [p.ralph(['status']).stdout, /^The last loop ended/m],
-    'the checks in status': [p.ralph(['status']).stdout, /^ {2}Failed: /m],
     'status --json': [JSON.stringify(p.ralph(['status', '--json']).json), /"outcome":"failed"/],
     'the prompt': [p.read('prompt-2.txt'), /^## Your claim of completion was rejected\n/m],
     'the report': [p.read('report.html'), /completion\.rejected/],
