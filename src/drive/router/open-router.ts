@@ -11,7 +11,6 @@ import { recordNotice } from '../../state/record-notice.ts';
 import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import type { Message } from '../../text/message.ts';
 import { FOUR_KEYS } from '../control/operate.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -117,7 +116,7 @@ function lookAtLoop(
 }
 
 /** Pauses a loop whose contract cannot be believed. */
-function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: Message): Found {
+function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: ReturnType<typeof lossIn>): Found {
   const { now, env } = options;
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
