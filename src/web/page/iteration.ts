@@ -54,7 +54,6 @@ function Reason({ text }: { readonly text: string }) {
   return html`<li class="reason">${first}${more !== '' && html`<details><summary>Output</summary><pre tabindex="0">${more}</pre></details>`}</li>`;
 }
 
-/** Decision after an iteration; any other word is the status in which the loop ended. */
 function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {
   const isNear = breaker !== null && breaker.repeats > 0;
   return [
