@@ -12,7 +12,7 @@ const STOPS: Readonly<Record<string, string>> = {
 };
 
 const OTHERS: Readonly<Record<string, string>> = {
-  'awaiting-consent': 'waits for your consent',
+  'awaiting-consent': 'awaiting your consent',
   'needs-verification': 'needs manual work',
   'paused-for-review': 'needs a review',
 };

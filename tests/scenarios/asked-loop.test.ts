@@ -31,7 +31,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
     ['awaiting-consent', 'runner', 'fix', 3, 'ralph-loop run --consent fix'],
   );
   assert.equal(p.ralph(['status', '--loop', 'fix', '--json'], AGENT).json['status'], 'awaiting-consent');
-  assert.match(p.ralph(['status', '--loop', 'fix'], AGENT).stdout, /^Loop fix is awaiting consent\.$/m);
+  assert.match(p.ralph(['status', '--loop', 'fix'], AGENT).stdout, /^Loop fix is awaiting your consent\.$/m);
   assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /Agree: ralph-loop run --consent fix/);
   const { code, stderr, stdout, screen } = inPerson(p, ['run', '--consent', 'fix', '--agent', './agent.sh']);
   assert.equal(code, 0, stderr + stdout + screen);

@@ -244,12 +244,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
     ),
     script: '$RALPH run --agent ./agent.sh < /dev/tty',
   },
-  'a draft and its review': {
+  'a draft': {
     prepare: repository,
     script:
       '$RALPH draft "fix the failing tests of the parser, all of them, and keep its output as it is"; $RALPH list; $RALPH check fix-failing-tests/RALPH.md',
-    typed: 'k\n',
-    shows: /\[k\]eep/,
+    shows: /Read it, then start it/,
   },
   'a task with problems': {
     prepare: (p) => {

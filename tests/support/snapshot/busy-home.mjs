@@ -1,6 +1,6 @@
 // Another program of the user: changes files below a folder without a pause until SIGTERM, and counts each file that is not
 // as it left it. Usage: node busy-home.mjs FOLDER FILE... ; prints { changes, lost } at its end.
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const [folder, ...names] = process.argv.slice(2);
@@ -10,8 +10,14 @@ let changes = 0;
 let isOver = false;
 process.on('SIGTERM', () => (isOver = true));
 
+/** Returns the text of a file; null if there is none, also where a loop takes it away meanwhile. */
 function read(path) {
-  return existsSync(path) && lstatSync(path).isFile() ? readFileSync(path, 'utf8') : null;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EISDIR') return null;
+    throw error;
+  }
 }
 
 function look(name) {
