@@ -57,7 +57,10 @@ function asMakefile(program: string, text: string): string {
   if (program === 'just')
     return text
       .replace(/^[ \t]+(?=\S)/gm, '\t')
-      .replace(/^@?([\w-]+)[^:\n]*:(?!=)(.*)$/gm, (_, name, needs) => `${name}: ${needs.replace(/[()]/g, ' ')}`);
+      .replace(
+        /^@?([\w-]+)(?![\w-])[^:\n]*:(?!=)(.*)$/gm,
+        (_, name, needs) => `${name}: ${needs.replace(/[()]/g, ' ')}`,
+      );
   if (program !== 'task') return text;
   return text
     .replace(/^ {2}([\w-]+): *(?:\r?\n|$)/gm, '$1:\n')
@@ -69,8 +72,9 @@ function withIncludes(directory: string, first: string): string[] {
   const files = [first];
   for (let index = 0; index < files.length && files.length < MAX_INCLUDES; index++) {
     const text = readRegularFile(join(directory, files[index] ?? ''), MAX_BYTES) ?? '';
+    const variables = variablesOf(text);
     for (const [, names = ''] of text.matchAll(/^[ ]*(?:[-s]?include[ \t]+|import\??[ \t]+['"])([^#'"\n]+)/gm)) {
-      const more = fillVariables(names, variablesOf(text)).trim().split(/\s+/);
+      const more = fillVariables(names, variables).trim().split(/\s+/);
       files.push(...more.flatMap((name) => filesLike(directory, name)).filter((name) => !files.includes(name)));
     }
   }
@@ -102,7 +106,7 @@ function fillVariables(line: string, variables: ReadonlyMap<string, string>, dep
 }
 
 /** A recipe that runs other goals: itself or, in a Taskfile, by their names. */
-const RUNS_GOALS = /^[\s@+-]*(?:(?:make|just|task:?|deps:)\s+([\w./ ,[\]-]+)|([\w-]+))$/;
+const RUNS_GOALS = /^[\s@+-]*(?:(?:make|just|task:?|deps:)\s+(?=\S)([\w./ ,[\]-]+)|(\w[\w-]*))$/;
 
 /** Returns the commands of the goals (default: the first rule) and their prerequisites, with plain variables filled in. */
 function recipesOf(text: string, goals: readonly string[]): string[] {
@@ -126,12 +130,15 @@ function recipesOf(text: string, goals: readonly string[]): string[] {
         });
     }
   }
+  const patterns = [...rules.keys()].filter((name) => name.includes('%'));
   const ruleOf = (goal: string) =>
     rules.get(goal) ??
-    [...rules].find(([name]) => {
-      const [before = '', after] = name.split('%', 2);
-      return after !== undefined && goal.startsWith(before) && goal.endsWith(after);
-    })?.[1];
+    rules.get(
+      patterns.find((name) => {
+        const [before = '', after = ''] = name.split('%', 2);
+        return goal.startsWith(before) && goal.endsWith(after);
+      }) ?? '',
+    );
   const reached = goals.filter((goal) => ruleOf(goal) !== undefined);
   const first = [...rules.keys()].find((name) => !name.startsWith('.'));
   if (reached.length === 0 && first !== undefined) reached.push(first);

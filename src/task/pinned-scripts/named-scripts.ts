@@ -39,9 +39,10 @@ export function pinsOf(
   known: ReadonlySet<string> = new Set(),
   directory = projectDir,
 ): Pins {
-  const search = { projectDir, known, found: new Set<string>(), steering: new Map(), programs: new Set<string>() };
-  collect(search, run, directory, 0);
-  return { scripts: search.found, steering: search.steering, programs: search.programs };
+  const [found, programs, followed] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const steering: Search['steering'] = new Map();
+  collect({ projectDir, known, found, steering, programs, followed }, run, directory, 0);
+  return { scripts: found, steering, programs };
 }
 
 interface Search {
@@ -50,10 +51,14 @@ interface Search {
   readonly found: Set<string>;
   readonly steering: Map<string, SteeringFile['as']>;
   readonly programs: Set<string>;
+  /** Texts that were followed, with their folders: scripts that run one another would take for ever. */
+  readonly followed: Set<string>;
 }
 
 function collect(search: Search, run: string, directory: string, depth: number): void {
-  if (depth > MAX_DEPTH) return;
+  const text = `${depth > 0} ${directory}\n${run}`;
+  if (depth > MAX_DEPTH || search.followed.has(text)) return;
+  search.followed.add(text);
   const commands = commandWords(run);
   // A literal `cd` may or may not have run before another command, so both directories count.
   const entered = commands.flatMap(([name, ...rest]) =>
@@ -198,23 +203,25 @@ function followShellScript(search: Search, path: string, directory: string, dept
 }
 
 function addMakefile(search: Search, words: readonly string[], base: string, depth: number): void {
-  const { projectDir, found, steering } = search;
+  const { projectDir, steering } = search;
   const call = isDryRun(words) ? null : makeCall(words, base);
   if (call === null) return;
-  const before = found.size;
-  for (const file of call.files) addFile(search, call.directory, file, depth);
+  const isRead = (file: string): boolean => existsSync(join(call.directory, file)) && !WRITTEN_BY_BUILDS.test(file);
+  for (const file of call.files.filter(isRead)) addFile(search, call.directory, file, depth);
   for (const name of call.absent) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null) steering.set(path, 'pinned');
   }
   // Make runs nothing for a goal that exists as a file, and reads `-include` files once they exist.
-  for (const name of [...call.goals, ...call.files].filter((file) => !existsSync(join(call.directory, file)))) {
+  for (const name of [...call.goals, ...call.files].filter((file) => !isRead(file))) {
     const path = projectPath(projectDir, call.directory, name);
     if (path !== null && !steering.has(path)) steering.set(path, 'reported');
   }
-  // A makefile that calls itself is read once.
-  if (found.size > before) for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
+  for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
 }
+
+/** Included files with the headers that sources name. */
+const WRITTEN_BY_BUILDS = /(?:\.(?:d|dep|P|Plo|Po)|(?:^|\/)\.?depend)$/;
 
 function addPackageScripts(search: Search, words: readonly string[], base: string, depth: number): void {
   const { projectDir } = search;

@@ -163,7 +163,10 @@ function dependsOn(directory: string, runner: string): boolean {
 export function declares(directory: string, program: string): boolean {
   const { dependencies, devDependencies } = readPackage(directory, 'package.json');
   const names = [dependencies, devDependencies].flatMap((list) => Object.keys(list ?? {}));
-  const own = names.map((name) => name.replace(/^@types\/.*/, ''));
+  // Not the libraries for a system's program, such as @sentry/node and @semantic-release/git.
+  const own = names.map((name) =>
+    name.replace(/^@(?:types\/.*|.*\/(?:node|npm|git|docker|python|php|sh|bash|make))$/, ''),
+  );
   return own.some((name) => name === program || name.startsWith(`@${program}/`) || name.endsWith(`/${program}`));
 }
 

@@ -54,7 +54,7 @@ const GAMES: readonly Game[] = [
   ...['sh', 'printf'].map((name) => ({
     what: `a program in front of the system's ${name}`,
     check: 'npm test',
-    files: { 'package.json': NPM('env printf %d x') },
+    files: { 'package.json': NPM('env printf %d x', { devDependencies: { '@a/sh': '1' } }) },
     trick: { [`node_modules/.bin/${name}`]: '#!/bin/bash\nexit 0\n' },
     end: 'refused' as const,
   })),
@@ -121,9 +121,10 @@ const GAMES: readonly Game[] = [
   ...[
     ['make test', 'Makefile', 'S := sh ./run.sh\ntest: unit\nunit:\n\t@$(S)\n'],
     ['make test', 'Makefile', 'test:\n\t@$(MAKE) -s unit\nunit:\n\tsh ./run.sh\n'],
+    ['make lint && make test', 'Makefile', 'lint:\n\ttrue\ntest:\n\tsh ./run.sh\n'],
     ['make unit-test', 'Makefile', '%-test:\n\tsh ./run.sh $*\n'],
     ['composer ci', 'composer.json', '{"scripts":{"ci":["@unit"],"unit":["sh run.sh"]}}'],
-    ['deno task test', 'deno.json', '{"tasks":{"test":"sh run.sh"}}'],
+    ['deno task test', 'deno.json', '{"tasks":{"test":"deno test -A && deno test --doc && sh run.sh"}}'],
     ['just test', 'justfile', "to := 'x'\ntest what='all': (unit what)\nunit what:\n  @sh run.sh\n"],
     ['just', 'justfile', 'test:\n    just unit\n\nunit:\n    ./run.sh\n'],
     ['task test', 'Taskfile.yml', "version: '3'\ntasks:\n  test:\n    deps: [a, unit]\n  unit: sh run.sh\n"],
@@ -487,8 +488,10 @@ test('an honest agent that adds a dependency, a source file and a test is not re
   const files = {
     ...JEST.files,
     ...PYTHON.files,
-    Makefile: 'test:\n\ttrue\nlater:\n\tsh later.sh\n',
+    Makefile: 'test:\n\ttrue\nlater:\n\tsh later.sh\n-include *.d .depend\n',
     'later.sh': '',
+    'a.d': 'a.o: a.c\n',
+    '.depend': 'b.o: b.c\n',
     'tests/a.test.js': '',
   };
   const runners = { jest: ['tests/new.test.js'], pytest: ['tests/test_new.py'] };
@@ -505,9 +508,11 @@ test('an honest agent that adds a dependency, a source file and a test is not re
     'tests/test_new.py': PASS,
     'node_modules/left/index.js': '',
     'later.sh': 'echo deploy\n',
+    'a.d': 'a.o: a.c new.h\n',
+    '.depend': 'b.o: b.c new.h\n',
   });
   assert.equal(await outcome(place), 'ok');
-  assert.deepEqual(reported(place), []);
+  assert.deepEqual(reported(place), ['.depend was changed', 'a.d was changed']);
 });
 
 test('does not refuse but reports what may_change names; a refusal names the file and the key', async (context) => {
