@@ -48,7 +48,7 @@ export function readLimits({ costUsd, tokens }: Spent, spentMs: number, limits: 
 
 /** Returns the first multiple of a limit that is not used up. */
 function raised(used: number, limit: number): number {
-  return limit * (Math.floor(used / limit) + 1);
+  return limit * (Math.floor(used / limit + ROUNDING) + 1);
 }
 
 export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | null {
