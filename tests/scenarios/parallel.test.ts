@@ -182,6 +182,17 @@ test('nothing is merged over uncommitted changes of the user, as the start says 
   assert.equal(p.has('a.txt'), false);
 });
 
+test('a resume integrates no unverified work that uncommitted changes kept back, with --require-verified', (t) => {
+  const p = repository(t, ['a', 'b']);
+  p.write('jobs/a/RALPH.md', p.read('jobs/a/RALPH.md').replace('---\n', '---\nvalidation: ["test -e a.txt"]\n'));
+  git(p, 'commit -qam check');
+  p.write('work.sh', `${OWN_FILE}# changed\n`);
+  run(p, [...jobs(['a', 'b']), '--integrate', 'merge', '--require-verified']);
+  git(p, 'commit -qam changed');
+  run(p, ['--resume']);
+  assert.deepEqual([p.has('a.txt'), p.has('b.txt')], [true, false]);
+});
+
 test('pr pushes the branches and reports a missing gh', (t) => {
   const p = repository(t, ['a']);
   p.sh('git init -q --bare ../remote.git && git remote add origin ../remote.git');

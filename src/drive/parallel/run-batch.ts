@@ -171,8 +171,10 @@ export class BatchRunner extends SideBySideRunner {
       if (this.closed) return;
       const task = this.#tasks.find((one) => one.name === name);
       if (task === undefined || !this.#isToIntegrate(task)) continue;
-      if (obstacle !== null) this.#save({ ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: obstacle } });
-      else obstacle = await this.#integrateOne(task, task.end);
+      // A completion that the user does not accept keeps that reason.
+      if (obstacle !== null && !this.#isUnproven(task))
+        this.#save({ ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: obstacle } });
+      else obstacle = (await this.#integrateOne(task, task.end)) ?? obstacle;
     }
   }
 
@@ -194,16 +196,19 @@ export class BatchRunner extends SideBySideRunner {
     return this.options.batch.integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
   }
 
+  /** Returns whether this is an unverified completion that the user does not accept. */
+  #isUnproven({ name, end }: BatchTask): boolean {
+    const isNew = end?.problem === null || end?.problem === INTEGRATE_TEXTS.unproven(name);
+    return this.options.batch.words.includes('--require-verified') && end?.code !== 0 && isNew;
+  }
+
   /** Returns why no other work can be integrated either; null if it can. */
   async #integrateOne(task: BatchTask, end: CompleteTask['end']): Promise<string | null> {
     const { batch, projectDir, env, notice } = this.options;
     const { name } = task;
     if (batch.integrate === 'none') return null;
-    // An unverified completion that the user does not accept.
-    const isNew = end.problem === null || end.problem === INTEGRATE_TEXTS.unproven(name);
-    const isUnproven = batch.words.includes('--require-verified') && end.code !== 0 && isNew;
     let delivery = end.delivery ?? null;
-    const { message, outcome } = isUnproven
+    const { message, outcome } = this.#isUnproven(task)
       ? { message: INTEGRATE_TEXTS.unproven(name), outcome: 'failed' as const }
       : await integrate({
           projectDir,
