@@ -42,13 +42,16 @@ const live = (
     files = {} as Readonly<Record<string, string>>,
     prepare = (_: TerminalLoop): void => undefined,
   } = {},
-): Promise<void> =>
-  inTerminal({ init: false, frontmatter: `baseline: false\n${frontmatter}`, standIn, files }, script, async (loop) => {
+): Promise<void> => {
+  const checks = frontmatter.includes('validation:') ? '' : 'validation: ["true"]\n';
+  const terms = `baseline: false\n${checks}${frontmatter}`;
+  return inTerminal({ init: false, frontmatter: terms, standIn, files }, script, async (loop) => {
     prepare(loop);
     const by = agent === null ? ['--permission-mode', mode] : ['--agent', agent];
     const command = [mainPath, 'run', ...by];
     await body(await loop.open(process.execPath, command, env, size), loop);
   });
+};
 
 /** What differs from run to run, such as times, and what only the oldest client is warned of. */
 const masked = (screen: string): string =>

@@ -17,7 +17,6 @@ const RAW_LINES: Readonly<Record<string, number>> = {
   'the claim in explain': 2,
   logs: 2,
   status: 0,
-  'the checks in status': 0,
   'status --json': 1,
   'the prompt': 1,
   'the report': 2,
