@@ -60,13 +60,13 @@ export function settingsOf(directory: string): GitSettings {
   return settings;
 }
 
-/** Returns a test for tracked absolute paths: never true without a repository, always true if git cannot list them. */
-export function trackedFiles(directory: string): (path: string) => boolean {
+/** Returns a test for tracked absolute paths: never true without a repository, `unknown` if git cannot list them. */
+export function trackedFiles(directory: string, unknown = true): (path: string) => boolean {
   const top = repositoryAround(directory)?.top;
   if (top === undefined) return () => false;
   const tracked = pathsOf(top, ['ls-files', '-z']);
   const paths = new Set(tracked?.map((path) => join(top, path)));
-  return (path) => tracked === null || paths.has(path);
+  return (path) => (tracked === null ? unknown : paths.has(path));
 }
 
 const GIT_MS = 2000;
@@ -79,7 +79,7 @@ const CONFINED =
 
 /** Returns the paths that a git command prints with `-z`; null if git fails. */
 function pathsOf(top: string, args: readonly string[], input = '', isConfined = false): string[] | null {
-  const options = { input, encoding: 'utf8', timeout: GIT_MS } as const;
+  const options = { input, encoding: 'utf8', timeout: GIT_MS, maxBuffer: 2 ** 28 } as const;
   const [program, ...first] = isConfined ? ['bwrap', ...CONFINED.split(' '), '--ro-bind', top, top, 'git'] : ['git'];
   const { error, status, stdout } = spawnSync(program ?? '', [...first, '-C', top, ...HARDENED, ...args], options);
   // Of a git that ends as its time does, node drops what it printed and reports success.

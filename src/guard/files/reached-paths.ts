@@ -109,7 +109,7 @@ function restored({ compared }: FileAccess, { rules: { projectDir, writable } }:
 }
 
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
-  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(guard.rules.projectDir);
+  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(guard.rules.projectDir, under.tracked);
   const isCleaned = under.tracked === false;
   return under.roots
     .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))

@@ -98,7 +98,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
 /** Returns an own file that a search finds, among the files that exist. */
 function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
   const { caseInsensitive, projectDir } = guard.rules;
-  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(projectDir);
+  const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(projectDir, under.tracked);
   const isClean = under.tracked === false;
   for (const root of under.roots) {
     const near = root.includes(UNKNOWN) ? '/' : comparablePath(guard.real(root), caseInsensitive);

@@ -13,7 +13,15 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   const facts = factsOf(source, options);
   const isInDoubt =
     /mktemp|TMPDIR/.test(source) && [...facts.commands, ...facts.opened].some(({ name }) => ODD.test(name));
-  const read = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
+  const all = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
+  const read = MOVES.test(source)
+    ? {
+        ...all,
+        writes: all.writes.map(({ compared, ...use }) =>
+          use.how === 'git-path' || !compared ? use : { ...use, compared },
+        ),
+      }
+    : all;
   if (!read.writes.some(({ word }) => IGNORE_FILE.test(word.template))) return read;
   // Its searches may skip nothing.
   const finds = (use: FileAccess): FileAccess => {
@@ -23,6 +31,9 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   return { ...read, writes: read.writes.map(finds), reads: read.reads.map(finds) };
 }
 
+/** Pattern for what gives git another index, revision or repository before it restores files of a folder. */
+const MOVES =
+  /\bgit\b.*(?:\b(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)\b|\s--(?:staged|cached|git-dir)|\s-S\s)|\bGIT_/s;
 /** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 

@@ -191,7 +191,18 @@ describe('a restore of a folder', () => {
       put('deploy/prod.yaml', 'changed');
       assert.equal(await decide(command, rules), 'deny', 'control');
     });
-  for (const command of ['git checkout HEAD~1 -- .', 'git restore -s HEAD~1 .', 'git read-tree -u --reset HEAD~1'])
+  const MOVED = [
+    'git restore .; git restore -s HEAD~1 .',
+    'git restore --sourc=HEAD~1 .',
+    'git switch x; git reset --hard HEAD~1',
+  ];
+  MOVED.push('git restore -s HEAD...HEAD~1 .', 'git reset HEAD~1 && git checkout .', 'git --git-dir=o/.git checkout .');
+  for (const command of [
+    'git checkout HEAD~1 -- .',
+    'git restore -s HEAD~1 .',
+    'git read-tree -u --reset HEAD~1',
+    ...MOVED,
+  ])
     it(`is denied if another commit has other versions: ${command}`, async () =>
       assert.equal(await decide(command, rules), 'deny'));
 });
@@ -216,6 +227,7 @@ describe('what removes files that git does not track', () => {
       "git clean -fd -e '!local.txt'",
       'git stash -a',
       'git ls-files -o | xargs rm',
+      'git ls-files -oi --exclude-standard | xargs rm',
     ],
     ...[': > .gitignore; git clean -fd', `echo > .gitignore; ${LIST}`, 'git clean -fdx -e secrets'],
   ])

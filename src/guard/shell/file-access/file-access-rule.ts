@@ -49,7 +49,7 @@ export function recordRead(use: Omit<Use, 'how'>, context: ShellContext, positio
 
 function pathUse(use: Use, context: ShellContext, position: number): FileAccess | null {
   const { word, state, by, how } = use;
-  const key = `${how}\n${by}\n${state.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
+  const key = `${how}\n${by}\n${state.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}\n${word.source}\n${JSON.stringify(use.compared)}`;
   if (context.facts.seen.has(key)) return null;
   context.facts.seen.add(key);
   return {

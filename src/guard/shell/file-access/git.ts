@@ -44,8 +44,9 @@ const subcommandOf = byProgram<Subcommand>(() => ({
   restore: (access, args) => {
     const split = splitOptions(args, '-s --source --pathspec-from-file --conflict');
     if (hasOption(split, '-S', '--staged') && !hasOption(split, '-W', '--worktree')) return;
-    const source = optionValue(split, '-s', '--source') ?? (hasOption(split, '-S', '--staged') ? wordOf('HEAD') : null);
-    restored(access, split.operands, source);
+    const source = split.options.findLast(({ name }) => /^(-s$|--so)/.test(name));
+    const usual = hasOption(split, '-S', '--staged') ? wordOf('HEAD') : null;
+    restored(access, split.operands, source === undefined ? usual : (source.value ?? wordOf(UNKNOWN)));
   },
   rm: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
@@ -187,7 +188,7 @@ function restored(access: AccessRecorder, paths: readonly ShellWord[], from: She
 
 function revision(word: ShellWord | undefined, usual: string): string | null {
   const name = /^\d+$/.test(word?.template ?? '') ? `stash@{${word?.template}}` : word?.template;
-  return name === undefined ? usual : /^\w[\w./~^@{}-]*$|^@/.test(name) ? name : null;
+  return name === undefined ? usual : /^(?!.*\.\.)(?:\w[\w./~^@{}-]*$|@)/.test(name) ? name : null;
 }
 
 /** Returns the words behind `--`; none without it. */

@@ -103,7 +103,7 @@ const git: Output = ({ call: { words, state } }) => {
   const paths = isGrep ? pathsOfGrep(rest, state) : splitOptions(rest, LS_FILES).operands;
   const under = pathspecTree(words, directory === undefined ? paths : [], state);
   if (!isOneOf(/^(-[a-z]*o[a-z]*|--others)$/)) return { ...UNKNOWN_STREAM, under: { ...under, tracked: true } };
-  if (isGrep || isOneOf(/^(-[a-z]*[cdms][a-z]*|--cached|--deleted|--modified|--stage)$/))
+  if (isGrep || isOneOf(/^(-[a-z]*[cdims][a-z]*|--cached|--deleted|--directory|--ignored|--modified|--stage)$/))
     return { ...UNKNOWN_STREAM, under };
   const others = { ...under, tracked: false };
   return { ...UNKNOWN_STREAM, under: isOneOf(/^--exclude-standard$/) ? { ...others, ignores: true } : others };
