@@ -182,15 +182,14 @@ test('nothing is merged over uncommitted changes of the user, as the start says 
   assert.equal(p.has('a.txt'), false);
 });
 
-test('a resume integrates no unverified work that uncommitted changes kept back, with --require-verified', (t) => {
+test('beside uncommitted changes, unverified work keeps its own reason with --require-verified', (t) => {
   const p = repository(t, ['a', 'b']);
   p.write('jobs/a/RALPH.md', p.read('jobs/a/RALPH.md').replace('---\n', '---\nvalidation: ["test -e a.txt"]\n'));
   git(p, 'commit -qam check');
   p.write('work.sh', `${OWN_FILE}# changed\n`);
-  run(p, [...jobs(['a', 'b']), '--integrate', 'merge', '--require-verified']);
-  git(p, 'commit -qam changed');
-  run(p, ['--resume']);
-  assert.deepEqual([p.has('a.txt'), p.has('b.txt')], [true, false]);
+  const { stdout } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge', '--require-verified']);
+  assert.match(stdout, /^a .*\n +nothing was integrated: the project has 1 uncommitted change/m);
+  assert.match(stdout, /^b .*\n +b: nothing was integrated, because no check has verified its work\.$/m);
 });
 
 test('pr pushes the branches and reports a missing gh', (t) => {
