@@ -443,7 +443,7 @@ class Harness {
 
   private bind(session: string): void {
     const before = this.state;
-    if (before.sessionId !== session && before.clientPid !== this.pid) this.model.newClient();
+    if (before.sessionId !== session) this.model.newSession();
     this.session = session === 'B' ? 'B' : session === 'A' ? 'A' : this.session;
     const client = { sessionId: session, clientPid: this.pid, clientStartedAt: `start of ${this.pid}` };
     this.state = this.checked(bindSession(before, client));

@@ -279,8 +279,8 @@ export class ModelLoop {
     }
   }
 
-  /** A client that is new to the loop: its cost begins anew. */
-  newClient(): void {
+  /** A session that is new to the loop: its cost begins anew. */
+  newSession(): void {
     this.lastFigure = null;
   }
 
