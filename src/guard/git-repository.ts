@@ -98,8 +98,12 @@ export function changedByGit(
   const top = repositoryAround(directory)?.top;
   const options = ['--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules'];
   const changed = top === undefined ? null : pathsOf(top, ['diff', ...options, ...revisions, '--'], '', isConfined);
-  const paths = new Set(changed?.map((path) => join(top ?? '', path)));
-  return changed === null ? null : (path) => paths.has(path);
+  // Of a file that is assumed to be unchanged, git shows no difference, yet restores it.
+  const assumed = changed === null ? null : pathsOf(top ?? '', ['ls-files', '-v', '-z']);
+  if (changed === null || assumed === null) return null;
+  const hidden = assumed.filter((line) => /^[a-z]/.test(line)).map((line) => line.slice(2));
+  const paths = new Set([...changed, ...hidden].map((path) => join(top ?? '', path)));
+  return (path) => paths.has(path);
 }
 
 /** Returns whether git says for certain that nothing is stashed: what this command stashes itself is judged there. */

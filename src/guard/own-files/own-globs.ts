@@ -119,7 +119,9 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
 export function searchFinds(under: SearchedTree, path: string, guard: Guard): boolean {
   const { caseInsensitive } = guard.rules;
   const { names, except = [], maxDepth = Number.POSITIVE_INFINITY } = under;
-  const isLeftOut = (found: string): boolean => except.some((glob) => matchesGlob(glob, found, caseInsensitive));
+  // What is left out anywhere is a name below the root: the folders that the project lies in do not count.
+  const isLeftOut = (above: string, below: string): boolean =>
+    except.some((glob) => matchesGlob(glob, glob.startsWith('*/') ? below : above + below, caseInsensitive));
   return under.roots.some((root) => {
     if (root.includes(UNKNOWN)) return false;
     return [posix.normalize(root), guard.real(root)].some((form) => {
@@ -131,9 +133,9 @@ export function searchFinds(under: SearchedTree, path: string, guard: Guard): bo
       if (under.visible === true && below.some((name) => name.startsWith('.'))) return false;
       if (below.length === 0) below.push(path.slice(path.lastIndexOf('/') + 1));
       return below.some((name, index) => {
-        const found = `${above}/${below.slice(0, index + 1).join('/')}`;
-        if (index >= maxDepth || (under.filesOnly === true && index < below.length - 1) || isLeftOut(found))
-          return false;
+        const found = `/${below.slice(0, index + 1).join('/')}`;
+        if (index >= maxDepth || (under.filesOnly === true && index < below.length - 1)) return false;
+        if (isLeftOut(above, found)) return false;
         return names.length === 0 || names.some((glob) => matchesGlob(glob, name, caseInsensitive));
       });
     });

@@ -22,7 +22,8 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
         ),
       }
     : all;
-  if (!read.writes.some(({ word }) => IGNORE_FILE.test(word.template))) return read;
+  if (!RESTORES_IGNORE_FILE.test(source) && !read.writes.some(({ word }) => IGNORE_FILE.test(word.template)))
+    return read;
   // Its searches may skip nothing.
   const finds = (use: FileAccess): FileAccess => {
     const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
@@ -34,6 +35,9 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
 /** Pattern for what gives git another index, revision or repository before it restores files of a folder. */
 const MOVES =
   /\bgit\b.*(?:\b(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)\b|\s--(?:staged|cached|git-dir)|\s-S\s)|\bGIT_/s;
+/** Pattern for what may give .gitignore another version before git removes what it does not name. */
+const RESTORES_IGNORE_FILE =
+  /\bgit\b.*\b(?:checkout|restore|reset|stash|switch|pull|merge|rebase|excludes?file)\b.*\b(?:clean|ls-files|stash)\b/is;
 /** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 

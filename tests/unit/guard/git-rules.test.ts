@@ -229,7 +229,13 @@ describe('what removes files that git does not track', () => {
       'git ls-files -o | xargs rm',
       'git ls-files -oi --exclude-standard | xargs rm',
     ],
-    ...[': > .gitignore; git clean -fd', `echo > .gitignore; ${LIST}`, 'git clean -fdx -e secrets'],
+    ...[
+      ': > .gitignore; git clean -fd',
+      'git checkout . && git clean -fd',
+      'git clean -fdx -e project',
+      `echo > .gitignore; ${LIST}`,
+      'git clean -fdx -e secrets',
+    ],
   ])
     it(`may remove what git ignores: ${command}`, async () => {
       assert.equal(await decide(command, rules), 'deny');
