@@ -14,16 +14,10 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   const isInDoubt =
     /mktemp|TMPDIR/.test(source) && [...facts.commands, ...facts.opened].some(({ name }) => ODD.test(name));
   const all = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
-  const read = MOVES.test(source)
-    ? {
-        ...all,
-        writes: all.writes.map(({ compared, ...use }) =>
-          use.how === 'git-path' || !compared ? use : { ...use, compared },
-        ),
-      }
-    : all;
-  if (!RESTORES_IGNORE_FILE.test(source) && !read.writes.some(({ word }) => IGNORE_FILE.test(word.template)))
-    return read;
+  const moves = /\bGIT_/.test(source) || inOrder(source, GIT, MOVES);
+  const read = moves ? { ...all, writes: all.writes.map(restoresAny) } : all;
+  const restoresIgnoreFile = inOrder(source, GIT, RESTORES, REMOVES);
+  if (!restoresIgnoreFile && !read.writes.some(({ word }) => IGNORE_FILE.test(word.template))) return read;
   // Its searches may skip nothing.
   const finds = (use: FileAccess): FileAccess => {
     const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
@@ -32,12 +26,28 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   return { ...read, writes: read.writes.map(finds), reads: read.reads.map(finds) };
 }
 
+/** Returns a use without its revision: by then, any file may differ from what git restores. */
+function restoresAny(use: FileAccess): FileAccess {
+  const { compared: _, ...unsure } = use;
+  return use.how === 'git-path' ? unsure : use;
+}
+
+/** Returns whether matches follow one another. A single pattern would take cubic time over a heredoc of megabytes. */
+function inOrder(text: string, ...patterns: readonly RegExp[]): boolean {
+  let at = 0;
+  return patterns.every((pattern) => {
+    const found = pattern.exec(text.slice(at));
+    at += found === null ? 0 : found.index + found[0].length;
+    return found !== null;
+  });
+}
+
+const GIT = /\bgit\b/i;
 /** Pattern for what gives git another index, revision or repository before it restores files of a folder. */
-const MOVES =
-  /\bgit\b.*(?:\b(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)\b|\s--(?:staged|cached|git-dir)|\s-S\s)|\bGIT_/s;
-/** Pattern for what may give .gitignore another version before git removes what it does not name. */
-const RESTORES_IGNORE_FILE =
-  /\bgit\b.*\b(?:checkout|restore|reset|stash|switch|pull|merge|rebase|excludes?file)\b.*\b(?:clean|ls-files|stash)\b/is;
+const MOVES = /\b(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)\b|\s--(?:staged|cached|git-dir)|\s-S\s/;
+/** Patterns for what may give .gitignore another version before git removes what it does not name. */
+const RESTORES = /\b(?:checkout|restore|reset|stash|switch|pull|merge|rebase|excludes?file)\b/i;
+const REMOVES = /\b(?:clean|ls-files|stash)\b/i;
 /** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 

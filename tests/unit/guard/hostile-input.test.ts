@@ -39,6 +39,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'a megabyte of quotes': "'".repeat(999_999),
   'a megabyte of substitutions in a heredoc': `cat <<E\n${'$(x) '.repeat(200_000)}\nE\n`,
   'a megabyte of literal heredoc': `cat > src/x <<E\n${'$x stuff '.repeat(110_000)}\nE\n`,
+  'a heredoc about git': `cat > src/x <<'E'\n${'git checkout '.repeat(20_000)}\nE\n`,
   'twenty thousand heredocs': 'cat <<E\n'.repeat(20_000),
   'nested arithmetic': '$(('.repeat(5000),
   'nested parameters': '${x:-'.repeat(3200),
