@@ -47,7 +47,7 @@ export function usedUpText(text: string, iteration: number, { pace }: Pick<Polic
   const most = pace.tracksProgress ? MOST_ITERATIONS.folder : MOST_ITERATIONS.other;
   return iteration < most
     ? advise(text, 'Grant more', 'resume', { 'max-iterations': String(Math.min(2 * iteration, most)) })
-    : advise(`${text} No limit is larger.`, 'Start over', 'restart');
+    : advise(`${text} No larger limit is allowed.`, 'Start over', 'restart');
 }
 
 /** Returns the message of the iteration limit. `unknown`: number of iterations whose progress could not be measured. */

@@ -134,7 +134,7 @@ export interface Wanted {
   readonly stopsAtWindow: boolean;
   readonly sandbox: 'off' | 'auto' | 'on';
   readonly permissionMode: string | null;
-  /** The agent proves scenarios by commands, and nobody is there who could allow them. */
+  /** The agent proves scenarios by commands, and no person is there to allow them. */
   readonly tdd: boolean;
 }
 

@@ -104,7 +104,10 @@ interface Wrapped {
   readonly from: number;
 }
 
-/** Wraps a line, between words if possible. Added text changes only the last row; the others end without blanks. A character that is too wide becomes "?". */
+/**
+ * Wraps a line, between words if possible. Added text changes only the last row; the others end without blanks. A character
+ * that is too wide becomes "?".
+ */
 export function wrap(line: string, columns: number): Wrapped[] {
   const width = Math.max(1, columns);
   const rows: Wrapped[] = [];

@@ -176,7 +176,10 @@ test('nothing is merged over uncommitted changes of the user, as the start says 
   p.write('work.sh', `${OWN_FILE}# changed\n`);
   const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
   assert.equal(code, 3, stdout);
-  assert.match(stderr, /--integrate merge changes no project .*: commit or stash the 1 here before the loops end\./);
+  assert.match(
+    stderr,
+    /1 uncommitted change here keeps --integrate merge from changing the project: commit or stash it before the loops end\./,
+  );
   assert.equal(stdout.match(/^ +nothing was integrated: the project has 1 uncommitted change/gm)?.length, 2, stdout);
   assert.match(stdout, /^total +0 of 2 done/m);
   assert.equal(p.has('a.txt'), false);

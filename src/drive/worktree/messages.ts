@@ -54,7 +54,7 @@ export const WORKTREE_TEXTS = {
   notInThese: (changes: number): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktrees, which begin at the last commit.`,
   inTheWay: (changes: number, how: string): string =>
-    `--integrate ${how} changes no project that has uncommitted changes: commit or stash the ${changes} here before the loops end.`,
+    `${counted(changes, 'uncommitted change')} here ${changes === 1 ? 'keeps' : 'keep'} --integrate ${how} from changing the project: commit or stash ${changes === 1 ? 'it' : 'them'} before the loops end.`,
   taskDiffers: (taskPath: string): string =>
     `${taskPath} in the worktree differs from the one here; the one in the worktree is used.`,
   settingUp: (command: string): string => `setting up the worktree: ${redact(command)}`,

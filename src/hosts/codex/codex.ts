@@ -39,7 +39,7 @@ export const CODEX: Host = {
       setting: 'permission_mode',
       isWanted: ({ tdd, permissionMode }) => tdd && sandboxFor(permissionMode) !== 'danger-full-access',
       because:
-        'has a sandbox in all modes but bypassPermissions, in which "tdd red" cannot record its proof. Run a TDD list in that mode, or in a session at a terminal.',
+        'confines the agent in every mode but bypassPermissions, and "tdd red" cannot record its proof in a sandbox. Run a TDD list with bypassPermissions, or in a session at a terminal.',
     },
   ],
   topics: {

@@ -270,8 +270,8 @@ export const TASK_KEYS = [
   'open_questions',
 ] as const satisfies readonly (keyof Frontmatter)[];
 
-/** Upper limit of max_iterations, by kind of task. */
 const { folder, other } = MOST_ITERATIONS;
+/** Upper limit of max_iterations, by kind of task. */
 export const ITERATION_CAP = { prompt: other, plan: other, tdd: other, 'ralph-md': folder, checklist: folder };
 
 /** Keys of a frontmatter whose durations are in seconds. */

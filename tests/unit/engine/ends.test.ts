@@ -55,7 +55,7 @@ describe('max iterations', () => {
     assert.match(said(25, false), /Grant more: ralph-loop resume --max-iterations 50\.$/);
     assert.match(said(60, false), / --max-iterations 100\.$/);
     assert.match(said(40, true), / --max-iterations 50\.$/);
-    assert.match(said(50, true), /No limit is larger\. Start over: ralph-loop start --fresh\.$/);
+    assert.match(said(50, true), /No larger limit is allowed\. Start over: ralph-loop start --fresh\.$/);
   });
 
   test('ends a four-key file with 24 of 25 at its next Stop', () => {
