@@ -83,8 +83,7 @@ function changeUnderLock<T>(
   }
   assertHeld();
   if (next === 'remove') {
-    removeIfThere(files.state);
-    syncDirectory(files.runtimeDir);
+    removeState(files);
     return result;
   }
   if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
@@ -102,6 +101,20 @@ function changeUnderLock<T>(
   keepCounters(files, counted, begun, known);
   decided.written?.();
   return result;
+}
+
+function removeState({ state, runtimeDir }: LoopFiles): void {
+  removeIfThere(state);
+  syncDirectory(runtimeDir);
+}
+
+/**
+ * Removes what an archived loop has left before a new one stores its evidence. The state goes first: alone, it would miss its
+ * evidence if the start is killed, and hold sessions of which no loop is left.
+ */
+export function removeFormer(files: LoopFiles): void {
+  removeState(files);
+  dropContract(files);
 }
 
 export function serialise(state: LoopState): string {

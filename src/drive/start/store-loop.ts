@@ -7,6 +7,7 @@ import { forgetEvidence, writeContract } from '../../state/evidence/store-eviden
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { removeFormer } from '../../state/with-state.ts';
 import { formerView, storeGitView } from '../../task/git/git-view.ts';
 import { dropLostStartPoint, writeStartPoint } from '../../task/git/start-point.ts';
 import type { ChecklistItem } from '../../text/markdown/lists.ts';
@@ -46,6 +47,7 @@ export function storeLoop(
 ): { readonly stored: StoredContract; readonly warnings: readonly string[] } {
   const { at, env, state, items, former, isNew, isLost } = begun;
   const { loopId, tdd, consented } = contract;
+  if (isNew) removeFormer(files);
   // A contract that was made again lists no evidence, so it does not say whether there was a record.
   const unkept = storeProtected(files, contract, env, former);
   if (isNew) beginSeen(files, contract, items);

@@ -84,3 +84,20 @@ export function writeOnly(part: (length: number) => number): Fault {
 function failure(name: string, code: string): Error {
   return Object.assign(new Error(`${code}: injected into ${name}`), { code, syscall: name });
 }
+
+const CHANGES = new Set(
+  'appendFileSync fchmodSync fsyncSync futimesSync linkSync mkdirSync openSync renameSync rmSync symlinkSync unlinkSync writeFileSync writeSync'.split(
+    ' ',
+  ),
+);
+
+/** Kills this process with SIGKILL in place of the N-th call that changes the disk; a write is cut in the middle. */
+export function killAtChange(n: number, work: () => unknown): void {
+  let calls = 0;
+  withFaults((name, real, parameters) => {
+    if (CHANGES.has(name)) calls += 1;
+    if (!CHANGES.has(name) || calls !== n) return real();
+    if (name === 'writeSync') writeOnly((length) => length >> 1)(name, real, parameters);
+    process.kill(process.pid, 'SIGKILL');
+  }, work);
+}
