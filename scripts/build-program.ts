@@ -20,7 +20,7 @@ const STATUS = ['drive/status/status-line'];
 const STOP = ['drive/hook/run-hook', 'drive/hook/stop/stop', 'drive/hook/stop/abort-stop'];
 const PLAN = ['drive/plan/plan-task'];
 const CHECKS = [
-  'drive/control/examine-protected',
+  'drive/control/restore-protected',
   'drive/hook/deliver',
   'drive/prompt/project-change',
   'drive/status/end-report',

@@ -229,10 +229,15 @@ export function findEndedContract(files: LoopFiles, loopId: string): StoredContr
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
 }
 
+/** Returns the contract of this loop, which has not ended; null for another loop's and one that cannot be used. Never throws. */
+export function findLiveContract(files: LoopFiles, loopId: string): StoredContract | null {
+  const found = findContract(files);
+  return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
+}
+
 /** Returns the contract of this loop, live or ended; null if unknown. Never throws. */
 export function contractOfLoop(files: LoopFiles, loopId: string): StoredContract | null {
-  const live = findContract(files);
-  return typeof live !== 'string' && live.contract.loopId === loopId ? live : findEndedContract(files, loopId);
+  return findLiveContract(files, loopId) ?? findEndedContract(files, loopId);
 }
 
 function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {

@@ -224,5 +224,5 @@ function asidePath({ asideDir }: TddFiles, at: string, label: string): string {
 /** Returns the commands that the user named as checks of this loop: validation, evidence and scenarios. */
 export function checkCommands(files: LoopFiles, { validation, task, tdd }: Contract): string[] {
   const scenarios = tdd === undefined ? [] : (peekTdd(files)?.scenarios ?? []);
-  return [...new Set([...validation, ...(task?.commands ?? []), ...scenarios].map(({ run }) => run.trim()))];
+  return [...new Set([...(task?.commands ?? []), ...validation, ...scenarios].map(({ run }) => run.trim()))];
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { endOfLoop } from '../../drive/status/end-report.ts';
+import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
@@ -55,7 +55,7 @@ async function undo(context: CommandContext): Promise<number> {
   const facts = {
     sandbox: contract.sandbox,
     start: start.tree,
-    end: endOfLoop(files, state),
+    end: storedEnd(files, state)?.end ?? null,
     ...workTimes(files, loopId, contract.agent === undefined),
     startedAt: Date.parse(state.startedAt),
     freeBytes,

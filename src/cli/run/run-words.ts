@@ -1,4 +1,4 @@
-import { hasBatch } from '../../drive/parallel/batch.ts';
+import { findBatch } from '../../drive/parallel/batch.ts';
 import { type Supervisor, supervisorOf } from '../../drive/parallel/supervise.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { hostNamed, hostOf } from '../../hosts/hosts.ts';
@@ -58,7 +58,7 @@ function isBatch({ positionals, values, files, projectDir, env }: CommandContext
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
   if (values['issue'] !== undefined || values['issues'] !== undefined) return true;
   const isNamed = positionals.length > 0 || ['task', 'path', 'consent'].some((key) => values[key] !== undefined);
-  return values['resume'] === true && !isNamed && files.name === null && hasBatch(projectDir, env);
+  return values['resume'] === true && !isNamed && files.name === null && findBatch(projectDir, env) !== null;
 }
 
 /** Runs the loop; if it lacks a permission mode, proposes one to the user and runs it again. */

@@ -1,4 +1,4 @@
-import { storedReport } from '../../drive/status/end-report.ts';
+import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type LoopReport, retryAtOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
@@ -137,7 +137,10 @@ export function standingOf(
   if (state.status === 'ended') {
     const { as, at, message, text: why = message, proof } = state.ended;
     const left = undeliveredText(state);
-    const texts = { why: left === null ? why : `${why} ${left}`, next: afterEnd(state, storedReport(files, state)) };
+    const texts = {
+      why: left === null ? why : `${why} ${left}`,
+      next: afterEnd(state, storedEnd(files, state)?.report ?? null),
+    };
     return { status: as, at, ...(proof && { proof }), ...texts };
   }
   if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };

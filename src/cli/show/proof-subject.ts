@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { proofOfLoop } from '../../drive/status/end-report.ts';
+import { storedEnd } from '../../drive/status/end-report.ts';
 import { PROOF_FILE, proofPath } from '../../drive/status/proof-record.ts';
 import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -42,7 +42,7 @@ export function subjectOf(context: CommandContext): Subject {
   const stored = findEndedContract(files, record.loopId);
   if (stored === null) return { record, contract: contractHere(context, record), files, own: null, beside };
   const state = endedState(files, record.loopId);
-  const own = { hash: hashContract(stored.contract), record: state && proofOfLoop(files, state) };
+  const own = { hash: hashContract(stored.contract), record: (state && storedEnd(files, state)?.proof) ?? null };
   return { record, contract: stored.contract, files, own, beside };
 }
 
@@ -73,8 +73,8 @@ function ownSubject(context: CommandContext): Subject {
   }
   const stored = findEndedContract(files, state.loopId);
   if (stored === null) throw new RalphError('refused', `${files.contract}.ended is missing or unreadable.`);
-  const record = proofOfLoop(files, state);
-  if (record === null) throw new RalphError('refused', `The loop has no proof: ${files.log} says why.`);
+  const record = storedEnd(files, state)?.proof;
+  if (record === undefined) throw new RalphError('refused', `The loop has no proof: ${files.log} says why.`);
   const path = proofPath(files, record.task.path);
   // What others get has to be what the loop recorded.
   const given = existsSync(path) ? readProof(path) : record;

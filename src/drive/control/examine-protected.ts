@@ -1,36 +1,33 @@
-import type { Contract } from '../../engine/schema/contract.ts';
+import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
-import { liveContract } from '../../state/evidence/evidence.ts';
-import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { mayHaveChanged, mayHaveChangedBy } from './agent-busy.ts';
 import type { Found } from './messages.ts';
 import type { ProtectionContext, ProtectionReport, ProtectionRequest } from './restore-protected.ts';
-import { restoreProtected } from './restore-protected.ts';
 
-/** Examines protected files before a call (`call` is null) or after one. What no call can have changed is the user's. */
-export function examineAroundCall(
+type Examination = Pick<ProtectionRequest, 'found' | 'depth' | 'mayBeAgents'>;
+
+/**
+ * Examines protected files before a call (`call` is null) or after one, by lstat alone while nothing has changed. What no call
+ * can have changed is the user's.
+ */
+export async function examineAroundCall(
   context: ProtectionContext,
   state: LoopState,
   contract: Contract,
   call: HookToolCall | null,
-): ProtectionReport | null {
+): Promise<ProtectionReport | null> {
   const { files } = context;
+  if (looksUnchanged(`${files.snapshot}.look`) === true) return null;
   const mayBeAgents = call === null ? mayHaveChanged(files, state) : mayHaveChangedBy(call, files, state);
-  const found =
-    call === null ? ({ when: 'idle' } as const) : ({ when: 'call', tool: call.name, callId: call.id } as const);
-  return restoreProtected(context, {
-    state: ofContract(state, contract),
-    contract,
-    found,
-    depth: 'stamps',
-    mayBeAgents,
-  });
+  const found: Found = call === null ? { when: 'idle' } : { when: 'call', tool: call.name, callId: call.id };
+  return restore(context, state, contract, { found, depth: 'stamps', mayBeAgents });
 }
 
 /** Examines every protected file at a given point of the loop. Returns null if nothing differs. */
-export function examineAll(
+export async function examineAll(
   {
     context,
     loaded: { state, stored },
@@ -39,7 +36,7 @@ export function examineAll(
     readonly loaded: { readonly state: LoopState; readonly stored: StoredContract | null };
   },
   when: Exclude<Found['when'], 'call'>,
-): ProtectionReport | null {
+): Promise<ProtectionReport | null> {
   const { files } = context;
   // Before a verification every byte is compared, because file stamps can hide a change.
   if (stored === null || (when !== 'verification' && looksUnchanged(`${files.snapshot}.look`, 'all') === true))
@@ -47,7 +44,13 @@ export function examineAll(
   const depth = when === 'verification' ? 'content' : 'all';
   const { contract } = stored;
   const mayBeAgents = mayBeAgentsAt(when, files, state, contract);
-  return restoreProtected(context, { state, contract, found: { when }, depth, mayBeAgents });
+  return restore(context, state, contract, { found: { when }, depth, mayBeAgents });
+}
+
+/** Restores files of a loop as its contract names it, since the agent could write the state. Loads what restores only now. */
+async function restore(context: ProtectionContext, state: LoopState, contract: Contract, how: Examination) {
+  const { restoreProtected } = await import('./restore-protected.ts');
+  return restoreProtected(context, { state: { ...state, loopId: contract.loopId }, contract, ...how });
 }
 
 /** Returns a test for files that the agent, or what a check runs of it, may have changed at a given point of the loop. */
@@ -64,18 +67,4 @@ function mayBeAgentsAt(
   if (when !== 'checks' || sandbox === undefined) return () => true;
   const others = mayHaveChanged(files, state);
   return (path) => !path.startsWith(closed) || others(path);
-}
-
-/** Examines every protected file after background work of the agent has ended. Throws `evidence-lost`. */
-export function examineAfterBackground(context: ProtectionContext, state: LoopState): ProtectionReport | null {
-  const { contract = null } = liveContract(context.files, state) ?? {};
-  if (contract === null) return null;
-  const found = { when: 'background' } as const;
-  const mayBeAgents = (): boolean => true;
-  return restoreProtected(context, { state: ofContract(state, contract), contract, found, depth: 'all', mayBeAgents });
-}
-
-/** Returns a state, which the agent could write, with the loop that its contract names. */
-function ofContract(state: LoopState, { loopId }: Contract): LoopState {
-  return { ...state, loopId };
 }

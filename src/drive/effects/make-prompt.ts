@@ -1,7 +1,7 @@
 import { type DeliveredPrompt, deliverPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import { show } from '../../state/process/program.ts';
-import { looksUnchanged } from '../../state/snapshot/look.ts';
+import { examineAll } from '../control/examine-protected.ts';
 import { fileTask } from '../turn/file-task.ts';
 import type { Listener, TaskKind } from '../turn/task-kind.ts';
 import type { Dispatched, Prompt, PromptStep, Turn } from '../turn/turn.ts';
@@ -37,11 +37,10 @@ export async function makePrompt(
  * run what the agent has written, so their changes are reverted. An agent without hooks needs the first look too.
  */
 async function examineAroundCommands(turn: Turn, when: 'idle' | 'checks', { notify }: Listener): Promise<void> {
-  const { context, loaded } = turn;
+  const { loaded } = turn;
   const { task, agent } = loaded.stored?.contract ?? {};
   if ((task?.commands.length ?? 0) === 0 && agent === undefined) return;
-  if (looksUnchanged(`${context.files.snapshot}.look`, 'all') === true) return;
-  const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
+  const found = await examineAll(turn, when);
   for (const text of found?.toUser ?? []) notify(turn, show(text, loaded.state));
 }
 

@@ -2,8 +2,8 @@ import type { ChecklistStand } from '../../engine/identity/items.ts';
 import { liveContract, requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { looksUnchanged } from '../../state/snapshot/look.ts';
 import type { Message } from '../../text/message.ts';
+import { examineAll } from '../control/examine-protected.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { idleFingerprint } from '../prompt/gather-evidence.ts';
 import { comparedChecklist } from '../prompt/loop-checklist.ts';
@@ -53,11 +53,8 @@ export function observe(
 export async function restoreAtEnd(
   turn: Turn,
 ): Promise<{ readonly found: ProtectionReport | null; readonly lost: Message | null }> {
-  const { files } = turn.context;
-  if (turn.loaded.stored === null || looksUnchanged(`${files.snapshot}.look`, 'all') === true)
-    return { found: null, lost: null };
   try {
-    return { found: (await import('../control/examine-protected.ts')).examineAll(turn, 'turn'), lost: null };
+    return { found: await examineAll(turn, 'turn'), lost: null };
   } catch (error) {
     return { found: null, lost: lossIn(error) };
   }

@@ -5,6 +5,7 @@ import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
+import { examineAll } from '../control/examine-protected.ts';
 import { changeList, PROTECTION_TEXTS } from '../control/messages.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { applyEffects } from '../records/apply-effects.ts';
@@ -149,7 +150,7 @@ async function restoreNow(
   when: 'verification' | 'checks',
 ): Promise<{ readonly effects: readonly Effect[]; readonly held: readonly CheckResult[] }> {
   if (turn.loaded.stored === null || !isClaimed(turn.loaded)) return { effects: [], held: [] };
-  const found = (await import('../control/examine-protected.ts')).examineAll(turn, when);
+  const found = await examineAll(turn, when);
   const { unrestored = [] } = found ?? {};
   const detail = PROTECTION_TEXTS.fixed(changeList(unrestored, turn.context.files.projectDir));
   const held: CheckResult = { name: 'protected files', outcome: 'failed', detail };

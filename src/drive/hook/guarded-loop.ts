@@ -2,7 +2,14 @@ import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/evidence.ts';
 import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
-import { findContract, findEndedContract, type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
+import {
+  findContract,
+  findEndedContract,
+  findLiveContract,
+  type LoopFiles,
+  readContract,
+  readState,
+} from '../../state/loop-files.ts';
 import { boundLoop, drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 
 /** Loop whose rules apply to a tool call; only its files are guarded if its state is unreadable or others drive it. */
@@ -22,7 +29,7 @@ export async function guardedLoop(
   if (state.status === 'ended') return withoutState(files, loopOfSession(files, env, sessionId));
   const launched = env['RALPH_LOOP_ID'];
   // Another loop can have taken the place of the launched one; its contract says so.
-  if (launched && launched !== state.loopId && isContractOf(launched, findContract(files))) return 'unreadable';
+  if (launched && launched !== state.loopId && findLiveContract(files, launched) !== null) return 'unreadable';
   if (drivenElsewhere(env)) {
     const isRunners = state.mode === 'runner' && runnersOwn(state.loopId, env);
     return isRunners || routersOwn(state, env, sessionId) ? state : 'others';
@@ -36,16 +43,11 @@ export async function guardedLoop(
 async function withoutState(files: LoopFiles, loopId: string | null): Promise<'unreadable' | 'none'> {
   // Rules apply only to a client that is in a loop.
   if (loopId === null) return 'none';
-  const found = findContract(files);
-  if (isContractOf(loopId, found)) return 'unreadable';
+  if (findLiveContract(files, loopId) !== null) return 'unreadable';
   if (findEndedContract(files, loopId) !== null) return 'none';
   const { archivedLoops } = await import('../../state/with-state.ts');
   if ([...archivedLoops(files)].some(({ state }) => state.loopId === loopId)) return 'none';
-  throw evidenceLost(files.contract, found === 'unreadable' ? 'torn' : 'missing');
-}
-
-function isContractOf(loopId: string, found: ReturnType<typeof findContract>): boolean {
-  return typeof found !== 'string' && found.contract.loopId === loopId;
+  throw evidenceLost(files.contract, findContract(files) === 'unreadable' ? 'torn' : 'missing');
 }
 
 /** Returns the contract whose rules apply to a loop; null if it has none. Throws `evidence-lost`. */

@@ -5,10 +5,10 @@ import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
-import { looksUnchanged } from '../../state/snapshot/look.ts';
 import { beat } from '../../state/task-folder/run-files.ts';
 import { hasFolder, runFilesOf, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
+import { examineAroundCall } from '../control/examine-protected.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import type { ProtectionContext, ProtectionReport } from '../control/restore-protected.ts';
 import { contractOf, type Guarded } from './guarded-loop.ts';
@@ -47,7 +47,8 @@ export async function observeBefore(
   recorded: readonly string[],
 ): Promise<ProtectionReport | null> {
   // A change from before this call, outside any other call, is the user's: examine before recording the call.
-  const seen = writes ? await lookAtProtected(context, loop, stored, null) : null;
+  const isExamined = writes && typeof loop !== 'string' && stored !== null;
+  const seen = isExamined ? await examineAroundCall(context, loop, stored.contract, null) : null;
   const undecided = recorded.length > 0 ? { undecided: recorded } : {};
   record(context.files, context.now(), { call, writes, loop }, 'asked', undecided);
   return seen;
@@ -67,19 +68,6 @@ export async function observeAfter(
   return seen;
 }
 
-/** Examines the protected files, by lstat alone while nothing has changed. `call` has just run; null before a call. */
-async function lookAtProtected(
-  context: ProtectionContext,
-  loop: Guarded,
-  stored: StoredContract | null,
-  call: HookToolCall | null,
-): Promise<ProtectionReport | null> {
-  const { snapshot } = context.files;
-  if (typeof loop === 'string' || stored === null || looksUnchanged(`${snapshot}.look`) === true) return null;
-  const { examineAroundCall } = await import('../control/examine-protected.ts');
-  return examineAroundCall(context, loop, stored.contract, call);
-}
-
 /** Examines the protected files after a call. Lost evidence is reported; the next call is denied. */
 async function lookAfter(
   context: ProtectionContext,
@@ -87,7 +75,10 @@ async function lookAfter(
   call: HookToolCall,
 ): Promise<ProtectionReport | null> {
   try {
-    return await lookAtProtected(context, loop, contractOf(context.files, loop), call);
+    const stored = contractOf(context.files, loop);
+    return typeof loop === 'string' || stored === null
+      ? null
+      : await examineAroundCall(context, loop, stored.contract, call);
   } catch (error) {
     const { text } = lossIn(error);
     return { id: context.now(), toUser: [text], toAgent: TOOL_TEXTS.onlyReading(text), unrestored: [] };

@@ -3,9 +3,10 @@ import type { LiveState } from '../../engine/schema/state.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
+import { liveContract } from '../../state/evidence/evidence.ts';
 import { lostBy } from '../../state/evidence/evidence-lost.ts';
 import { withPrefix } from '../../state/process/program.ts';
-import { looksUnchanged } from '../../state/snapshot/look.ts';
+import { examineAll } from '../control/examine-protected.ts';
 import { clearCancellation, type DriverContext, isCancelled } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
@@ -41,9 +42,9 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
 
 /** Restores protected files that were changed by background work that has just ended. */
 async function examineAfterBackground(context: DriverContext, state: LiveState): Promise<ProtectionReport | null> {
-  if (state.contractHash === null || looksUnchanged(`${context.files.snapshot}.look`, 'all') === true) return null;
   try {
-    return (await import('../control/examine-protected.ts')).examineAfterBackground(context, state);
+    const stored = liveContract(context.files, state);
+    return await examineAll({ context, loaded: { state, stored } }, 'background');
   } catch (error) {
     // The end of the turn reports it and pauses the loop.
     if (lostBy(error) === null) throw error;

@@ -23,19 +23,10 @@ export const NEW_END = { integrated: null, problem: null, durationMs: null, prov
 export type PlanBatch = Batch & { readonly plan: NonNullable<Batch['plan']> };
 export type Integrate = Batch['integrate'];
 
-/** Returns whether a run has not ended, or its record is lost. */
-export function hasBatch(projectDir: string, env: NodeJS.ProcessEnv): boolean {
-  return findBatch(projectDir, env) !== null;
-}
-
-/** Reads the run that has not ended; null if there is none. Throws `evidence-lost`, and `state-corrupt` for another record. */
-export function readBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | null {
-  const found = findBatch(projectDir, env);
-  if (found instanceof RalphError) throw found;
-  return found;
-}
-
-/** Reads the record. Returns an error that says why it cannot be trusted: a new run may replace such a record. */
+/**
+ * Reads the run that has not ended; null if there is none. Returns an error, `evidence-lost` or `state-corrupt`, that says why
+ * the record cannot be trusted: a new run may replace such a record.
+ */
 export function findBatch(projectDir: string, env: NodeJS.ProcessEnv): Batch | RalphError | null {
   const files = loopFiles(projectDir, null, env);
   try {

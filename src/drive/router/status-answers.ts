@@ -1,9 +1,9 @@
 import { exitCode } from '../../engine/exit-code.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
-import { findContract, type LoopFiles } from '../../state/loop-files.ts';
+import { findLiveContract, type LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { peekTdd } from '../../state/tdd-store.ts';
+import { checkCommands, peekTdd } from '../../state/tdd-store.ts';
 import { endedState } from '../../state/with-state.ts';
 import type { Message } from '../../text/message.ts';
 import { elapsed } from '../../text/time.ts';
@@ -32,11 +32,9 @@ export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program
   const loopId = readSpawn(files)?.loopId ?? null;
   const state = loopId === null ? null : endedState(files, loopId);
   if (loopId !== null && state !== null) return endAnswer(files, loopId, state.ended);
-  const contract = findContract(files);
   // A loop that ended has no contract.
-  if (typeof contract !== 'string' && contract.contract.loopId === loopId) {
-    return { ...trouble(files, HOOK_TEXTS.vanished), loopId };
-  }
+  const isLost = loopId !== null && findLiveContract(files, loopId) !== null;
+  if (isLost) return { ...trouble(files, HOOK_TEXTS.vanished), loopId };
   const start = `${program} router start`;
   return { ...stop(files, 'none', ROUTER_TEXTS.none), next: ROUTER_TEXTS.thenNone(start) };
 }
@@ -87,7 +85,7 @@ export function pausedAnswer(router: Place, message: string): WaitAnswer {
 export function consentAnswer(router: Router): WaitAnswer {
   const { options, turn } = router;
   const contract = turn.loaded.stored?.contract;
-  const commands = contract === undefined ? [] : commandsOf(router.files, contract);
+  const commands = contract === undefined ? [] : checkCommands(router.files, contract);
   const settings = contract === undefined ? [] : settingsToAgreeTo(contract);
   const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`, settings);
   return { ...wait(router, 'awaiting-consent', message, ROUTER_TEXTS.thenConsent), commands };
@@ -132,15 +130,7 @@ function settingsToAgreeTo({ flags }: Contract): string[] {
 
 /** Returns whether a loop started by an agent would run or set anything that the user has not agreed to. */
 export function needsConsent(files: LoopFiles, contract: Contract): boolean {
-  const { tdd: _, ...ownTerms } = contract;
-  const isUnagreedList = contract.tdd !== undefined && peekTdd(files)?.consented !== true;
-  return isUnagreedList || settingsToAgreeTo(contract).length > 0 || commandsOf(files, ownTerms).length > 0;
-}
-
-function commandsOf(
-  files: LoopFiles,
-  { task, validation, tdd }: Pick<Contract, 'task' | 'validation' | 'tdd'>,
-): string[] {
-  const scenarios = tdd === undefined ? [] : (peekTdd(files)?.scenarios ?? []);
-  return [...(task?.commands ?? []), ...validation, ...scenarios].map(({ run }) => run);
+  const { tdd, ...own } = contract;
+  const isUnagreedList = tdd !== undefined && peekTdd(files)?.consented !== true;
+  return isUnagreedList || settingsToAgreeTo(contract).length > 0 || checkCommands(files, own).length > 0;
 }

@@ -8,7 +8,7 @@ import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { NO_FACTS } from '../../hosts/agent/agent-message.ts';
 import type { AgentOptions, AgentRun, StartAgent } from '../../hosts/agent/agent-run.ts';
 import { lastRecord } from '../../state/event-stream.ts';
-import { findContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
+import { findLiveContract, type LoopFiles, log, type ReadState } from '../../state/loop-files.ts';
 import type { Lease as StateLease } from '../../state/with-state.ts';
 import { amendArchived, endedState, quarantine, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
@@ -139,9 +139,7 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
  */
 export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded }: Turn): string | null {
   const { state } = loaded;
-  const there = findContract(files);
-  const isOurs = typeof there !== 'string' && there.contract.loopId === loopId;
-  const found = isOurs ? there : endedState(files, loopId) === null ? loaded.stored : null;
+  const found = findLiveContract(files, loopId) ?? (endedState(files, loopId) === null ? loaded.stored : null);
   if (found === null) return null;
   const isSound = (current: ReadState): boolean => {
     if (current.kind !== 'loop') return false;

@@ -6,7 +6,7 @@ import { lacksCounters } from '../../state/counters-file.ts';
 import { readStream } from '../../state/event-stream.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { findContract, orLogged, readLoop } from '../../state/loop-files.ts';
+import { findLiveContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
@@ -74,9 +74,7 @@ export function pollForChanges(runner: Runner): void {
   if (agent === null) return;
   // Of a loop that has ended, the contract is gone and a state is archived. Otherwise the agent has rewritten its files: the
   // state is restored later.
-  const contract = findContract(files);
-  const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
-  if (!stands && endedState(files, loopId) !== null) agent.end('interrupt');
+  if (findLiveContract(files, loopId) === null && endedState(files, loopId) !== null) agent.end('interrupt');
   else tellLoss(runner);
 }
 

@@ -20,12 +20,7 @@ const TIMEOUT_MS = 10_000;
 
 /** Returns the report of an ended loop: the stored one, otherwise one of the project as it is now. */
 export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
-  return stored(files, state)?.report ?? gathered(files, state, env, null);
-}
-
-/** Returns the report that was stored at the end of a loop; null if there is none. */
-export function storedReport(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
-  return stored(files, state)?.report ?? null;
+  return storedEnd(files, state)?.report ?? gathered(files, state, env, null);
 }
 
 /** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended regardless. */
@@ -36,7 +31,7 @@ export async function reportAtEnd(
 ): Promise<EndReport | null> {
   if (state?.status !== 'ended') return null;
   try {
-    const before = stored(files, state);
+    const before = storedEnd(files, state);
     if (before !== null) return before.report;
     const end = await endTree(files, state.loopId, env);
     const report = await gathered(files, state, env, end);
@@ -87,7 +82,7 @@ interface StoredReport {
   readonly report: EndReport;
   /** Files at the end of the loop; null if they are unknown. */
   readonly end: RecordedTree | null;
-  /** Proof of a complete loop; absent if it could not be written. */
+  /** What a complete loop records for others; absent if it could not be written. */
   readonly proof?: ProofRecord;
 }
 
@@ -98,16 +93,6 @@ async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv)
   const sandbox = contract?.sandbox;
   const around = await repositoryAround(files.projectDir, env, sandbox);
   return around && recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
-}
-
-/** Returns what an ended loop recorded for others; null if there is none. */
-export function proofOfLoop(files: LoopFiles, state: StateOf<'ended'>): ProofRecord | null {
-  return stored(files, state)?.proof ?? null;
-}
-
-/** Returns the files at the end of the loop; null if they are unknown. */
-export function endOfLoop(files: LoopFiles, state: StateOf<'ended'>): RecordedTree | null {
-  return stored(files, state)?.end ?? null;
 }
 
 async function gathered(
@@ -132,6 +117,8 @@ async function gathered(
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
+  const loop = { name: state.name, mode: state.mode, program: programName() };
+  const inProject = contract?.policy.plan && contract.verifyIn === undefined && contract.validation.length > 0;
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   return {
     outcome: ended.as,
@@ -140,7 +127,7 @@ async function gathered(
     proof: ended.proof ?? null,
     checks,
     before: contract?.baseline ? redactRecord(contract.baseline.checks) : null,
-    ...(contract !== undefined && isVerifiedInProject(contract) && { verifiedIn: 'project' as const }),
+    ...(inProject && { verifiedIn: 'project' as const }),
     ...(unrecorded > 0 && { unrecorded }),
     iterations: iteration,
     maxIterations,
@@ -154,24 +141,14 @@ async function gathered(
     notices: lost === null ? noticesOf(files, loopId) : [...noticesOf(files, loopId), lostStart(state, lost)],
     unsandboxed: unsandboxedText(contract?.unsandboxed),
     lastWords,
-    restore: isChanged
-      ? commandLine({ command: 'undo' }, { name: state.name, mode: state.mode, program: programName() })
-      : null,
+    restore: isChanged ? commandLine({ command: 'undo' }, loop) : null,
     next:
       ended.as !== 'complete'
-        ? resumeCommand(state)
+        ? commandLine(ended.next ?? { command: 'resume' }, loop)
         : isChanged && point && end
           ? showCommand(files.projectDir, point.tree, end)
           : null,
   };
-}
-
-function resumeCommand({ ended, name, mode }: StateOf<'ended'>): string {
-  return commandLine(ended.next ?? { command: 'resume' }, { name, mode, program: programName() });
-}
-
-function isVerifiedInProject({ policy, verifyIn, validation }: Contract): boolean {
-  return policy.plan !== undefined && verifyIn === undefined && validation.length > 0;
 }
 
 /** Returns the start point of an ended loop, or which file of it is lost. */
@@ -194,7 +171,8 @@ function unsandboxedText(why: Contract['unsandboxed']): string | null {
   return why === 'not-set' ? SANDBOX_TEXTS.endOfUnset : SANDBOX_TEXTS.endOfAuto;
 }
 
-function stored(files: LoopFiles, state: StateOf<'ended'>): StoredReport | null {
+/** Returns what was stored at the end of a loop; null if there is nothing. */
+export function storedEnd(files: LoopFiles, state: StateOf<'ended'>): StoredReport | null {
   const found = readRecord<StoredReport>(files.report);
   return found?.of === keyOf(state) && typeof found.report === 'object' ? (found as StoredReport) : null;
 }

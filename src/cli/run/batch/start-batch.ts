@@ -1,4 +1,4 @@
-import { claimBatch, findBatch, readBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
+import { claimBatch, findBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
 import type { Batch } from '../../../engine/schema/batch.ts';
 import { RalphError } from '../../../text/message.ts';
@@ -23,7 +23,8 @@ export async function startBatch(context: CommandContext, command: Command): Pro
   const { projectDir, env, values } = context;
   const resumes = values['resume'] === true;
   const isFresh = !resumes && values['fresh'] === true;
-  const former = isFresh ? findBatch(projectDir, env) : readBatch(projectDir, env);
+  const former = findBatch(projectDir, env);
+  if (former instanceof RalphError && !isFresh) throw former;
   const known = former instanceof RalphError ? null : former;
   if (known !== null) refuseRunning(known);
   const drafted: DraftedTask[] = [];

@@ -4,7 +4,14 @@ import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { liveContract } from '../../../state/evidence/evidence.ts';
 import { lossIn } from '../../../state/evidence/evidence-lost.ts';
-import { findContract, log, type ReadState, readContract, type StoredContract } from '../../../state/loop-files.ts';
+import {
+  findContract,
+  findLiveContract,
+  log,
+  type ReadState,
+  readContract,
+  type StoredContract,
+} from '../../../state/loop-files.ts';
 import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
@@ -68,8 +75,7 @@ const MISSING = 'state.missing';
 /** Reports once that the state file of this session's loop is missing. */
 function vanished({ env, files, input, now }: DriverContext): string | null {
   const loopId = loopOfSession(files, env, input.sessionId);
-  const stored = findContract(files);
-  if (loopId === null || typeof stored === 'string' || stored.contract.loopId !== loopId) return null;
+  if (loopId === null || findLiveContract(files, loopId) === null) return null;
   if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
   const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
   recordEvent(files, now(), event);
@@ -114,9 +120,9 @@ function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, cont
 /** Restores a loop whose state says that it belongs to another session or driver, which no process of ours has written. */
 function takenAway(epoch: number, context: DriverContext): LoadedLoop {
   const { files, env, input } = context;
-  const found = findContract(files);
-  const isOurs = typeof found !== 'string' && boundLoop(files, env, input.sessionId) === found.contract.loopId;
-  return isOurs ? restored(found, context, epoch) : NOT_OURS;
+  const bound = boundLoop(files, env, input.sessionId);
+  const stored = bound && findLiveContract(files, bound);
+  return stored ? restored(stored, context, epoch) : NOT_OURS;
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {

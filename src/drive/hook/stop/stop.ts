@@ -3,7 +3,7 @@ import type { LoopState } from '../../../engine/schema/state.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { findContract } from '../../../state/loop-files.ts';
+import { findLiveContract } from '../../../state/loop-files.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
@@ -59,9 +59,9 @@ function endsByFlag(turn: Turn, context: DriverContext): boolean {
   const { state, stored } = turn.loaded;
   const { files, env, now } = context;
   // Evidence that is lost keeps no user from ending the loop.
-  const found = stored ?? findContract(files);
-  const isOurs = ({ loopId }: Pick<LoopState, 'loopId'>): boolean => loopId === state.loopId;
-  if (typeof found === 'string' || !isOurs(found.contract)) return false;
+  const found = stored ?? findLiveContract(files, state.loopId);
+  if (found === null) return false;
+  const isOurs = ({ loopId }: LoopState): boolean => loopId === state.loopId;
   // Stops of a session are sequential, so a missing record will never arrive.
   return applyFlagFiles(files, env, now(), found.contract, { isOurs, isBetweenTurns: true });
 }

@@ -16,11 +16,6 @@ export interface Integrated {
   readonly outcome: 'done' | 'failed' | 'blocked';
 }
 
-/** Moves the user's branch forward to a checked commit. git changes nothing if a file of the user is in the way. */
-export function moveBranch(projectDir: string, { commit }: Delivery, env: NodeJS.ProcessEnv): GitRun {
-  return userGit(projectDir, ['merge', '--ff-only', '--quiet', commit], env);
-}
-
 /**
  * Takes back the files that a killed move has written before it moved the branch: exactly those that are as the commit has them.
  * Every other file is the user's.
