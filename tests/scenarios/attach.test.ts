@@ -63,6 +63,6 @@ test('Ctrl+X in attach stops the loop after its iteration', async (t) => {
 
 test('attach names what it can show, and refuses an agent', (t) => {
   const p = project(t);
-  assert.match(p.ralph(['attach']).stderr, /there is no live loop to show\. List the loops: ralph-loop list/);
+  assert.match(p.ralph(['attach']).stderr, /there is no live loop here\. List the loops: ralph-loop list/);
   assert.match(p.ralph(['attach'], { CLAUDECODE: '1' }).stderr, /is for the user at a terminal/);
 });

@@ -198,7 +198,11 @@ test('a mistyped name of a loop directory is answered with the nearest one', (co
   p.write('.ralph/fix-parser-tests/RALPH.md', 'Fix them.\n');
   const mistyped = p.ralph(['run', 'fix-parser-test']);
   assert.equal(mistyped.code, 1);
-  assert.match(mistyped.stderr, /Created [^ ]* from the template\..* Did you mean "fix-parser-tests"\?/);
+  assert.match(
+    mistyped.stderr,
+    /there is no task fix-parser-test yet, and nothing was written\..* Did you mean "fix-parser-tests"\?/,
+  );
+  assert.equal(p.has('.ralph/fix-parser-test'), false);
   const invalid = p.ralph(['run', 'other', '--max-iterations', 'many']);
   assert.match(invalid.stderr, /these settings have errors, and nothing was written:\n.*max_iterations/i);
   assert.equal(p.has('.ralph/other'), false);

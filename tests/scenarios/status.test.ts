@@ -56,6 +56,7 @@ test('a four-key state keeps the limit of the configuration in status and list, 
   p.write(STATE, FOUR_KEYS);
   assert.match(p.ralph(['status']).stdout, /3 of 7 done/);
   assert.match(p.ralph(['list']).stdout, / 3\/7 /);
+  assert.match(p.ralph(['report']).stderr, /only the four basic keys, .* Take the loop over: ralph-loop resume/);
   p.ralph(['reset']);
   assert.match(p.ralph(['status']).stdout, /3 iterations of 7,/);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestAllowance } from '../../drive/control/allow-request.ts';
-import { continueNow, operate, stopCommand } from '../../drive/control/operate.ts';
+import { continueNow, noLiveLoop, operate, stopCommand } from '../../drive/control/operate.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
@@ -9,7 +9,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { type LoopFiles, readLoop, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { chosenLoop, liveLoopNamed, noLoop, onePath } from '../choose-loop.ts';
+import { chosenLoop, liveLoopNamed, onePath } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { loopView } from '../runner-lines.ts';
 
@@ -32,9 +32,8 @@ export const ATTACH_COMMAND: Command = {
 /** Shows the loop until it ends or the user leaves the view. */
 export async function attach(context: CommandContext, files: LoopFiles): Promise<number> {
   const found = readState(files.state);
-  if (found.kind !== 'loop' || found.state.status === 'ended') {
-    return noLoop('there is no live loop to show.');
-  }
+  if (found.kind !== 'loop') throw noLiveLoop(files, found.kind);
+  if (found.state.status === 'ended') throw noLiveLoop(files, 'absent');
   const { loopId } = found.state;
   let leaves = false;
   const left = (): void => {

@@ -92,8 +92,13 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
     throw new RalphError('usage', advise(`there is no task ${name} yet.`, 'Create it', `run ${name}`));
   const template = bundledText('templates/task.md');
   settingsFor(context, path, template); // throws for invalid options
+  const asks = context.mayAsk && context.values['yes'] !== true;
   const hint = similarTask(projectDir, name);
-  const goal = await askGoal(context, name);
+  if (hint !== '' && !asks) {
+    const text = `there is no task ${name} yet, and nothing was written.${hint}`;
+    throw new RalphError('usage', advise(text, 'Create it at a terminal', `run ${name}`));
+  }
+  const goal = asks ? await askGoal(context, name) : '';
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
   writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals), projectDir);
@@ -102,7 +107,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   throw new RalphError(
     'task-invalid',
     advise(
-      `Created ${shown} from the template. Write the goals into it, and the first items ("- [ ] what") if you know them.${hint}`,
+      `Created ${shown} from the template. Write the goals into it, and the first items ("- [ ] what") if you know them.`,
       'Then run it',
       `run ${name}`,
     ),
@@ -140,9 +145,8 @@ function similarTask(projectDir: string, word: string): string {
   return suggestion(word, names);
 }
 
-/** Asks for the goal. Returns '' without a terminal or for an empty line, null if the user cancels. */
-async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
-  if (!mayAsk || values['yes'] === true) return '';
+/** Asks for the goal. Returns '' for an empty line, null if the user cancels. */
+async function askGoal({ err }: CommandContext, name: string): Promise<string | null> {
   err(`Its directory will be ${dirname(loopDirectoryTask(name))}.`);
   return ask('What is the goal (an empty line only creates the file)? ');
 }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { noLiveLoop } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
@@ -7,7 +8,7 @@ import { WEB_FILE } from '../../install/files/program-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -77,6 +78,8 @@ function reportedLoop(context: CommandContext): ShownLoop {
   const found = shownLoop(chosen);
   if (found !== null) return found;
   const last = path === null && chosen.name === null ? endedLast(context, null) : null;
+  const { kind } = readState(chosen.state);
+  if (last === null && kind !== 'absent') throw noLiveLoop(chosen, kind);
   return (last && shownLoop(last.files)) ?? noLoop('no loop has run here.');
 }
 

@@ -1,5 +1,5 @@
 import type { FileChange } from '../../state/snapshot/snapshot.ts';
-import { advise, type Message } from '../../text/message.ts';
+import { advise, type Message, offer } from '../../text/message.ts';
 import { excerpt, listed, oneLine } from '../../text/quote.ts';
 
 const MOST_NAMED = 8;
@@ -39,6 +39,12 @@ export const PROTECTION_TEXTS = {
   fixed: (list: string): string => `changed since the start of the loop: ${list}. Restore these files.`,
   noSnapshot: 'the snapshot of the start is missing, so no file can be compared with it.',
 } as const;
+
+/** State that another program has begun. */
+export const FOUR_KEYS = offer('The state file has only the four basic keys, which the Stop hook alone works with.', {
+  'Take the loop over': 'resume',
+  'Archive it': 'reset',
+});
 
 function momentOf(found: Found): string {
   return found.when === 'call' ? `after ${found.tool}` : MOMENTS[found.when];

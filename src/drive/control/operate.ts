@@ -4,7 +4,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
-import { type LoopFiles, orLogged, readContract, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, orLogged, type ReadState, readContract, readState } from '../../state/loop-files.ts';
 import { takeFlags } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
@@ -13,6 +13,7 @@ import { advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
+import { FOUR_KEYS } from './messages.ts';
 import { clientAlive, isDriverAlive } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
@@ -45,7 +46,7 @@ export function operate(
   from?: Person,
 ): Operated {
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, (current) => {
-    if (current.kind !== 'loop') throw noLoop(files, current.kind);
+    if (current.kind !== 'loop') throw noLiveLoop(files, current.kind);
     const command = commandFor(current.state);
     // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);
@@ -79,12 +80,8 @@ function signedBy(effect: Effect, from: Person | undefined): Effect {
   return isEvent ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
-export const FOUR_KEYS = offer('The state file has only the four basic keys, which the Stop hook alone works with.', {
-  'Take the loop over': 'resume',
-  'Archive it': 'reset',
-});
-
-function noLoop(files: LoopFiles, kind: string): RalphError {
+/** Returns the error of a command for a live loop where there is none, or its state file is of another kind. */
+export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphError {
   if (kind === 'four-keys') return new RalphError('no-loop', FOUR_KEYS);
   const which = files.name === null ? '' : ` named ${files.name}`;
   if (kind === 'absent') {

@@ -103,7 +103,8 @@ function sessionEvents(files: LoopFiles, loopId: string): News {
   return (state) => {
     const done: RunnerEvent[] = [];
     next = readStream(files, loopId, next, (entry) => done.push(...eventOf(entry, calls)));
-    const key = JSON.stringify([state?.status, state?.iteration, state?.steering.map(({ id }) => id)]);
+    const isJoined = state !== null && state.clientPid !== null;
+    const key = JSON.stringify([state?.status, state?.iteration, isJoined, state?.steering.map(({ id }) => id)]);
     if (state === null || key === before) return done;
     before = key;
     return [...done, ...standing(state)];
@@ -157,11 +158,15 @@ export function verificationStarted(state: LoopState): RunnerEvent {
   return { type: 'verification.started', ...(isUnclaimed && { unclaimed: true }) };
 }
 
+const UNJOINED = 'No session has joined this loop yet. It begins once you start the client for it.';
+
 function standing(state: LoopState): RunnerEvent[] {
   const { steering } = state;
   const pending: RunnerEvent = { type: 'steering.pending', texts: steering };
   switch (state.status) {
     case 'running':
+      if (state.mode === 'hook' && state.clientPid === null)
+        return [pending, { type: 'agent.notice', message: UNJOINED }];
       return [iterationStarted(state), pending];
     case 'verifying':
       return [verificationStarted(state)];

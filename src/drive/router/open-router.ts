@@ -11,7 +11,7 @@ import { recordNotice } from '../../state/record-notice.ts';
 import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { FOUR_KEYS } from '../control/operate.ts';
+import { FOUR_KEYS } from '../control/messages.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
@@ -90,7 +90,7 @@ function lookAtLoop(
   try {
     stored = liveContract(files, state);
   } catch (error) {
-    return paused(state, files, options, lossIn(error));
+    return paused(state, files, options, error);
   }
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // The process that ended the loop died before archiving it.
@@ -115,9 +115,10 @@ function lookAtLoop(
   return { next: next.state, result: { answer: null, effects, loop: { state: next.state, stored } } };
 }
 
-/** Pauses a loop whose contract cannot be believed. */
-function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: ReturnType<typeof lossIn>): Found {
+/** Pauses a loop whose contract cannot be believed. Throws every other error. */
+function paused(state: LoopState, files: LoopFiles, options: RouterOptions, error: unknown): Found {
   const { now, env } = options;
+  const message = lossIn(error);
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
   const next = transition(state, event, policyFromEnvironment(env, files.projectDir).policy);

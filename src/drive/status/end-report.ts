@@ -72,6 +72,11 @@ export async function reportText(files: LoopFiles, state: LoopState | null, env:
   return report === null || isEmpty(report) ? '' : `\n${reportLines(report).join('\n')}`;
 }
 
+/** Returns the message of a loop's end without the command that its report has. */
+export function messageBeside(report: string, state: LoopState | null, message: string): string {
+  return report !== '' && state?.status === 'ended' ? (state.ended.text ?? message) : message;
+}
+
 function isEmpty({ iterations, tokens, changes }: EndReport): boolean {
   const changed = changes === null ? 0 : changes.stat.length + changes.newFiles.length;
   return iterations === 0 && tokens === null && changed === 0;

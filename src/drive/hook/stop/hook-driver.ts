@@ -39,17 +39,19 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): HookAnswer
 
 async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<HookAnswer | null> {
   const { signal, loaded, context } = turn;
-  const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
+  const lines = message === null ? notes : [...notes, await endText(message, loaded.state, context)];
   // After an abort the client ignores the answer.
   if (lines.length === 0 || signal().aborted) return null;
   return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
 }
 
-async function reportOf(state: LoopState, { files, env }: Turn['context']): Promise<string> {
-  if (state.status !== 'ended') return '';
-  const { reportText } = await import('../../status/end-report.ts');
+/** Returns the message, and the report of an ended loop, which has the next command as well. */
+async function endText(message: string, state: LoopState, { files, env }: Turn['context']): Promise<string> {
+  if (state.status !== 'ended') return message;
+  const { messageBeside, reportText } = await import('../../status/end-report.ts');
   const { leftRunningText } = await import('../../status/left-running.ts');
   // A headless launcher ends it, once its client has exited.
   const left = launchedHeadless(env) ? null : leftRunningText(state.loopId);
-  return `${left === null ? '' : `\n${left}`}${await reportText(files, state, env)}`;
+  const report = await reportText(files, state, env);
+  return `${messageBeside(report, state, message)}${left === null ? '' : `\n${left}`}${report}`;
 }

@@ -5,7 +5,7 @@ import { withState } from '../../../state/with-state.ts';
 import type { Message } from '../../../text/message.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { exportTelemetry } from '../../records/export-telemetry.ts';
-import { reportText } from '../../status/end-report.ts';
+import { messageBeside, reportText } from '../../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
 import { endLeftRunning, leftRunningText } from '../../status/left-running.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
@@ -35,7 +35,7 @@ export async function endLaunch(
   const report = await reportText(files, state, context.env);
   if (state !== null) await exportTelemetry(files, state, context.env);
   const code = exitCode(status, requiresProof && !isVerified(state));
-  const told = [text, left, running].filter((part) => part !== null).join(' ');
+  const told = [messageBeside(report, state, text), left, running].filter((part) => part !== null).join(' ');
   return { code, message: `${told}${report}` };
 }
 
