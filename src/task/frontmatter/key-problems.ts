@@ -18,10 +18,16 @@ function textProblem(text: string): string | null {
 }
 
 export function relativePathProblem(path: string): string | null {
-  return relativeGlobProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
+  return relativeProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
 }
 
+/** Globs add up, so one that means "all but these" would take in everything else. */
 export function relativeGlobProblem(glob: string): string | null {
+  const isNegated = /^!(?!\()/.test(glob);
+  return relativeProblem(glob) ?? (isNegated ? 'must not begin with "!", which takes in every other file' : null);
+}
+
+function relativeProblem(glob: string): string | null {
   const problem = textProblem(glob);
   if (problem !== null) return problem;
   if (/^[a-zA-Z]:/.test(glob)) return 'must have no drive letter';

@@ -144,6 +144,9 @@ breaker:
 completion_promise: a<b
 budget:
   max_time: 1h 2h
+unchanged: [test/**, "!test/fixtures/**", "!(a)/b"]
+may_change: ["!jest.config.js"]
+required_outputs: ["!now.md"]
 `);
   assert.deepEqual(brief(checked), [
     ['max_iterations', 2, 17, 'range', 'error'],
@@ -157,6 +160,8 @@ budget:
     ['breaker.findings', 14, 13, 'range', 'error'],
     ['completion_promise', 15, 21, 'completion-promise', 'error'],
     ['budget.max_time', 17, 13, 'duration', 'error'],
+    ['unchanged[1]', 18, 22, 'relative-path', 'error'],
+    ['may_change[0]', 19, 14, 'relative-path', 'error'],
   ]);
   assert.equal(checked.problems[0]?.message, 'max_iterations must be an integer from 1 to 100, but is 500.');
   assert.equal(checked.problems[0]?.value, 500);
