@@ -18,13 +18,17 @@ const MOST_ENTRIES = 200_000;
 
 /**
  * Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. `folders` are
- * those in which a further file of the set could appear, and roots that do not exist; `cut`: there were too many entries.
+ * those in which a further file of the set could appear, and roots that do not exist; `cut`: there were more than `most` entries.
  */
-export function listFiles({ roots, covers, skips }: FileSet, known: ReadonlySet<string> = new Set()) {
+export function listFiles(
+  { roots, covers, skips }: FileSet,
+  known: ReadonlySet<string> = new Set(),
+  most = MOST_ENTRIES,
+) {
   const files = new Set<string>();
   const folders = new Set<string>();
   const open = [...roots];
-  let left = MOST_ENTRIES;
+  let left = most;
   for (const path of open) {
     const stat = statAt(path);
     if (stat !== null && !stat.isDirectory()) {

@@ -9,7 +9,6 @@ import type { FileChange } from './snapshot.ts';
 import { isSameVersion, type Version, versionAt } from './version.ts';
 
 const FORMAT = 1;
-const MOST_FILES = 50_000;
 
 /** State of the `unchanged` files at the start of a loop, or as last accepted. It outlives the loop's end. */
 interface UnchangedFiles {
@@ -28,13 +27,16 @@ export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly
     return;
   }
   const versions: Record<string, Version> = {};
-  for (const path of listFiles(set).files.slice(0, MOST_FILES)) {
+  for (const path of allFiles(set)) {
     const version = versionAt(path);
     if (version !== null) versions[relative(files.projectDir, path)] = version;
   }
   const record: UnchangedFiles = { version: FORMAT, loopId, globs, files: versions };
   storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(record)}\n`);
 }
+
+/** Lists them however many there are: a file that is left out could change in silence. */
+const allFiles = (set: FileSet): readonly string[] => listFiles(set, undefined, Number.POSITIVE_INFINITY).files;
 
 /** Reads the `unchanged` files of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
 export function readUnchanged(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): UnchangedFiles | null {
@@ -54,7 +56,7 @@ export function changesOfUnchanged({ projectDir }: LoopFiles, { files }: Unchang
     if (now === null) return [{ path, was: 'deleted' }];
     return isSameVersion(version, now) ? [] : [{ path, was: 'changed' }];
   });
-  const added = listFiles(set).files.filter((path) => !before.has(path));
+  const added = allFiles(set).filter((path) => !before.has(path));
   return [...changes, ...added.map((path): FileChange => ({ path, was: 'new' }))].sort((a, b) =>
     a.path < b.path ? -1 : 1,
   );

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
+import { listFiles } from '../../../../src/state/snapshot/list-files.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
 import { changesOfUnchanged, readUnchanged, storeUnchanged } from '../../../../src/state/snapshot/unchanged-files.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
@@ -70,6 +71,24 @@ test('restores names that are not UTF-8, and moves new ones aside readably', asy
   assert.equal(readFileSync(join(replaced, 'new%E9.ts'), 'utf8'), 'new');
   await call(project, () => undefined);
   assert.equal(noticesIn(project).length, 1);
+});
+
+test('compares a file of a project that has more entries than a look at protected files lists', (t) => {
+  const { directory, files } = aProtectedLoop(t);
+  const path = join(directory, 'tests', 'last.ts');
+  writeFileSync(path, 'as it was');
+  const wide = join(directory, 'src');
+  for (let nth = 0; nth < 1_000; nth++) writeFileSync(join(wide, `${nth}`), '');
+  // Each spelling of a folder is listed again.
+  const spellings = Array.from({ length: 210 }, (_, nth) => `${wide}${'/'.repeat(nth)}`);
+  const set = { roots: [...spellings, path], covers: (each: string) => each === path, skips: () => false };
+  assert.equal(listFiles(set).cut, true, 'control');
+  beginEvidence(files, 'loop-1');
+  storeUnchanged(files, 'loop-1', ['tests/**'], set);
+  const baseline = readUnchanged(files, { loopId: 'loop-1', evidence: listEvidence(files, 'loop-1') }, ['tests/**']);
+  assert.ok(baseline);
+  writeFileSync(path, 'spoiled');
+  assert.deepEqual(changesOfUnchanged(files, baseline, set), [{ path, was: 'changed' }]);
 });
 
 test('reports a file whose name is not UTF-8 only after it changed', (t) => {
