@@ -89,7 +89,7 @@ function preview(output: string): string {
 export interface BaselineRun {
   /** In the order of the gate. */
   readonly results: readonly CheckResult[];
-  /** Results of the task's commands, which the first prompt shows; empty if there are no checks that run. */
+  /** Results of the task's commands, which the first prompt shows. */
   readonly evidence: readonly Evidence[];
 }
 
@@ -103,9 +103,8 @@ export async function runBaseline(
   options: TaskCommandOptions,
 ): Promise<BaselineRun> {
   const task = requiredGate(contract);
-  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
+  const results: CheckResult[] = [];
   const accepted = (task?.commands ?? []).filter(({ acceptance }) => acceptance);
-  if (accepted.length + contract.validation.length === 0) return { results, evidence: [] };
   const onCopy = contract.verifyIn !== undefined;
   const names = new Set(onCopy ? [] : accepted.map(({ name }) => name));
   const evidence = await runEvidence(contract, projectDir, {
@@ -118,5 +117,7 @@ export async function runBaseline(
     },
   });
   results.push(...(await runCheckCommands(contract, projectDir, onCopy ? accepted : [], options)));
-  return { results, evidence };
+  // An output that these commands write themselves is no work of the agent, so it counts as there.
+  const outputs = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
+  return { results: [...outputs, ...results], evidence };
 }

@@ -109,6 +109,24 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
         assert.deepEqual([control.verified, control.proof], [true, 'still-green'], 'control');
       });
 
+      some(`${where}, a required output that a command or a check writes is no work`, async (t) => {
+        const job = (by: string): Task => ({
+          ...task('', {
+            'job/RALPH.md': `---\nrequired_outputs: [OUT.md]\ncompletion_promise: ALL DONE\n${by}\n---\nWork.\n`,
+          }),
+          path: 'job',
+        });
+        const claims: AgentTurn = () => '<promise>ALL DONE</promise>';
+        for (const by of ["commands: [{name: out, run: 'date > job/OUT.md'}]", "validation: ['date > job/OUT.md']"]) {
+          const { status, proof } = await run(t, job(by), [claims]);
+          assert.deepEqual([status, proof], ['complete', 'none'], by);
+        }
+        const control = await run(t, job(''), [
+          (project) => writes({ 'job/OUT.md': 'x\n' })(project) && claims(project),
+        ]);
+        assert.equal(control.proof, 'red-to-green', 'control: the agent writes it');
+      });
+
       some(`${where}, what commands and the checks of a rejected claim write is no work`, async (t) => {
         const anew = (name: string): string => `echo x > ${name}-$(date +%s%N).txt`;
         const job = `---
