@@ -42,7 +42,8 @@ echo B > "$name-main.txt"; git add . ; git commit -qm two\n`;
 });
 
 test('a file that the agent moved or removed by git itself, and did not commit, is integrated as it is', (t) => {
-  const work = `if [ "$name" = a ]; then git mv old.txt new.txt; echo more >> new.txt; else git rm -q gone.txt; fi\n`;
+  // A tag of the branch's name stands for the start.
+  const work = `git tag "ralph/$name"; if [ "$name" = a ]; then git mv old.txt new.txt; echo more >> new.txt; else git rm -q gone.txt; fi\n`;
   const checks = { a: 'test -s new.txt && test ! -e old.txt', b: 'test ! -e gone.txt' };
   const p = checkedTasks(t, checks, work, { 'old.txt': 'old\n', 'gone.txt': 'gone\n' });
   const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);

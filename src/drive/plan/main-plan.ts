@@ -14,7 +14,7 @@ import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommitIntent } from '../records/open-task-file.ts';
 import type { PlanPart } from '../turn/turn.ts';
-import { type GitRun, userGit } from '../worktree/repository.ts';
+import { branchOf, type GitRun, userGit } from '../worktree/repository.ts';
 import { PART_TEXTS } from './messages.ts';
 import type { PlanPlace } from './plan-place.ts';
 
@@ -58,7 +58,7 @@ function git({ part, env }: PartPlace, words: readonly string[]): GitRun {
 function readNow(place: PartPlace): MainPlan {
   const { mainDir, branch } = place.part;
   const { taskPath } = place.contract;
-  const current = git(place, ['symbolic-ref', '--quiet', '--short', 'HEAD']).text.trim();
+  const current = branchOf(mainDir, place.env);
   const tip = git(place, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).text.trim();
   if (current !== branch || tip === '') throw new RalphError('refused', PART_TEXTS.otherBranch(current, branch));
   const plan = readRegularFile(join(mainDir, taskPath));

@@ -79,8 +79,9 @@ export function checkedOut(dir: string, env: NodeJS.ProcessEnv): CheckedOut {
 
 /** Returns the branch that is checked out in a work tree; null on a detached HEAD. */
 export function branchOf(dir: string, env: NodeJS.ProcessEnv): string | null {
-  const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', '--short', 'HEAD'], env);
-  return ok ? text.trim() : null;
+  // git's own short form of a branch that shares its name with a tag is another name.
+  const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', 'HEAD'], env);
+  return ok ? text.trim().replace('refs/heads/', '') : null;
 }
 
 /**
