@@ -100,13 +100,23 @@ test('a file that git ignored at the start is no new one, although the agent too
   const p = project(t);
   task(p, 'max_iterations: 1');
   p.write('.gitignore', 'runs.txt\n.env\n');
-  const command = agent(p, `echo key >> .env; : > .gitignore; echo x > other.txt\necho ${SIGNAL}`);
+  const users = join(p.env['XDG_CONFIG_HOME'] ?? '', 'git');
+  const lifts = `: > .gitignore; echo '!own' > .git/info/exclude; : > ${users}/ignore`;
+  const command = agent(
+    p,
+    `for each in .env own all; do echo key >> $each; done; ${lifts}; echo x > other.txt\necho ${SIGNAL}`,
+  );
   commitFolder(p.dir);
+  p.write('.git/info/exclude', 'own\n');
+  mkdirSync(users, { recursive: true });
+  writeFileSync(join(users, 'ignore'), 'all\n');
   p.write('.env', 'mine\n');
   p.ralph(['run', '--plain', '--agent', command]);
   const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
   assert.deepEqual(answer['left'], [
     '.env (ignored by git at the start, which did not record it)',
+    'all (ignored by git at the start, which did not record it)',
+    'own (ignored by git at the start, which did not record it)',
     'runs.txt (ignored by git at the start, which did not record it)',
   ]);
   assert.equal(p.read('.env'), 'mine\nkey\n');

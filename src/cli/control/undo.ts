@@ -5,6 +5,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
+import { formerView } from '../../task/git/git-view.ts';
 import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
 import { freeBytes } from '../../task/undo/put-files.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
@@ -52,7 +53,9 @@ async function undo(context: CommandContext): Promise<number> {
       'This loop cannot be undone: its start was not recorded, for want of a git repository or a commit, or because git refused.',
     );
   }
+  const rules = formerView(files, contract)?.pins.texts ?? {};
   const facts = {
+    ignores: ['excludes', 'info/exclude'].flatMap((name) => rules[name] ?? []),
     sandbox: contract.sandbox,
     start: start.tree,
     end: storedEnd(files, state)?.end ?? null,

@@ -1,6 +1,7 @@
-import { lstatSync, lutimesSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, lutimesSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import {
@@ -69,20 +70,22 @@ export interface UndoFacts {
   readonly startedAt: number;
   /** Returns how many bytes the disk of a folder has free. */
   readonly freeBytes: (folder: string) => number;
+  /** Rules of git for ignored files at the start, besides those of its commit, in rising order. */
+  readonly ignores?: readonly string[];
 }
 
 const GITLINK = '160000';
 
 /** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
-  const { start, end, isLoops, sandbox, startedAt } = facts;
+  const { start, end, isLoops, sandbox, startedAt, ignores = [] } = facts;
   const around = await repositoryAround(projectDir, env, sandbox);
   if (around === null)
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
   refuseUnfinished(around, startedAt);
   const commits = await commitsSince(around, facts);
   const { since, later, repositories } = await projectSince(around, start.commit, end?.commit ?? null);
-  const ignored = await ignoredAtStart(around, start.commit, since);
+  const ignored = await ignoredAtStart(around, start.commit, since, ignores);
   const blocked: Path[] = [];
   const bring: Path[] = [];
   const added: Path[] = [];
@@ -144,7 +147,12 @@ const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
  * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there: a
  * change of the rules shows them, or a commit that git was told to make in spite of them.
  */
-async function ignoredAtStart(around: Around, start: string, since: readonly TreeChange[]): Promise<Set<Path>> {
+async function ignoredAtStart(
+  around: Around,
+  start: string,
+  since: readonly TreeChange[],
+  ignores: readonly string[],
+): Promise<Set<Path>> {
   const added = since.filter(({ was }) => was === null).map(({ path }) => path);
   if (added.length === 0) return new Set();
   const { gitDir } = around;
@@ -153,6 +161,8 @@ async function ignoredAtStart(around: Around, start: string, since: readonly Tre
     const names = must(await git(around, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', start])).split('\0');
     const rules = names.filter((path) => IGNORE_RULES.test(path));
     await putFiles(around, start, rules, folder);
+    const top = join(folder, '.gitignore');
+    writeFileSync(top, [...ignores, readRegularFile(top) ?? ''].join('\n'));
     const words = [`--git-dir=${gitDir}`, `--work-tree=${folder}`, 'check-ignore', '--no-index', '-z', '--stdin'];
     return new Set((await git(around, words, { input: nulList(added), at: folder })).text.split('\0'));
   } finally {
