@@ -10,8 +10,10 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   just: ['justfile', 'Justfile', '.justfile'],
   task: ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml', 'Taskfile.dist.yml', 'Taskfile.dist.yaml'],
 };
+/** Their short options for the folder and for the file. */
+const OPTIONS: Readonly<Record<string, string>> = { make: 'Cf', just: 'df', task: 'dt' };
 const MAX_BYTES = 512 * 1024;
-const MAX_INCLUDES = 20;
+const MAX_INCLUDES = 100;
 
 interface MakeCall {
   readonly directory: string;
@@ -29,13 +31,16 @@ export function makeCall(words: readonly string[], base: string): MakeCall | nul
   const at = words.findIndex((word) => /^(?:.*\/)?(?:g?make|just|task)$/.test(word));
   if (at === -1) return null;
   const rest = words.slice(at + 1);
-  const optionValue = (short: string, long: string): string | undefined => {
-    const index = rest.findIndex((word) => word === short || word === long);
-    return index === -1 ? rest.find((word) => word.startsWith(`${long}=`))?.slice(long.length + 1) : rest[index + 1];
+  // Short options may stand together, and their value behind them: `make -sC sub`, `make -fbuild.mk`.
+  const optionValue = (letter: string, long: string): string | undefined => {
+    const option = new RegExp(`^(?:-[a-zB]*?${letter}|--(?:${long})(?:=|$))`);
+    const index = rest.findIndex((word) => option.test(word));
+    return index === -1 ? undefined : rest[index]?.replace(option, '') || rest[index + 1];
   };
-  const directory = resolve(base, optionValue('-C', '--directory') ?? optionValue('-d', '--dir') ?? '.');
-  const named = optionValue('-f', '--file') ?? optionValue('-f', '--makefile') ?? optionValue('-f', '--justfile');
   const program = /\w*$/.exec(words[at] ?? '')?.[0].replace('gmake', 'make') ?? '';
+  const [place, file] = OPTIONS[program] ?? '';
+  const directory = resolve(base, optionValue(place ?? '', 'directory|dir|working-directory') ?? '.');
+  const named = optionValue(file ?? '', 'file|makefile|justfile|taskfile');
   const names = FILES[program] ?? [];
   const first = named ?? names.find((name) => existsSync(join(directory, name)));
   if (first === undefined) return null;
@@ -102,7 +107,9 @@ function fillVariables(line: string, variables: ReadonlyMap<string, string>, dep
     const value = variables.get(name);
     return value === undefined ? (name === 'MAKE' ? 'make' : whole) : fillVariables(value, variables, depth + 1);
   });
-  return filled.replaceAll('$$', '$');
+  // The files that match now: the names of a pattern are found where they are needed.
+  const plain = filled.replace(/\$[({](?:wildcard|sort)[ \t]+([^$(){}]*)[)}]/g, '$1');
+  return plain === filled ? filled.replaceAll('$$', '$') : fillVariables(plain, variables, depth + 1);
 }
 
 /** A recipe that runs other goals: itself or, in a Taskfile, by their names. */

@@ -136,7 +136,8 @@ function addSteering(search: Search, words: readonly string[], base: string, dep
 }
 
 /** Adds the files that a command runs or is configured by, the executable ones among its other arguments. */
-function addFiles(search: Search, words: readonly string[], base: string, depth: number): void {
+function addFiles(search: Search, given: readonly string[], base: string, depth: number): void {
+  const words = given.map((word) => word.replace(UNKNOWN_FOLDER, './'));
   const [command = ''] = words;
   addFile(search, base, command, depth);
   const { runs, passes } = fileRoles(words, (word) => existsSync(resolve(base, fromHome(word))));
@@ -145,7 +146,9 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
     const isPath = word.includes('/') && !/[\0*?$`]/.test(word);
     if (isPath && !isWithin(search.projectDir, resolve(base, word))) search.programs.add(resolve(base, word));
   }
-  for (const word of runs) addFile(search, base, word, depth);
+  // Node.js adds an ending.
+  for (const word of runs)
+    for (const name of [word, `${word}.js`, `${word}/index.js`]) addFile(search, base, name, depth);
   for (const word of passes) {
     if (isRunnable(search.projectDir, base, word)) addFile(search, base, word, depth);
     // A deleted script still belongs to the contract.
@@ -153,6 +156,9 @@ function addFiles(search: Search, words: readonly string[], base: string, depth:
     if (path !== null && search.known.has(path)) search.found.add(path);
   }
 }
+
+/** A folder that only the shell knows, taken for the one that the command runs in: `$PWD/check.sh`, `"$(pwd)/check.sh"`. */
+const UNKNOWN_FOLDER = /^(?!\$HOME\/|\$\{HOME\}\/).*(?:\$\w+|\}|\)|`)\/(?=[^$`(){}]+$)/s;
 
 function fromHome(word: string): string {
   return word.replace(/^(?:~|\$HOME|\$\{HOME\})(?=\/)/, homedir());
@@ -195,9 +201,7 @@ function followShellScript(search: Search, path: string, directory: string, dept
   for (const words of parts.flatMap((part) => commandWords(part))) {
     const { runs, passes } = fileRoles(words, () => false);
     for (const word of [...words.slice(0, 1), ...runs, ...passes]) {
-      const [, behind] = /^.*(?:\$\w+|\}|\)|`)\/([^$`(){}]+)$/s.exec(word) ?? [];
-      if (behind === undefined) continue;
-      for (const folder of [own, directory]) addFile(search, folder, behind, depth + 1);
+      if (UNKNOWN_FOLDER.test(word)) addFile(search, own, word.replace(UNKNOWN_FOLDER, ''), depth + 1);
     }
   }
 }

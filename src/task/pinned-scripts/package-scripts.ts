@@ -88,7 +88,7 @@ export function scriptsLike(directory: string, operand: string): string[] {
   return Object.keys(packageScripts(directory, 'package.json')).filter((name) => pattern.test(name));
 }
 
-const MOST_DEPTH = 3;
+const MOST_DEPTH = 5;
 
 /** Paths of the package.json files of a folder and of those below it, and of nx's project.json files, relative to the project. */
 export function packagesBelow(projectDir: string, directory: string, depth = 0): string[] {
