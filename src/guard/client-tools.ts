@@ -86,17 +86,16 @@ export function commandLines(text: string): string {
 
 /** Pattern for keys whose lists contain commands, not the words of one command. */
 const PLURAL = /s$/i;
-const MAX_DEPTH = 40;
 
-/** Returns the texts in the input of a call, at any depth, that its tool runs. */
+/** Returns the texts in the input of a call, at any depth, that its tool runs. Throws RangeError for an endless depth. */
 export function runTexts(call: ToolCall): RunText[] {
   const kind = classOf(call.tool);
   if (kind === 'reads' || kind === 'changes') return [];
   const found: RunText[] = [];
-  const visit = (value: unknown, cwd: string, depth: number): void => {
-    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+  const visit = (value: unknown, cwd: string): void => {
+    if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
-      for (const each of value) visit(each, cwd, depth + 1);
+      for (const each of value) visit(each, cwd);
       return;
     }
     const entries = Object.entries(value);
@@ -118,13 +117,13 @@ export function runTexts(call: ToolCall): RunText[] {
         const lines = textsOf(`${key}s`, each, undefined).map((text) => commandLines(text).replace(/^git .*/gm, ''));
         add('shell', lines.filter(Boolean), here);
       }
-      visit(each, here, depth + 1);
+      visit(each, here);
     }
   };
   const add = (of: RunText['kind'], texts: readonly string[], cwd: string): void => {
     for (const text of texts) found.push({ kind: of, text, cwd });
   };
-  visit(call.input, call.cwd, 0);
+  visit(call.input, call.cwd);
   return found;
 }
 

@@ -4,7 +4,6 @@ import type { Guard, ToolCall } from '../guard.ts';
 
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
-const MAX_DEPTH = 40;
 const MAX_LENGTH = 4096;
 /** Maximum number of paths examined in one call; a call with more is denied. */
 export const MAX_PATHS = 1000;
@@ -26,7 +25,7 @@ export function toolPaths(call: ToolCall, guard: Guard, sureOnly = false): ToolP
   const found: string[] = [];
   const isSure = unknown || call.tool.startsWith('mcp__') || call.tool === 'apply_patch';
   const wanted = unknown && !sureOnly ? 'all' : isSure ? 'sure' : 'keys';
-  collect('', call.input, 0, wanted, found);
+  collect('', call.input, wanted, found);
   return {
     paths: [...new Set(found)].map((path) => asPath(path, guard)),
     access,
@@ -44,18 +43,18 @@ export function accessOf(tool: string): ToolPaths['access'] {
 /** keys: texts under a key for paths. sure: also absolute paths and the like. all: also every single word. */
 type Wanted = 'keys' | 'sure' | 'all';
 
-function collect(key: string, value: unknown, depth: number, wanted: Wanted, found: string[]): void {
-  if (depth > MAX_DEPTH || found.length > MAX_PATHS) return;
+function collect(key: string, value: unknown, wanted: Wanted, found: string[]): void {
+  if (found.length > MAX_PATHS) return;
   if (typeof value === 'string') {
     const isWord = wanted === 'all' && !PROSE_KEY.test(key) && isOneWord(value);
     if (wanted !== 'keys') found.push(...patchTargets(value));
     if ((PATH_KEY.test(key) && !isAddress(value)) || isWord || (wanted !== 'keys' && isPlainPath(value)))
       found.push(value);
-  } else if (Array.isArray(value)) for (const each of value) collect(key, each, depth + 1, wanted, found);
+  } else if (Array.isArray(value)) for (const each of value) collect(key, each, wanted, found);
   else if (typeof value === 'object' && value !== null) {
     for (const [name, each] of Object.entries(value)) {
       if (wanted === 'all' && name.includes('/') && isOneWord(name)) found.push(name);
-      collect(name, each, depth + 1, wanted, found);
+      collect(name, each, wanted, found);
     }
   }
 }

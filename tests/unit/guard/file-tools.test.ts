@@ -104,6 +104,10 @@ describe('tools of MCP servers', () => {
     assert.equal(await decide('mcp__fs__save', { uri: `file://${at(STATE)}` }), 'deny');
     assert.equal(await decide('mcp__fs__write_files', { files: [{ path: at('a') }, { path: at(STATE) }] }), 'deny');
     assert.equal(await decide('mcp__fs__move_file', { source: at('.claude'), destination: '/tmp/x' }), 'deny');
+    const within = (levels: number, input: object): object => (levels === 0 ? input : within(levels - 1, { a: input }));
+    assert.equal(await decide('mcp__fs__write_file', within(500, { path: at(STATE) })), 'deny');
+    assert.equal(await decide('mcp__sh__run', within(500, { command: `rm ${at(STATE)}` })), 'deny');
+    assert.equal(await decide('mcp__fs__write_file', within(500, { path: at('src/x.ts') })), 'allow');
     assert.equal(await decide('mcp__fs__delete_directory', { path: at('.claude/context') }), 'deny');
     assert.equal(await decide('mcp__fs__write_file', { path: at('src/x.ts') }), 'allow');
     assert.equal(await decide('mcp__web__save', { uri: 'https://example.com/.claude/settings.json' }), 'allow');
