@@ -78,14 +78,14 @@ const GITLINK = '160000';
 
 /** Compares the project with its start. Throws `refused` if branch or commits are not as the loop has left them. */
 export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): Promise<UndoPlan> {
-  const { start, end, isLoops, sandbox, startedAt, ignores = [] } = facts;
+  const { start, end, isLoops, sandbox, startedAt } = facts;
   const around = await repositoryAround(projectDir, env, sandbox);
   if (around === null)
     throw new RalphError('refused', 'The project is not in a git repository, so nothing can be undone.');
   refuseUnfinished(around, startedAt);
   const commits = await commitsSince(around, facts);
   const { since, later, repositories } = await projectSince(around, start.commit, end?.commit ?? null);
-  const ignored = await ignoredAtStart(around, start.commit, since, ignores);
+  const ignored = await ignoredAtStart(around, facts, since);
   const blocked: Path[] = [];
   const bring: Path[] = [];
   const added: Path[] = [];
@@ -147,22 +147,18 @@ const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
  * Returns new files that the rules of the start ignore. The start did not record ignored files, so these may have been there: a
  * change of the rules shows them, or a commit that git was told to make in spite of them.
  */
-async function ignoredAtStart(
-  around: Around,
-  start: string,
-  since: readonly TreeChange[],
-  ignores: readonly string[],
-): Promise<Set<Path>> {
+async function ignoredAtStart(around: Around, facts: UndoFacts, since: readonly TreeChange[]): Promise<Set<Path>> {
+  const { commit } = facts.start;
   const added = since.filter(({ was }) => was === null).map(({ path }) => path);
   if (added.length === 0) return new Set();
   const { gitDir } = around;
   const folder = workFolder(gitDir, 'rules');
   try {
-    const names = must(await git(around, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', start])).split('\0');
+    const names = must(await git(around, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit])).split('\0');
     const rules = names.filter((path) => IGNORE_RULES.test(path));
-    await putFiles(around, start, rules, folder);
+    await putFiles(around, commit, rules, folder);
     const top = join(folder, '.gitignore');
-    writeFileSync(top, [...ignores, readRegularFile(top) ?? ''].join('\n'));
+    writeFileSync(top, [...(facts.ignores ?? []), readRegularFile(top) ?? ''].join('\n'));
     const words = [`--git-dir=${gitDir}`, `--work-tree=${folder}`, 'check-ignore', '--no-index', '-z', '--stdin'];
     return new Set((await git(around, words, { input: nulList(added), at: folder })).text.split('\0'));
   } finally {
@@ -286,15 +282,10 @@ function asciiJson(record: UndoRecord): string {
  */
 export async function applyUndo(
   plan: UndoPlan,
-  {
-    loopId,
-    isLoops,
-    lastWork,
-    startedAt,
-    freeBytes,
-  }: Omit<UndoFacts, 'start' | 'end' | 'sandbox'> & { readonly loopId: string },
+  facts: Omit<UndoFacts, 'start' | 'end' | 'sandbox'> & { readonly loopId: string },
   removesNew: boolean,
 ): Promise<void> {
+  const { loopId, isLoops, lastWork, startedAt, freeBytes } = facts;
   const { around, start, end, commits } = plan;
   const { head, branch } = around;
   const added = removesNew ? plan.added : [];
