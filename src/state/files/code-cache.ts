@@ -13,12 +13,12 @@ interface Stamp {
   readonly ctimeMs: number;
 }
 
-/** Age at which a cache is written again, by its number of writes: the first runs of a chunk differ from later ones. */
-const REFRESH_MS = [0, 0, 60_000, 3_600_000];
+/** Age at which a cache is written again, by its number of writes: each of the first commands runs other functions. */
+const REFRESH_MS = [0, 0, 4_000, 16_000, 60_000, 600_000, 3_600_000];
 /** Age at which caches of earlier builds are removed. */
 const OLD_MS = 7 * 24 * 3_600_000;
-/** Heap size from which V8 has collected garbage, including the code of functions that had not run for a while. */
-const LARGE_HEAP_BYTES = 20 * 1024 * 1024;
+/** Share of a cache that the one in its place must have at least: V8 drops functions that have not run for a while. */
+const KEPT = 0.98;
 
 const DIGEST_LENGTH = 16;
 /** Memory for one file at a time: pages that are touched for the first time cost a hook more than reading does. */
@@ -76,7 +76,8 @@ function compile(filename: string, entry: string, caches: string | null, ends: (
   const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
   const isUsed = cachedData !== undefined && script.cachedDataRejected !== true;
   if (path !== null && (isDue || !isUsed)) {
-    ends.push(() => keep(script, path, isUsed ? writes : null));
+    const least = isUsed ? cachedData.length * KEPT : 0;
+    ends.push(() => keep(script, path, isUsed ? writes : 0, least));
   }
   return script.runInThisContext() as Chunk;
 }
@@ -125,19 +126,16 @@ function read(path: string): { readonly bytes: Buffer; readonly stamp: Stamp } {
 }
 
 /**
- * Stores the code of a chunk with every function that has run so far. `before` counts the writes of the cache that was used;
- * null if there was none. Never throws: otherwise the next run compiles again.
+ * Stores the code of a chunk with every function that has run so far, unless it has fewer bytes than `least`. `before` counts
+ * the writes of the cache that was used. Never throws: otherwise the next run compiles again.
  */
-function keep(script: Script, path: string, before: number | null): void {
+function keep(script: Script, path: string, before: number, least: number): void {
   try {
-    // A cache that may lack code replaces no other, and counts as none, so that the next process completes it.
-    const isWhole = process.memoryUsage().heapTotal < LARGE_HEAP_BYTES;
-    if (!isWhole && before !== null) return;
-    const writes = isWhole ? (before ?? 0) + 1 : 0;
+    const data = script.createCachedData();
+    if (data.length < least) return;
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const data = script.createCachedData();
-    const bytes = Buffer.concat([data, data, Buffer.of(Math.min(writes, 255))]);
+    const bytes = Buffer.concat([data, data, Buffer.of(Math.min(before + 1, 255))]);
     // The content waits for the disk; a name that is lost is written again.
     writeAtomically(path, bytes, 0o600, 'content');
     const prefix = basename(path).slice(0, -DIGEST_LENGTH);
