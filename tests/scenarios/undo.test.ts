@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
+import { keptProject } from '../support/kept-project.ts';
 import { type Project, project } from '../support/project.ts';
 import { longTest, someOf } from '../support/short-form.ts';
 import { agent, MAIN, task } from './support/command-agent.ts';
@@ -11,22 +12,29 @@ import { agent, MAIN, task } from './support/command-agent.ts';
 const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const AFTER_MS = 2_500;
 
-/** A repository with an untracked file of the user, and a loop on it whose agent does this. */
-function ranLoop(t: TestContext, script: string): { readonly p: Project; readonly git: Git; readonly report: string } {
-  const p = project(t);
-  p.write('kept.txt', 'one\n');
-  task(p, 'max_iterations: 1');
-  const command = agent(p, `${script}\necho ${SIGNAL}`);
-  p.write('.gitignore', 'runs.txt\n');
-  const git = commitFolder(p.dir);
-  p.write('mine.txt', 'mine\n');
-  p.write('kept.txt', 'one\nmine\n');
-  const { stdout } = p.ralph(['run', '--plain', '--agent', command]);
-  return { p, git, report: stdout };
+/** A repository with an untracked file of the user, and a loop on it whose agent did this: one for all tests of it. */
+function ranLoop(script: string): { readonly p: Project; readonly git: Git; readonly report: string } {
+  return keptProject(script, (atExit) => {
+    const p = project(atExit);
+    p.write('kept.txt', 'one\n');
+    task(p, 'max_iterations: 1');
+    const command = agent(p, `${script}\necho ${SIGNAL}`);
+    p.write('.gitignore', 'runs.txt\n');
+    const git = commitFolder(p.dir);
+    p.write('mine.txt', 'mine\n');
+    p.write('kept.txt', 'one\nmine\n');
+    const { stdout } = p.ralph(['run', '--plain', '--agent', command]);
+    return { p, git, report: stdout };
+  });
 }
 
-test('the undo that a report names keeps an untracked file of the user that the agent committed', (t) => {
-  const { p, git, report } = ranLoop(t, 'echo agent >> kept.txt; git add -A; git commit -qm work');
+/** A change that is not committed, with new files. */
+const CHANGES = 'echo agent >> kept.txt; echo x > other.txt';
+/** A commit, and a new file beside it. */
+const COMMITS = 'echo agent >> kept.txt; echo new > new.txt; git add -A; git commit -qm work; echo 2 > two.txt';
+
+test('the undo that a report names keeps an untracked file of the user that the agent committed', () => {
+  const { p, git, report } = ranLoop('echo agent >> kept.txt; git add -A; git commit -qm work');
   assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
   const before = git('rev-parse', 'HEAD~1').trim();
   const { code, stdout, stderr } = p.ralph(['undo', '--yes']);
@@ -38,11 +46,8 @@ test('the undo that a report names keeps an untracked file of the user that the 
   assert.equal(git('status', '--porcelain', '--', ':!.claude').trim(), 'M kept.txt\n?? mine.txt');
 });
 
-test('an undo can be taken back, with its commits', (t) => {
-  const { p, git } = ranLoop(
-    t,
-    'echo agent >> kept.txt; echo new > new.txt; git add -A; git commit -qm work; echo 2 > two.txt',
-  );
+test('an undo can be taken back, with its commits', () => {
+  const { p, git } = ranLoop(COMMITS);
   const [head, status] = [git('rev-parse', 'HEAD'), git('status', '--porcelain')];
   assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
   assert.equal(p.has('new.txt') || p.has('two.txt'), false);
@@ -56,8 +61,8 @@ test('an undo can be taken back, with its commits', (t) => {
   assert.deepEqual([p.read('kept.txt'), p.has('new.txt'), p.has('two.txt')], ['one\nmine\n', false, false], 'again');
 });
 
-test('an undo says before that git may change line ends, where settings or attributes let it', (t) => {
-  const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+test('an undo says before that git may change line ends, where settings or attributes let it', () => {
+  const { p, git } = ranLoop(CHANGES);
   const says = (): boolean =>
     p.ralph(['undo', '--dry-run']).stdout.includes('\nLine ends come back as git writes them');
   assert.equal(says(), false);
@@ -70,8 +75,8 @@ test('an undo says before that git may change line ends, where settings or attri
   assert.equal(says(), false, 'these are taken for binary files');
 });
 
-test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', (t) => {
-  const { p, report } = ranLoop(t, 'echo new > new.txt');
+test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', () => {
+  const { p, report } = ranLoop('echo new > new.txt');
   assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
   assert.match(
     p.ralph(['undo', '--dry-run']).stdout,
@@ -123,8 +128,8 @@ test('a file that git ignored at the start is no new one, although the agent too
   assert.equal(p.has('other.txt'), false, 'control: a new file');
 });
 
-test('what the user changed after the loop is left alone and named', (t) => {
-  const { p } = ranLoop(t, 'echo agent >> kept.txt; echo x > other.txt');
+test('what the user changed after the loop is left alone and named', () => {
+  const { p } = ranLoop(CHANGES);
   p.write('kept.txt', 'mine again\n');
   const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
   assert.deepEqual(answer['left'], ['kept.txt (changed after the loop ended)']);
@@ -147,8 +152,8 @@ for (const [what, change, reason] of someOf(
   ] as const,
   2,
 )) {
-  test(`an undo changes nothing where ${what}, and says how to bring single files back`, (t) => {
-    const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+  test(`an undo changes nothing where ${what}, and says how to bring single files back`, () => {
+    const { p, git } = ranLoop(CHANGES);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
     assert.equal(p.sh(`git config user.email a@b.c; git config user.name a; ${change}`).code, 0);
     const before = [git('rev-parse', 'HEAD'), p.read('kept.txt')];
@@ -173,8 +178,8 @@ for (const [what, script, prepare, reason, then] of someOf(
   ] as const,
   2,
 )) {
-  test(`an undo changes nothing where ${what}, and works afterwards`, (t) => {
-    const { p, git } = ranLoop(t, `echo agent >> kept.txt; ${script}`);
+  test(`an undo changes nothing where ${what}, and works afterwards`, () => {
+    const { p, git } = ranLoop(`echo agent >> kept.txt; ${script}`);
     p.sh(prepare);
     const look = (): string[] => [git('rev-parse', 'HEAD'), git('status', '--porcelain'), p.read('kept.txt')];
     const before = look();
@@ -207,8 +212,8 @@ longTest('an undo names a changed submodule, and each name is on a line of its o
   assert.equal(p.read('mod/f.txt'), '1\n2\n');
 });
 
-test('what the user staged after the loop stays staged', (t) => {
-  const { p, git } = ranLoop(t, 'echo agent >> kept.txt; git add -A; git commit -qm work');
+test('what the user staged after the loop stays staged', () => {
+  const { p, git } = ranLoop('echo agent >> kept.txt; git add -A; git commit -qm work');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
   p.write('later.txt', 'staged\n');
   git('add', 'later.txt');
@@ -244,8 +249,8 @@ test('an undo keeps an empty folder of the user, and removes those that the agen
 
 /** Programs in place of git that kill the command in front of, or behind, the call that has this word. */
 for (const word of someOf(['update-ref -m', 'restore', 'reset'], 3)) {
-  test(`an undo that is killed at git ${word} can be taken back, or finished and taken back`, (t) => {
-    const { p, git } = ranLoop(t, 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work');
+  test(`an undo that is killed at git ${word} can be taken back, or finished and taken back`, () => {
+    const { p, git } = ranLoop(COMMITS);
     const look = (): unknown[] => [
       git('rev-parse', 'HEAD'),
       git('status', '--porcelain', '--', ':!.claude'),
@@ -277,8 +282,8 @@ for (const word of someOf(['update-ref -m', 'restore', 'reset'], 3)) {
   });
 }
 
-test('a second run of the same loop keeps the recorded start of the first one', (t) => {
-  const { p, git } = ranLoop(t, 'echo agent >> kept.txt');
+test('a second run of the same loop keeps the recorded start of the first one', () => {
+  const { p, git } = ranLoop(CHANGES);
   p.ralph(['run', '--plain', '--agent', './agent.sh']);
   const starts = git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop')
     .split('\n')
@@ -344,8 +349,8 @@ for (const [what, prepare, reason] of someOf(
   });
 }
 
-test('an undo changes nothing, and names the file, where what it rests on is lost', (t) => {
-  const { p } = ranLoop(t, 'echo agent >> kept.txt');
+test('an undo changes nothing, and names the file, where what it rests on is lost', () => {
+  const { p } = ranLoop(CHANGES);
   const { outsideDir } = loopFiles(p.dir, null, p.env);
   const [start, contract] = ['contract.json.start-point', 'contract.json.ended'].map((name) => join(outsideDir, name));
   assert.ok(start && contract);
@@ -433,9 +438,8 @@ for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 4)) {
 }
 
 for (const word of someOf(['for-each-ref', 'update-index --add'], 2)) {
-  test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, (t) => {
-    const work = 'echo agent >> kept.txt; echo n > new.txt; git add -A; git commit -qm work; echo 2 > two.txt';
-    const { p, git } = ranLoop(t, work);
+  test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, () => {
+    const { p, git } = ranLoop(COMMITS);
     const look = (): unknown[] => [
       git('rev-parse', 'HEAD'),
       git('status', '--porcelain', '--', ':!.claude'),

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { commitFolder, GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
 import { longTest } from '../support/short-form.ts';
-import { cloned, complete, differences, PROOF, TASK } from './support/proved-loop.ts';
+import { cloned, complete, completed, differences, PROOF, TASK } from './support/proved-loop.ts';
 
 /** What `verify` says about the files. */
 const filesLine = (p: Project): string => /^ *files +(.*)$/m.exec(p.ralph(['verify']).stdout)?.[1] ?? '';
@@ -20,11 +20,15 @@ const gone = (name: string): string =>
 const forUser = (p: Project, key: string, value: string): void =>
   void spawnSync('git', ['config', '--file', join(p.home, '.gitconfig'), key, value], { env: GIT_ENV });
 
-test('a program of the user for a filter of .gitattributes does not hide a change', (t) => {
-  const { p } = complete(t, (own) => {
-    own.write('.gitattributes', '*.dat filter=pin\n');
-    own.write('a.dat', 'good\n');
-  });
+/** Files that git may read otherwise than they are. */
+function odd(own: Project): void {
+  own.write('.gitattributes', '*.dat filter=pin\n');
+  own.write('a.dat', 'good\n');
+  for (const name of ['one.txt', 'two.txt', 'three.txt']) own.write(name, '$Id$\n');
+}
+
+test('a program of the user for a filter of .gitattributes does not hide a change', () => {
+  const { p } = completed(odd);
   assert.deepEqual(differences(p), {}, 'control: the filter has no program');
   forUser(p, 'filter.pin.clean', 'cat');
   assert.deepEqual(differences(p), {}, 'control: its program changes nothing');
@@ -36,8 +40,8 @@ test('a program of the user for a filter of .gitattributes does not hide a chang
   assert.match(differences(p)['files'] ?? '', /^differ since the verdict: \.gitattributes, a\.dat$/);
 });
 
-test('attributes and ignored files of the user hide nothing', (t) => {
-  const { p } = complete(t, (own) => own.write('one.txt', '$Id$\n'));
+test('attributes and ignored files of the user hide nothing', () => {
+  const { p } = completed(odd);
   p.write('../attributes', 'one.txt ident\n');
   forUser(p, 'core.attributesFile', join(p.dir, '../attributes'));
   p.write('one.txt', '$Id: changed $\n');
@@ -109,10 +113,8 @@ test('a large file is what its pointer names, whatever program git has for it', 
   assert.deepEqual(differences(p), {}, 'a pointer whose file was not fetched');
 });
 
-test('a repository without a commit, a file that git cannot read and one that is not there are named', (t) => {
-  const { p, git } = complete(t, (own) => {
-    for (const name of ['one.txt', 'two.txt', 'three.txt']) own.write(name, `${name}\n`);
-  });
+test('a repository without a commit, a file that git cannot read and one that is not there are named', () => {
+  const { p, git } = completed(odd);
   initRepository(join(p.dir, 'inner'));
   p.write('inner/a.txt', 'x\n');
   assert.deepEqual(differences(p), { files: 'the repository inner has no commit, so git knows none of its files' });
@@ -145,8 +147,8 @@ longTest('a sparse checkout is told from a whole one, which verifies in a worktr
   assert.equal(code, 0, stdout + stderr);
 });
 
-test('checks that put back what was changed before they ran prove nothing', (t) => {
-  const { p } = complete(t, (own) => own.write('one.txt', 'one\n'));
+test('checks that put back what was changed before they ran prove nothing', () => {
+  const { p } = completed(odd);
   p.write(
     '.ralph/fix/RALPH.md',
     TASK.replace('grep -q', 'sh tool.tmp && grep -q').replace('validation', 'may_change: [tool.tmp]\nvalidation'),
@@ -160,11 +162,11 @@ test('checks that put back what was changed before they ran prove nothing', (t) 
   assert.deepEqual(differences(p), {}, 'control');
   p.write('one.txt', 'changed\n');
   assert.deepEqual(differences(p), { files: 'changed until the checks ran: one.txt' });
-  assert.equal(p.read('one.txt'), 'one\n');
+  assert.equal(p.read('one.txt'), '$Id$\n');
 });
 
 test('a proof that lies beside another task is not one of that task', (t) => {
-  const { p, git } = complete(t);
+  const { p, git } = completed();
   p.write('.ralph/other/RALPH.md', TASK);
   git('add', '.ralph/other');
   git('commit', '-qm', 'Another task');
@@ -180,8 +182,8 @@ test('a proof that lies beside another task is not one of that task', (t) => {
   assert.equal(differences(there, '--proof', `clone/${PROOF}`)['record'], undefined, 'control');
 });
 
-test('a folder of loops that leads elsewhere is another file than at the verdict', (t) => {
-  const { p } = complete(t);
+test('a folder of loops that leads elsewhere is another file than at the verdict', () => {
+  const { p } = completed();
   p.sh('cp -r .ralph ../elsewhere; rm -r .ralph; ln -s ../elsewhere .ralph');
   const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF]);
   assert.equal(code, 1, stdout + stderr);
@@ -205,8 +207,8 @@ test('what a repository within the project ignores is named, and the answer in J
   );
 });
 
-test('verify removes what a killed one left in the git folder, and only that', (t) => {
-  const { p } = complete(t);
+test('verify removes what a killed one left in the git folder, and only that', () => {
+  const { p } = completed();
   const dead = spawnSync('true').pid.toString(36);
   const [left, rules, young, running, other] = [
     `ralph-plain-${dead}-1-123456789`,
@@ -231,8 +233,8 @@ function beneath(p: Project): { readonly sub: Project; readonly git: Git; readon
   return { sub, around, git: commitFolder(around) };
 }
 
-test('attributes above a project in a folder of a repository hide nothing until they are committed', (t) => {
-  const { p } = complete(t);
+test('attributes above a project in a folder of a repository hide nothing until they are committed', () => {
+  const { p } = completed();
   const { sub, git } = beneath(p);
   const words = ['--proof', PROOF, '--project', '.'];
   assert.deepEqual(differences(sub, ...words), {}, 'control');

@@ -26,7 +26,7 @@ const ONLY_IN_LONG_FORM =
   );
 const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 /** How many files of a folder share a process, which loads their code once. In the long form some last minutes. */
-const TOGETHER = { unit: 4, property: 4, ...(IS_LONG ? {} : { client: 3, scenarios: 3, faults: 2 }) };
+const TOGETHER = { unit: 8, property: 4, ...(IS_LONG ? {} : { client: 5, scenarios: 6, faults: 2 }) };
 /** What a file does for all of its tests. */
 const FOR_ALL = /^(?:before|after)(?:Each)?\(/m;
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves four files. */

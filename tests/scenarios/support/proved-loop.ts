@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { whole } from '../../../src/drive/status/proof-record.ts';
 import type { ProofRecord } from '../../../src/engine/schema/proof.ts';
 import { commitFolder, type Git } from '../../support/git.ts';
+import { keptProject } from '../../support/kept-project.ts';
 import { type Project, project } from '../../support/project.ts';
 import { agent } from './command-agent.ts';
 
@@ -42,22 +42,10 @@ export function complete(t: TestContext, before: (p: Project) => void = () => un
 }
 
 const nothing = (): void => undefined;
-/** Completed loops, by what was added to their projects. */
-const kept = new Map<(p: Project) => void, Ran>();
 
-/** One completed loop for all tests of a process, in its folder and as it was at its end, however a test has left it. */
-export function completed(before: (p: Project) => void = nothing): Ran {
-  const atExit = { after: (work: () => void) => void process.once('exit', work) } as TestContext;
-  const ran = kept.get(before) ?? complete(atExit, before);
-  const base = dirname(ran.p.dir);
-  const copy = `${base}-kept`;
-  const [from, to] = kept.has(before) ? [copy, base] : [base, copy];
-  if (to === copy) atExit.after(() => rmSync(copy, { recursive: true, force: true }));
-  else rmSync(base, { recursive: true, force: true });
-  cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
-  kept.set(before, ran);
-  return ran;
-}
+/** One completed loop for all tests of a process, by what was added to its project. */
+export const completed = (before: (p: Project) => void = nothing): Ran =>
+  keptProject(before, (atExit) => complete(atExit, before));
 
 export const record = (p: Project): ProofRecord => JSON.parse(p.read(PROOF)) as ProofRecord;
 

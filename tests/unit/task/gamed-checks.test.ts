@@ -9,6 +9,7 @@ import { runGate } from '../../../src/task/commands/gate.ts';
 import { changedScripts } from '../../../src/task/pinned-scripts/contract-scripts.ts';
 import { newPrograms } from '../../../src/task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { COMMAND_PATH } from '../../support/command-path.ts';
 import { terms } from '../../support/contract-terms.ts';
 import { ENV } from '../../support/environment.ts';
 import { emptyFolder, writeFiles } from '../../support/folder.ts';
@@ -32,7 +33,9 @@ interface Game {
 }
 
 const PASS = 'pass\n';
-const NPM = (script: string, more: object = {}): string => JSON.stringify({ scripts: { test: script }, ...more });
+/** As npm writes it, so that the npm of the tests runs its script where no configuration of npm is the trick. */
+const PACKAGE = (content: object): string => JSON.stringify(content, null, 2);
+const NPM = (script: string, more: object = {}): string => PACKAGE({ scripts: { test: script }, ...more });
 const JEST = { files: { 'package.json': NPM('jest', { devDependencies: { jest: '1' } }) }, check: 'npm test' } as const;
 const PYTHON = { files: { 'pyproject.toml': '[project]\nname = "x"\n', 'tests/test_a.py': 'assert False\n' } } as const;
 
@@ -71,16 +74,16 @@ const GAMES: readonly Game[] = [
   ].map((script) => ({
     what: `a script that ${script} starts`,
     check: 'npm test',
-    files: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': 'jest' } }) },
-    trick: { 'package.json': JSON.stringify({ scripts: { test: script, 'test:unit': ': pass' } }) },
+    files: { 'package.json': PACKAGE({ scripts: { test: script, 'test:unit': 'jest' } }) },
+    trick: { 'package.json': PACKAGE({ scripts: { test: script, 'test:unit': ': pass' } }) },
     runners: { [script.split(' ')[0] ?? '']: ['package.json'] },
     end: 'refused' as const,
   })),
   ...['npm run concurrently', 'npm run concurrently -- --ci'].map((check) => ({
     what: `a script with the name of a runner of scripts: ${check}`,
     check,
-    files: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 1' } }) },
-    trick: { 'package.json': JSON.stringify({ scripts: { concurrently: 'exit 0' } }) },
+    files: { 'package.json': PACKAGE({ scripts: { concurrently: 'exit 1' } }) },
+    trick: { 'package.json': PACKAGE({ scripts: { concurrently: 'exit 0' } }) },
     end: 'refused' as const,
   })),
   {
@@ -434,7 +437,7 @@ function placeOf(
   const env = {
     ...Object.fromEntries(own),
     HOME: join(dir, 'home'),
-    PATH: [join(dir, 'first'), join(dir, 'bin'), ENV['PATH']].join(delimiter),
+    PATH: [join(dir, 'first'), join(dir, 'bin'), COMMAND_PATH].join(delimiter),
   };
   const { contract } = buildContract(terms(dir, [check], { environment: decidingEnvironment(env), ...more }));
   return { dir, contract, env };
@@ -470,7 +473,7 @@ for (const game of GAMES) {
     runnable(place.dir);
     const set = Object.entries(game.env ?? {}).map(([name, value]) => [
       name,
-      name === 'PATH' ? [join(place.dir, value), ENV['PATH']].join(delimiter) : value,
+      name === 'PATH' ? [join(place.dir, value), COMMAND_PATH].join(delimiter) : value,
     ]);
     const gamed = { ...place, env: { ...place.env, ...Object.fromEntries(set) } };
     const { programs: _, environment: __, ...unpinned } = gamed.contract;
