@@ -27,25 +27,25 @@ function odd(own: Project): void {
   for (const name of ['one.txt', 'two.txt', 'three.txt']) own.write(name, '$Id$\n');
 }
 
-test('a program of the user for a filter of .gitattributes does not hide a change', () => {
+test('a program of the user for a filter of .gitattributes does not hide a change', async () => {
   const { p } = completed(odd);
-  assert.deepEqual(differences(p), {}, 'control: the filter has no program');
+  assert.deepEqual(await differences(p), {}, 'control: the filter has no program');
   forUser(p, 'filter.pin.clean', 'cat');
-  assert.deepEqual(differences(p), {}, 'control: its program changes nothing');
+  assert.deepEqual(await differences(p), {}, 'control: its program changes nothing');
   forUser(p, 'filter.pin.clean', 'echo good');
   p.write('a.dat', 'bad\n');
-  assert.deepEqual(differences(p), { files: otherwise('a.dat') });
-  assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'a commit is read without programs');
+  assert.deepEqual(await differences(p), { files: otherwise('a.dat') });
+  assert.deepEqual(await differences(p, '--tree', 'HEAD'), {}, 'a commit is read without programs');
   p.write('.gitattributes', '*.dat filter=other\n');
-  assert.match(differences(p)['files'] ?? '', /^differ since the verdict: \.gitattributes, a\.dat$/);
+  assert.match((await differences(p))['files'] ?? '', /^differ since the verdict: \.gitattributes, a\.dat$/);
 });
 
-test('attributes and ignored files of the user hide nothing', () => {
+test('attributes and ignored files of the user hide nothing', async () => {
   const { p } = completed(odd);
   p.write('../attributes', 'one.txt ident\n');
   forUser(p, 'core.attributesFile', join(p.dir, '../attributes'));
   p.write('one.txt', '$Id: changed $\n');
-  assert.deepEqual(differences(p), { files: otherwise('one.txt') });
+  assert.deepEqual(await differences(p), { files: otherwise('one.txt') });
   p.write('one.txt', '$Id$\n');
   p.write('../ignored', '*.local\n');
   forUser(p, 'core.excludesFile', join(p.dir, '../ignored'));
@@ -55,28 +55,28 @@ test('attributes and ignored files of the user hide nothing', () => {
   assert.match(filesLine(p), /^as they were at the verdict; not compared, as git ignores them: .*a\.local.*cheat\//);
 });
 
-test('attributes at the default place of the user, and ones that no commit holds, hide nothing', (t) => {
+test('attributes at the default place of the user, and ones that no commit holds, hide nothing', async (t) => {
   const { p } = complete(t, (own) => {
     own.write('src/one.txt', '$Id$\n');
     own.write('.gitattributes', '*.md text\n');
   });
   const changed = '$Id: changed $\n';
   p.write('src/one.txt', changed);
-  assert.match(differences(p)['files'] ?? '', /^differ since the verdict: src\/one\.txt$/, 'control');
+  assert.match((await differences(p))['files'] ?? '', /^differ since the verdict: src\/one\.txt$/, 'control');
   p.write('../config/git/attributes', 'one.txt ident\n');
-  assert.deepEqual(differences(p), { files: otherwise('src/one.txt') });
+  assert.deepEqual(await differences(p), { files: otherwise('src/one.txt') });
   p.sh('rm ../config/git/attributes');
   p.write('.git/info/exclude', 'src/.gitattributes\n');
   for (const attribute of ['ident', 'working-tree-encoding=UTF-7']) {
     p.write('src/.gitattributes', `one.txt ${attribute}\n`);
     p.write('src/one.txt', attribute === 'ident' ? changed : '+ACQ-Id+ACQ-\n');
     const files = `unknown: no commit holds what git reads the files by: src/.gitattributes ${BY_COMMIT}`;
-    assert.deepEqual(differences(p), { files });
+    assert.deepEqual(await differences(p), { files });
   }
   p.sh('rm src/.gitattributes; git checkout -q src');
   p.write('.gitattributes', '*.md text\r\n');
   p.sh('git config core.autocrlf true');
-  assert.deepEqual(differences(p), {}, 'control: line ends');
+  assert.deepEqual(await differences(p), {}, 'control: line ends');
 });
 
 longTest('a project whose path has a colon verifies', (t) => {
@@ -86,7 +86,7 @@ longTest('a project whose path has a colon verifies', (t) => {
   assert.equal(code, 0, stdout + stderr);
 });
 
-test('a large file is what its pointer names, whatever program git has for it', (t) => {
+test('a large file is what its pointer names, whatever program git has for it', async (t) => {
   const content = 'a large file\n';
   const oid = createHash('sha256').update(content).digest('hex');
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
@@ -102,52 +102,61 @@ test('a large file is what its pointer names, whatever program git has for it', 
   p.sh('git config filter.lfs.clean ../clean');
   p.write('a.bin', content);
   assert.equal(p.sh('git ls-files a.bin').stdout.trim(), 'a.bin');
-  assert.deepEqual(differences(p), {}, 'control');
+  assert.deepEqual(await differences(p), {}, 'control');
   p.write('a.bin', 'another file\n');
-  assert.deepEqual(differences(p), { files: otherwise('a.bin') });
+  assert.deepEqual(await differences(p), { files: otherwise('a.bin') });
   p.sh('git config core.fileMode false; chmod +x a.bin');
   p.write('a.bin', content);
-  assert.deepEqual(differences(p), { files: otherwise('a.bin') }, 'another mode');
+  assert.deepEqual(await differences(p), { files: otherwise('a.bin') }, 'another mode');
   p.sh('chmod -x a.bin');
   p.write('a.bin', pointer);
-  assert.deepEqual(differences(p), {}, 'a pointer whose file was not fetched');
+  assert.deepEqual(await differences(p), {}, 'a pointer whose file was not fetched');
 });
 
-test('a repository without a commit, a file that git cannot read and one that is not there are named', () => {
+test('a repository without a commit, a file that git cannot read and one that is not there are named', async () => {
   const { p, git } = completed(odd);
   initRepository(join(p.dir, 'inner'));
   p.write('inner/a.txt', 'x\n');
-  assert.deepEqual(differences(p), { files: 'the repository inner has no commit, so git knows none of its files' });
+  assert.deepEqual(await differences(p), {
+    files: 'the repository inner has no commit, so git knows none of its files',
+  });
   p.sh('rm -r inner; rm one.txt; mkfifo one.txt');
-  assert.match(differences(p)['files'] ?? '', /one\.txt/);
+  assert.match((await differences(p))['files'] ?? '', /one\.txt/);
   p.sh('rm one.txt; git checkout -q one.txt');
   git('update-index', '--skip-worktree', 'two.txt');
   p.sh('rm two.txt');
-  assert.deepEqual(differences(p), { files: gone('two.txt') });
+  assert.deepEqual(await differences(p), { files: gone('two.txt') });
   p.sh('git update-index --no-skip-worktree two.txt; git checkout -q two.txt');
   git('config', 'core.ignoreCase', 'true');
   p.sh('mv three.txt THREE.txt');
-  assert.match(differences(p)['files'] ?? '', /three\.txt/i);
+  assert.match((await differences(p))['files'] ?? '', /three\.txt/i);
 });
 
-longTest('a sparse checkout is told from a whole one, which verifies in a worktree and with a detached HEAD', (t) => {
-  const { p, git } = complete(t, (own) => own.write('docs/one.txt', 'one\n'));
-  const { there, at } = cloned(t, p);
-  spawnSync('git', ['sparse-checkout', 'set', '--no-cone', '/*', '!/docs/'], {
-    cwd: join(there.dir, 'clone'),
-    env: GIT_ENV,
-  });
-  assert.equal(there.has('clone/docs/one.txt'), false, 'control');
-  assert.deepEqual(differences(there, '--proof', at), {
-    files: gone('docs/one.txt'),
-  });
-  git('worktree', 'add', '-q', '--detach', '../other');
-  p.write('../other/.ralph/fix/proof.json', p.read(PROOF));
-  const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF, '--project', '.'], {}, join(p.dir, '../other'));
-  assert.equal(code, 0, stdout + stderr);
-});
+longTest(
+  'a sparse checkout is told from a whole one, which verifies in a worktree and with a detached HEAD',
+  async (t) => {
+    const { p, git } = complete(t, (own) => own.write('docs/one.txt', 'one\n'));
+    const { there, at } = cloned(t, p);
+    spawnSync('git', ['sparse-checkout', 'set', '--no-cone', '/*', '!/docs/'], {
+      cwd: join(there.dir, 'clone'),
+      env: GIT_ENV,
+    });
+    assert.equal(there.has('clone/docs/one.txt'), false, 'control');
+    assert.deepEqual(await differences(there, '--proof', at), {
+      files: gone('docs/one.txt'),
+    });
+    git('worktree', 'add', '-q', '--detach', '../other');
+    p.write('../other/.ralph/fix/proof.json', p.read(PROOF));
+    const { code, stdout, stderr } = p.ralph(
+      ['verify', '--proof', PROOF, '--project', '.'],
+      {},
+      join(p.dir, '../other'),
+    );
+    assert.equal(code, 0, stdout + stderr);
+  },
+);
 
-test('checks that put back what was changed before they ran prove nothing', () => {
+test('checks that put back what was changed before they ran prove nothing', async () => {
   const { p } = completed(odd);
   p.write(
     '.ralph/fix/RALPH.md',
@@ -159,13 +168,13 @@ test('checks that put back what was changed before they ran prove nothing', () =
   p.sh('git add -A && git -c user.name=t -c user.email=t@t commit -qm Again');
   assert.equal(p.ralph(['run', 'fix', '--plain', '--agent', './agent.sh']).code, 0);
   p.write('tool.tmp', 'git checkout -q one.txt\n');
-  assert.deepEqual(differences(p), {}, 'control');
+  assert.deepEqual(await differences(p), {}, 'control');
   p.write('one.txt', 'changed\n');
-  assert.deepEqual(differences(p), { files: 'changed until the checks ran: one.txt' });
+  assert.deepEqual(await differences(p), { files: 'changed until the checks ran: one.txt' });
   assert.equal(p.read('one.txt'), '$Id$\n');
 });
 
-test('a proof that lies beside another task is not one of that task', (t) => {
+test('a proof that lies beside another task is not one of that task', async (t) => {
   const { p, git } = completed();
   p.write('.ralph/other/RALPH.md', TASK);
   git('add', '.ralph/other');
@@ -178,8 +187,8 @@ test('a proof that lies beside another task is not one of that task', (t) => {
     [p, ''],
     [there, 'clone/'],
   ] as const)
-    assert.equal(differences(from, '--proof', `${at}.ralph/other/proof.json`)['record'], record);
-  assert.equal(differences(there, '--proof', `clone/${PROOF}`)['record'], undefined, 'control');
+    assert.equal((await differences(from, '--proof', `${at}.ralph/other/proof.json`))['record'], record);
+  assert.equal((await differences(there, '--proof', `clone/${PROOF}`))['record'], undefined, 'control');
 });
 
 test('a folder of loops that leads elsewhere is another file than at the verdict', () => {
@@ -207,7 +216,7 @@ test('what a repository within the project ignores is named, and the answer in J
   );
 });
 
-test('verify removes what a killed one left in the git folder, and only that', () => {
+test('verify removes what a killed one left in the git folder, and only that', async () => {
   const { p } = completed();
   const dead = spawnSync('true').pid.toString(36);
   const [left, rules, young, running, other] = [
@@ -219,7 +228,7 @@ test('verify removes what a killed one left in the git folder, and only that', (
   ];
   for (const name of [left, rules, young, running, other]) p.write(`.git/${name}/index`, '');
   p.sh(`cd .git && touch -d 2020-01-01 ${left} ${rules} ${running} ${other}`);
-  assert.deepEqual(differences(p), {});
+  assert.deepEqual(await differences(p), {});
   const there = p.sh('cd .git && ls -d ralph-*').stdout.trim().split('\n');
   assert.deepEqual(there.toSorted(), [young, running, other].toSorted());
 });
@@ -229,22 +238,26 @@ function beneath(p: Project): { readonly sub: Project; readonly git: Git; readon
   p.sh('rm -rf .git; mkdir ../around; cp -r . ../around/sub');
   const around = join(p.dir, '../around');
   p.write('../around/beside.txt', 'one\n');
-  const sub = { ...p, ralph: (words: readonly string[]) => p.ralph(words, {}, join(around, 'sub')) };
+  const sub = {
+    ...p,
+    place: '../around/sub',
+    ralph: (words: readonly string[]) => p.ralph(words, {}, join(around, 'sub')),
+  };
   return { sub, around, git: commitFolder(around) };
 }
 
-test('attributes above a project in a folder of a repository hide nothing until they are committed', () => {
+test('attributes above a project in a folder of a repository hide nothing until they are committed', async () => {
   const { p } = completed();
   const { sub, git } = beneath(p);
   const words = ['--proof', PROOF, '--project', '.'];
-  assert.deepEqual(differences(sub, ...words), {}, 'control');
+  assert.deepEqual(await differences(sub, ...words), {}, 'control');
   p.write('../around/.gitattributes', '*.txt ident\n');
   const files = `unknown: no commit holds what git reads the files by: .gitattributes ${BY_COMMIT}`;
-  assert.deepEqual(differences(sub, ...words), { files });
+  assert.deepEqual(await differences(sub, ...words), { files });
   git('add', '--all');
-  assert.deepEqual(differences(sub, ...words), { files }, 'in the index only');
+  assert.deepEqual(await differences(sub, ...words), { files }, 'in the index only');
   git('commit', '-qm', 'Attributes');
-  assert.deepEqual(differences(sub, ...words), {});
+  assert.deepEqual(await differences(sub, ...words), {});
 });
 
 longTest('conflicts beside the project and a work tree elsewhere are said in one sentence', (t) => {

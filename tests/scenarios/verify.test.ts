@@ -11,43 +11,43 @@ import { type Project, project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';
 import { cloned, completed, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
 
-test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', () => {
+test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', async () => {
   const { p, git } = completed();
   const { checks, proof, verified, commits } = record(p);
   assert.deepEqual(checks, [{ name: 'made', run: 'grep -q done made.txt', before: 'failed' }]);
   assert.deepEqual([proof, verified, commits], ['red-to-green', true, [git('rev-parse', 'HEAD').trim()]]);
   assert.ok(!p.read(PROOF).includes(p.dir));
   for (const words of [[], ['fix'], ['--proof', PROOF], ['--tree', 'HEAD']])
-    assert.deepEqual(differences(p, ...words), {});
+    assert.deepEqual(await differences(p, ...words), {});
   const { stdout } = p.ralph(['verify']);
   assert.match(stdout, /\n {2}checks +passed: made \(grep -q done made\.txt\)\nVerified: the proof holds\.\n$/);
 });
 
-test('a changed tree, task, contract and record, and a check that no longer passes, are told apart', () => {
+test('a changed tree, task, contract and record, and a check that no longer passes, are told apart', async () => {
   const { p, git } = completed();
   p.write('other.txt', 'x\n');
-  assert.deepEqual(differences(p), { files: 'differ since the verdict: other.txt' });
-  assert.deepEqual(differences(p, '--tree', 'HEAD'), {}, 'control: the commit is as it was');
+  assert.deepEqual(await differences(p), { files: 'differ since the verdict: other.txt' });
+  assert.deepEqual(await differences(p, '--tree', 'HEAD'), {}, 'control: the commit is as it was');
   git('stash', '-u', '-q');
   p.write('made.txt', 'no\n');
-  assert.deepEqual(Object.keys(differences(p)), ['files', 'checks']);
+  assert.deepEqual(Object.keys(await differences(p)), ['files', 'checks']);
   git('checkout', '-q', 'made.txt');
   p.write('.ralph/fix/RALPH.md', TASK.replace('Make the', 'Make another'));
-  assert.deepEqual(differences(p), { task: '.ralph/fix/RALPH.md changed since the verdict' });
+  assert.deepEqual(await differences(p), { task: '.ralph/fix/RALPH.md changed since the verdict' });
   git('checkout', '-q', '.ralph/fix/RALPH.md');
   git('stash', 'pop', '-q');
   p.write('other.txt', '');
   spawnSync('rm', [join(p.dir, 'other.txt')]);
   const text = p.read(PROOF);
   p.write(PROOF, text.replace('"iterations": 1', '"iterations": 2'));
-  assert.deepEqual(differences(p), { record: 'edited after it was written' });
+  assert.deepEqual(await differences(p), { record: 'edited after it was written' });
   forge(p, { iterations: 2 });
-  assert.deepEqual(differences(p), { record: 'not the one that the loop wrote on this machine' });
+  assert.deepEqual(await differences(p), { record: 'not the one that the loop wrote on this machine' });
   p.write(PROOF, text);
-  assert.deepEqual(differences(p), {}, 'control');
+  assert.deepEqual(await differences(p), {}, 'control');
 });
 
-test('verify of a commit says what it does not see, and names an ignored folder without its files', () => {
+test('verify of a commit says what it does not see, and names an ignored folder without its files', async () => {
   const { p, git } = completed();
   const inCopy = (): string => p.ralph(['verify', '--tree', 'HEAD']).stdout;
   assert.match(inCopy(), /Verified: the proof holds\.\n$/);
@@ -59,43 +59,46 @@ test('verify of a commit says what it does not see, and names an ignored folder 
   git('commit', '-qam', 'Not made');
   p.write('made.txt', 'done\n');
   for (const path of ['.gitignore', 'lib/a']) p.write(`.tool/${path}`, '*\n');
-  assert.match(differences(p, '--tree', 'HEAD')['checks'] ?? '', /and the ignored \.tool, agent\.sh, .*runs\.txt\. /);
+  assert.match(
+    (await differences(p, '--tree', 'HEAD'))['checks'] ?? '',
+    /and the ignored \.tool, agent\.sh, .*runs\.txt\. /,
+  );
   const files = p.ralph(['verify']).stdout;
   assert.match(files, /not compared, as git ignores them: .*\.tool\/, agent\.sh, node_modules\/, /);
 });
 
-test('another machine compares a proof with the task and the files of its clone', (t) => {
+test('another machine compares a proof with the task and the files of its clone', async (t) => {
   const { p, git } = completed();
   git('add', '-f', PROOF);
   git('commit', '-qm', 'Add the proof');
   const clone = project(t);
   spawnSync('git', ['clone', '-q', p.dir, join(clone.dir, 'clone')]);
-  const there: Project = { ...clone, ralph: (words) => clone.ralph([...words, '--project', 'clone']) };
+  const there = { ...clone, place: 'clone' };
   const at = `clone/${PROOF}`;
-  assert.deepEqual(differences(there, '--proof', at), {});
-  const forged = (change: Partial<ProofRecord>): Record<string, string> => {
+  assert.deepEqual(await differences(there, '--proof', at), {});
+  const forged = (change: Partial<ProofRecord>): Promise<Record<string, string>> => {
     const { digest: _, ...rest } = JSON.parse(readFileSync(join(p.dir, PROOF), 'utf8')) as ProofRecord;
     clone.write(at, JSON.stringify(whole({ ...rest, ...change })));
     return differences(there, '--proof', at);
   };
-  assert.deepEqual(forged({ checks: [{ name: 'made', run: 'true', before: 'failed' }] }), {
+  assert.deepEqual(await forged({ checks: [{ name: 'made', run: 'true', before: 'failed' }] }), {
     contract: 'other checks than the loop ran: made',
   });
-  assert.deepEqual(forged({ checks: [{ name: 'made', run: 'grep -q done made.txt', before: 'passed' }] }), {
+  assert.deepEqual(await forged({ checks: [{ name: 'made', run: 'grep -q done made.txt', before: 'passed' }] }), {
     proof: 'red-to-green, which the recorded results do not allow',
   });
-  assert.deepEqual(forged({ tree: '0'.repeat(40) }), { files: 'other files than at the verdict' });
-  assert.deepEqual(forged({}), {}, 'control');
+  assert.deepEqual(await forged({ tree: '0'.repeat(40) }), { files: 'other files than at the verdict' });
+  assert.deepEqual(await forged({}), {}, 'control');
   spawnSync('git', ['-C', join(clone.dir, 'clone'), 'checkout', '-q', '-f', 'HEAD~2']);
   clone.write(at, p.read(PROOF));
-  assert.deepEqual(Object.keys(differences(there, '--proof', at)), ['files', 'checks']);
+  assert.deepEqual(Object.keys(await differences(there, '--proof', at)), ['files', 'checks']);
   assert.match(
-    differences(there, '--proof', at)['files'] ?? '',
+    (await differences(there, '--proof', at))['files'] ?? '',
     /made\.txt; the loop's commits are on another branch, or were rewritten$/,
   );
 });
 
-test('a script beside the task is a file of the project, and a clone shows that it was changed', (t) => {
+test('a script beside the task is a file of the project, and a clone shows that it was changed', async (t) => {
   const p = project(t);
   p.write('.ralph/fix/RALPH.md', TASK.replace('grep -q done made.txt', 'sh .ralph/fix/check.sh'));
   p.write('.ralph/fix/check.sh', 'grep -q done made.txt\n');
@@ -109,15 +112,15 @@ test('a script beside the task is a file of the project, and a clone shows that 
   const clone = project(t);
   spawnSync('git', ['clone', '-q', p.dir, join(clone.dir, 'clone')]);
   clone.write(`clone/${PROOF}`, p.read(PROOF));
-  const there: Project = { ...clone, ralph: (words) => clone.ralph([...words, '--project', 'clone']) };
-  assert.deepEqual(differences(there, '--proof', `clone/${PROOF}`), {}, 'control');
+  const there = { ...clone, place: 'clone' };
+  assert.deepEqual(await differences(there, '--proof', `clone/${PROOF}`), {}, 'control');
   clone.write('clone/.ralph/fix/check.sh', 'true\n');
-  assert.deepEqual(differences(there, '--proof', `clone/${PROOF}`), {
+  assert.deepEqual(await differences(there, '--proof', `clone/${PROOF}`), {
     files: 'differ since the verdict: .ralph/fix/check.sh',
   });
 });
 
-test("a proof leads to no folder but its loop's and its task's, and a loop without a task file is told", () => {
+test("a proof leads to no folder but its loop's and its task's, and a loop without a task file is told", async () => {
   const { p } = completed();
   const refused = (change: Partial<ProofRecord>): string => {
     const text = p.read(PROOF);
@@ -135,10 +138,10 @@ test("a proof leads to no folder but its loop's and its task's, and a loop witho
     'control: a proof to check',
   );
   p.sh('rm .ralph/fix/RALPH.md');
-  assert.equal(differences(p)['task'], '.ralph/fix/RALPH.md is missing');
+  assert.equal((await differences(p))['task'], '.ralph/fix/RALPH.md is missing');
 });
 
-test('the scenarios of a test-first loop do not run again, which its proof does not hide', () => {
+test('the scenarios of a test-first loop do not run again, which its proof does not hide', async () => {
   const { p } = completed();
   forge(p, {
     checks: [
@@ -146,7 +149,7 @@ test('the scenarios of a test-first loop do not run again, which its proof does 
       { name: 'scenarios', run: null, before: 'failed' },
     ],
   });
-  assert.equal(differences(p)['checks'], 'not run again: scenarios');
+  assert.equal((await differences(p))['checks'], 'not run again: scenarios');
 });
 
 test("a missing or unreadable proof is an error that names it, and verify runs nothing in an agent's shell", () => {

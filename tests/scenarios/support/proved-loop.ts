@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { parseOptions } from '../../../src/cli/command.ts';
+import { VERIFY_COMMAND } from '../../../src/cli/show/verify.ts';
 import { whole } from '../../../src/drive/status/proof-record.ts';
 import type { ProofRecord } from '../../../src/engine/schema/proof.ts';
+import { loopFiles } from '../../../src/state/loop-files.ts';
+import { painter } from '../../../src/term/format.ts';
 import { commitFolder, type Git } from '../../support/git.ts';
 import { keptProject } from '../../support/kept-project.ts';
 import { type Project, project } from '../../support/project.ts';
@@ -49,14 +53,27 @@ export const completed = (before: (p: Project) => void = nothing): Ran =>
 
 export const record = (p: Project): ProofRecord => JSON.parse(p.read(PROOF)) as ProofRecord;
 
-/** What `verify` finds to differ, by subject. */
-export function differences(p: Project, ...words: string[]): Record<string, string> {
-  const { code, json, stderr } = p.ralph(['verify', ...words, '--json']);
-  const findings = json['findings'] as { what: string; ok: boolean; text: string }[] | undefined;
-  assert.ok(findings, stderr);
-  const differ = findings.filter(({ ok }) => !ok).map(({ what, text }) => [what, text]);
+/** A project, and the folder in which `verify` works where that is another one. */
+export type Place = Project & { readonly place?: string };
+
+/** What `verify` finds to differ, by subject. The command runs in the process of the test: the program has tests of its own. */
+export async function differences(p: Place, ...words: string[]): Promise<Record<string, string>> {
+  const projectDir = join(p.dir, p.place ?? '');
+  const { values, positionals, problem } = parseOptions(VERIFY_COMMAND, words);
+  assert.equal(problem, null);
+  const proof = typeof values['proof'] === 'string' ? { proof: join(p.dir, values['proof']) } : {};
+  const said: { findings?: { what: string; ok: boolean; text: string }[]; verified?: boolean } = {};
+  const nothing = (): void => undefined;
+  const code = await VERIFY_COMMAND.run({
+    ...{ values: { ...values, ...proof }, positionals, rest: [], env: p.env, projectDir },
+    ...{ files: loopFiles(projectDir, null, p.env), forPeople: false, atTerminal: false, mayAsk: false },
+    ...{ paint: painter(false, p.env), now: () => new Date().toISOString(), out: nothing, err: nothing, json: nothing },
+    answer: (data) => void Object.assign(said, data),
+  });
+  const differ = said.findings?.filter(({ ok }) => !ok).map(({ what, text }) => [what, text]);
+  assert.ok(differ);
   assert.equal(code, differ.length === 0 ? 0 : 1);
-  assert.equal(json['verified'], differ.length === 0);
+  assert.equal(said.verified, differ.length === 0);
   return Object.fromEntries(differ);
 }
 
@@ -67,14 +84,11 @@ export function forge(p: Project, change: Partial<ProofRecord>): void {
 }
 
 /** A clone on another machine with the proof; `verify` runs in it. */
-export function cloned(
-  t: TestContext,
-  p: Project,
-  ...words: string[]
-): { readonly there: Project; readonly at: string } {
+export function cloned(t: TestContext, p: Project, ...words: string[]): { readonly there: Place; readonly at: string } {
   const machine = project(t);
   spawnSync('git', ['clone', '-q', ...words, `file://${p.dir}`, join(machine.dir, 'clone')]);
   const at = `clone/${PROOF}`;
   machine.write(at, p.read(PROOF));
-  return { there: { ...machine, ralph: (given) => machine.ralph([...given, '--project', 'clone']) }, at };
+  const ralph: Project['ralph'] = (given) => machine.ralph([...given, '--project', 'clone']);
+  return { there: { ...machine, ralph, place: 'clone' }, at };
 }
