@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
 import { keptProject } from '../support/kept-project.ts';

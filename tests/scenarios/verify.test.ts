@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { whole } from '../../src/drive/status/proof-record.ts';
 import type { ProofRecord } from '../../src/engine/schema/proof.ts';
 import { commitFolder } from '../support/git.ts';
-import { type Project, project } from '../support/project.ts';
+import { project } from '../support/project.ts';
 import { agent, MAIN } from './support/command-agent.ts';
 import { cloned, completed, differences, forge, PROOF, record, TASK } from './support/proved-loop.ts';
 
