@@ -16,7 +16,7 @@ export const PERMISSION_MODES: readonly PermissionMode[] = [
   {
     name: 'auto',
     does: 'does what Claude Code judges to be safe',
-    advice: 'Claude Code judges each call; not every account has it',
+    advice: 'only for Claude Code, which judges each call; not every account has it',
   },
   {
     name: 'bypassPermissions',

@@ -1,5 +1,5 @@
 import { counted } from '../text/figures.ts';
-import { advise, type Message, type MessageContext, render } from '../text/message.ts';
+import { advise, type LoopMode, type Message, type MessageContext, render } from '../text/message.ts';
 import { asSentence, excerpt, firstLine, oneLine, shorten } from '../text/quote.ts';
 import { formatDuration, localTime } from '../text/time.ts';
 import type { ApiError, BudgetReading, CheckResult } from './events.ts';
@@ -174,14 +174,16 @@ function resumable(text: string, inSession = ', then send any message in the ses
 
 export const AWAITING_CONSENT: Message = advise('This loop awaits your consent.', 'Agree', 'consent');
 
-export function apiErrorText({ kind, message, resetsAt }: ApiError): Message {
+export function apiErrorText({ kind, message, resetsAt }: ApiError, mode: LoopMode): Message {
   switch (kind) {
-    case 'rate-limited':
+    case 'rate-limited': {
+      const until = resetsAt === null ? '; the client did not report when it resets' : ` until ${localTime(resetsAt)}`;
+      const text = `Paused by a rate limit${until}.`;
+      if (mode === 'runner') return { text };
       return resetsAt === null
-        ? resumable('Paused by a rate limit; the client did not report when it resets.')
-        : {
-            text: `Paused by a rate limit until ${localTime(resetsAt)}. After that, send any message in the session to continue.`,
-          };
+        ? resumable(text)
+        : { text: `${text} After that, send any message in the session to continue.` };
+    }
     case 'authentication':
       return resumable(`Paused: the API refused the credentials (${message}). Log in again (/login).`);
     case 'billing':

@@ -103,6 +103,6 @@ function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition 
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
   const reason = error.kind === 'rate-limited' ? 'rate-limited' : 'api-error';
-  const next = pause(state, at, reason, apiErrorText(error), error.resetsAt);
+  const next = pause(state, at, reason, apiErrorText(error, state.mode), error.resetsAt);
   return recordPause({ ...next, turn: 'rest' }, 'notify', { error: error.kind, resetsAt: error.resetsAt });
 }

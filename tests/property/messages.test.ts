@@ -19,7 +19,7 @@ const context = fc.record({
 const MESSAGES: readonly ((evidence: string) => Message)[] = [
   (text) => failedText(3, text),
   (text) => tripText({ signal: 'sameError', evidence: text, repeats: 3 }),
-  (text) => apiErrorText({ kind: 'billing', message: text, resetsAt: null }),
+  (text) => apiErrorText({ kind: 'billing', message: text, resetsAt: null }, 'hook'),
   (text) => HOOK_TEXTS.corrupt('archive', text),
   (text) => HOOK_TEXTS.frontmatterChanged(text),
 ];

@@ -103,6 +103,15 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
     /the very message/,
     next,
   ]),
+  [
+    'its run waits for a rate limit',
+    {
+      ...{ mode: 'runner', status: 'paused', sessionId: 's', clientPid: process.pid },
+      paused: { since: at, reason: 'rate-limited', message: 'the very message.', resumesAt: null },
+    },
+    /the very message/,
+    /^Nothing; the run continues by itself\. Continue now: .* resume/,
+  ],
 ];
 
 for (const [when, state, why, next] of someOf(LIVE, 5)) {

@@ -235,6 +235,14 @@ test('--dry-run prints the start and the first prompt, also in a pipe, and leave
   p.sh('rm -f runs args.txt');
   assert.deepEqual(p.tree(), before);
   assert.equal(existsSync(join(p.home, '.local')), false, 'nothing outside the project either');
+  p.write('codex.sh', '#!/bin/sh\necho codex-cli 0.171.0\n', 0o755);
+  const codex = { RALPH_CODEX: join(p.dir, 'codex.sh') };
+  const drafted = p.ralph(['run', 'make the failing tests pass', '--dry-run', '--agent', 'codex'], codex);
+  assert.match(
+    drafted.stdout,
+    /the agent does not write files with secrets\n[\s\S]*Codex 0\.171\.0/,
+    'it has the guard',
+  );
   p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 2\n---\nWrite docs.\n');
   p.write('.ralph/site/task.md', '# Goals\n\nA site.\n\n# Checklist\n\n- [ ] routes\n');
   assert.match(p.ralph(['run', '--dry-run'], env).stdout, /Iteration 1 of 2[\s\S]*Write docs\./);

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { requestAllowance } from '../../drive/control/allow-request.ts';
 import { continueNow, noLiveLoop, operate, stopCommand } from '../../drive/control/operate.ts';
 import { followLoop } from '../../drive/records/live-events.ts';
+import { storedEnd } from '../../drive/status/end-report.ts';
 import { standing } from '../../drive/status/ended-loop.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
@@ -68,6 +69,8 @@ export async function attach(context: CommandContext, files: LoopFiles): Promise
 /** Returns the end of a loop whose driver did not report it. */
 function endOf(files: LoopFiles, loopId: string) {
   const { status, state, message } = standing(files, loopId);
+  const ended = state?.status === 'ended' ? state : null;
+  const report = ended && storedEnd(files, ended)?.report;
   return {
     type: 'run.ended',
     status,
@@ -76,6 +79,7 @@ function endOf(files: LoopFiles, loopId: string) {
     code: exitCode(status),
     iterations: state?.iteration ?? null,
     costUsd: state?.usage.costUsd ?? null,
+    ...(report && { report, ...(ended?.ended.text !== undefined && { text: ended.ended.text }) }),
   } as const;
 }
 

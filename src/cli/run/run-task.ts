@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
+import { hostNamed } from '../../hosts/hosts.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
@@ -63,11 +64,11 @@ async function draftFrom(context: CommandContext, words: string): Promise<Drafte
   const { draftToRun } = await import('../task/draft.ts');
   const path = join(context.projectDir, LOOP_DIRECTORIES, 'draft', RALPH_FILE);
   const { policy, settings } = settingsFor(context, path, '');
-  const isClient = settings.agent === null;
+  const isClaude = settings.agent === null;
   const { maxTimeMs, maxCostUsd } = policy.budget;
   return draftToRun(context, words, {
-    isClient,
-    budget: { ...(maxTimeMs === null && { max_time: '4h' }), ...(maxCostUsd === null && isClient && { max_cost: 10 }) },
+    isClient: isClaude || hostNamed(settings.agent) !== null,
+    budget: { ...(maxTimeMs === null && { max_time: '4h' }), ...(maxCostUsd === null && isClaude && { max_cost: 10 }) },
     billOf: (file, text) => billOf(context, file, text),
   });
 }

@@ -51,11 +51,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
   interrupted: resume('Continue when you like; the counters are kept.'),
   cancelled: resume('Review its unfinished work.'),
   'max-iterations': offer('Check in the journals whether it made progress.', { 'Show them': 'logs', Resume: 'resume' }),
-  'no-progress-exhaustion': advise(
-    'No iteration is known to have made progress. Make the task smaller or clearer.',
-    'Then start over',
-    'restart',
-  ),
+  'no-progress-exhaustion': resume('No iteration is known to have made progress. Make the task smaller or clearer.'),
   'circuit-open': resume(
     'The iterations repeated themselves. Tell the agent what it missed, in the task file or guardrails.md.',
   ),
@@ -82,7 +78,7 @@ export function afterEnd(
     const message = AFTER[as];
     if (next === undefined || typeof message === 'string') return message;
     const verb = VERBS[next.command] ?? (next.options && 'Grant more');
-    if (verb === undefined || as === 'no-progress-exhaustion') return message;
+    if (verb === undefined) return message;
     const shown = (message.advice ?? []).filter(({ command }) => command === 'logs');
     return { text: message.text, advice: [...shown, { verb, ...next }] };
   }
@@ -172,7 +168,9 @@ function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): Message {
     case 'interrupted':
       return advise('Continue when you like.', verb, 'resume');
     case 'rate-limited':
-      return advise('Wait until the limit has reset.', verb, 'resume');
+      return mode === 'runner'
+        ? advise('Nothing; the run continues by itself.', 'Continue now', 'resume')
+        : advise('Wait until the limit has reset.', verb, 'resume');
     case 'api-error':
       return advise('Fix what the message names.', verb, 'resume');
     case 'contract-changed':

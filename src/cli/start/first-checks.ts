@@ -24,7 +24,8 @@ export async function runFirstChecks(
   policy?: Policy,
 ): Promise<{ readonly baseline: StartBaseline | null } | null> {
   const done = await watchChecks(context, async (options) => ({ baseline: await work(options) }));
-  if (done === null) context.err(withPrefix(START_TEXTS.baselineLeft));
+  // Behind the ^C that the terminal has shown.
+  if (done === null) context.err((isTerminal(2) ? '\n' : '') + withPrefix(START_TEXTS.baselineLeft));
   else if (done.baseline !== null) {
     const { baseline } = done.baseline;
     context.err(withPrefix(START_TEXTS.checksBefore(printable(redact(baselineText(baseline))))));

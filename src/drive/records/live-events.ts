@@ -92,7 +92,9 @@ function runnerEvents(files: LoopFiles, loopId: string): News {
 /** Returns an event of a runner; null for everything else. */
 function toldAs({ v: _, at: __, loopId: ___, ...told }: Entry): RunnerEvent | null {
   const { type } = told;
-  const isTold = RECORDED.has(type) || type === 'loop.paused' || type === 'agent.ended';
+  // A runner waits for a rate limit itself, and tells of that wait.
+  const isTold =
+    RECORDED.has(type) || (type === 'loop.paused' && told['reason'] !== 'rate-limited') || type === 'agent.ended';
   return isTold ? (told as unknown as RunnerEvent) : null;
 }
 

@@ -9,6 +9,7 @@ import { instantOf } from '../../text/time.ts';
 import { operate } from '../control/operate.ts';
 import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
+import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { type Dispatched, dispatch, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { attempt, leaveIt } from './handle-signals.ts';
@@ -190,7 +191,8 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
   if (limited) {
     const at = instantOf(reset);
     const window = reachedWindow(state.limits, budget, now());
-    const why = window === null ? RUNNER_TEXTS.waitingForLimit(at) : show(windowText(window), state);
+    const why =
+      window === null ? LAUNCH_TEXTS.waitingForLimit(at, resumesAt !== null) : show(windowText(window), state);
     options.tell({ type: 'agent.notice', message: why });
     options.tell({ type: 'wait.started', why: 'rate-limit', until: instantOf(until) });
   } else {

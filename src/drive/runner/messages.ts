@@ -1,6 +1,6 @@
 import type { PermissionRule, refusingRules } from '../../hosts/claude/permission-rules.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
-import { formatDuration, localTime } from '../../text/time.ts';
+import { formatDuration } from '../../text/time.ts';
 import { shownPath } from '../control/messages.ts';
 
 /** Number of rules that a message names at most. */
@@ -48,8 +48,6 @@ export const RUNNER_TEXTS = {
   onlyReads: (lost: string): string => `${lost} Until its turn ends, the agent may only read; then the loop pauses.`,
   left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   sharedLimit: 'Another loop has reached the rate limit of the account.',
-  waitingForLimit: (until: string): string =>
-    `A rate limit applies until ${localTime(until)}; the loop continues then. Ctrl+C stops it.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
   gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),

@@ -155,8 +155,10 @@ export const START_TEXTS = {
 export const LAUNCH_TEXTS = {
   retrying: (until: string): string =>
     `The API answered with a server error; the loop tries again at ${localTime(until)}.`,
-  waitingForLimit: (until: string): string =>
-    `A rate limit applies until ${localTime(until)}; the loop continues then.`,
+  waitingForLimit: (until: string, isKnown: boolean): string => {
+    const at = localTime(until);
+    return `A rate limit applies${isKnown ? ` until ${at}; the loop continues then` : `; the loop tries again at ${at}`}.`;
+  },
   ranCommand: (name: string, outcome: string, durationMs: number, why = ''): string =>
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}${why === '' ? '' : `: ${why}`}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),

@@ -137,7 +137,9 @@ export function gateText(
   if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
   // The reasons for a just rejected claim are above.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
-    lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
+    lines.push(
+      `Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', ').replaceAll(/:([\w-]+(?:,|$))/g, ': $1'), FAILURES_LIMIT)}`,
+    );
   }
   return [section(`Completion gate: ${gate}`, lines)];
 }

@@ -1,4 +1,4 @@
-import type { EventOf, OperatorCommand, RenewedContract } from '../events.ts';
+import type { EventOf, OperatorCommand } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import { isWaited } from '../policy/loop-time.ts';
@@ -18,7 +18,7 @@ const COMMANDS: { readonly [K in Kind]: Command<K> } = {
   cancel: (state, at, { flag }) =>
     end(state, at, 'cancelled', cancelledText(state.iteration, flag === true, isAtWork(state))),
   pause: pauseNow,
-  resume: (state, at, { by, renewed }) => resume(state, at, by === 'launcher' ? 'first' : state.turn, renewed),
+  resume,
   wake,
   consent,
   steer,
@@ -62,8 +62,7 @@ function pauseNow(state: LiveState, at: string): Transition {
 function resume(
   state: LiveState,
   at: string,
-  turn: LoopState['turn'],
-  renewed: RenewedContract | undefined,
+  { by, renewed }: Extract<OperatorCommand, { kind: 'resume' }>,
 ): Transition {
   // Without its evidence a loop cannot continue.
   if (state.status === 'paused' && state.paused.reason === 'evidence-lost' && !renewed) return unchanged(state);
@@ -74,11 +73,12 @@ function resume(
     ...running(state),
     ...renewed,
     breaker: CLOSED_BREAKER,
-    turn,
+    turn: by === 'launcher' ? 'first' : state.turn,
     ...plan,
     ...(state.limits && { limits: [] }),
   };
-  return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
+  const why = by === 'launcher' && isWaited(state) ? 'the wait is over' : 'operator';
+  return { state: next, effects: [event(next, at, 'loop.resumed', { why })] };
 }
 
 function wake(state: LiveState, at: string): Transition {

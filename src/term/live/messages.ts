@@ -10,10 +10,6 @@ export const LIVE_TEXTS = {
     `ralph-loop: ${isClaimed ? 'The agent claims completion' : 'The agent stops without a claim'}; running the checks.`,
   youSaid: (text: string): string => `you: ${text}`,
   notSent: (text: string): string => `not sent: ${text}`,
-  spent: (time: string | null, cost: string | null): string => {
-    if (time === null) return cost === null ? '' : ` It cost ${cost}.`;
-    return cost === null ? ` It took ${time}.` : ` It took ${time} and cost ${cost}.`;
-  },
   noWordYet: 'waiting for the agent',
   pending: { now: 'next tool call', next: 'next iteration' },
   tokens: (count: string): string => `${count} tokens`,

@@ -1,7 +1,7 @@
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
-import { dollarText, timeText } from '../../text/figures.ts';
+import { timeText } from '../../text/figures.ts';
 import { oneLine } from '../../text/quote.ts';
 import { commandText, deniedText, isSaidLater, printable, runFigures } from '../format.ts';
 import { LIVE_TEXTS } from './messages.ts';
@@ -144,13 +144,10 @@ function agentEnded(view: View, event: RunnerEventOf<'agent.ended'>): View {
   };
 }
 
-function loopEnded(view: View, event: RunnerEventOf<'run.ended'>, at: number): View {
-  const { status, message, text = message, costUsd, report } = event;
-  const time = view.startedAt === null ? null : timeText(Math.max(0, (view.pausedAt ?? at) - view.startedAt));
-  // The report contains the figures.
-  const spent = report === undefined ? LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd)) : '';
+function loopEnded(view: View, event: RunnerEventOf<'run.ended'>): View {
+  const { status, message, text = message, report } = event;
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph-loop: ${report === undefined ? message : text}${spent}`, style);
+  const told = said(closeText(view), `ralph-loop: ${report === undefined ? message : text}`, style);
   const lines =
     report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'hang' }));
   return {

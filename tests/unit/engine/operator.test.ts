@@ -195,8 +195,9 @@ describe('resume', () => {
   });
 
   test('by a launcher expects its own prompt next', () => {
-    const { state } = give(paused('rate-limited', { turn: 'rest' }), { kind: 'resume', by: 'launcher' });
+    const { state, effects } = give(paused('rate-limited', { turn: 'rest' }), { kind: 'resume', by: 'launcher' });
     assert.deepEqual([state.status, state.turn], ['running', 'first']);
+    assert.equal(saying(effects, 'loop.resumed')['why'], 'the wait is over');
   });
 
   test('does not change a loop that is not paused', () => {

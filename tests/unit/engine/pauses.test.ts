@@ -55,6 +55,8 @@ describe('a rate limit', () => {
       state.status === 'paused' ? state.paused.message : '',
       /did not report when it resets\..*ralph-loop resume/,
     );
+    const run = after(running({ mode: 'runner' }), LOOP, refused({ resetsAt: at(100) })).state;
+    assert.match(run.status === 'paused' ? run.paused.message : '', /^Paused by a rate limit until [-\d: ]+\.$/);
   });
 
   test('that has passed continues the loop once the user has been answered', () => {
