@@ -5,13 +5,14 @@ import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts
 import { onPath } from '../../state/process/find-program.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { MADE_BY_TOOLS } from '../left-out.ts';
-import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
+import { type GoalProgram, goalFile, goalRules } from '../pinned-scripts/makefile.ts';
+import { packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
 import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.ts';
 
 export interface ProjectCommand {
   readonly role: Role;
   readonly run: string;
-  /** Source: `package.json`, `make`, `just`, or that of an ecosystem. */
+  /** Source: `package.json`, `make`, `just`, `task`, or that of an ecosystem. */
   readonly from: string;
 }
 
@@ -49,8 +50,7 @@ export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = proc
   const scripts = scriptCommands(project);
   const found = [
     ...scripts,
-    ...targetCommands('just', project.first('justfile', 'Justfile', '.justfile'), justRecipes, project),
-    ...targetCommands('make', project.first('GNUmakefile', 'makefile', 'Makefile'), makeTargets, project),
+    ...RUNNERS.flatMap((program) => targetCommands(program, project)),
     ...ECOSYSTEMS.flatMap((one) => ecosystemCommands(one, project)),
   ];
   const leftOut: string[] = [];
@@ -67,17 +67,14 @@ export function projectChecks(projectDir: string, env: NodeJS.ProcessEnv): strin
   return projectSignals(projectDir, env).commands.flatMap(({ role, run }) => (role === 'audit' ? [] : [run]));
 }
 
-const RUNNERS = ['just', 'make'];
+const RUNNERS = ['just', 'make', 'task'] as const;
 const LANGUAGES = new Set(ECOSYSTEMS.map(({ from }) => from));
 
 /** Returns why a command is left out: a target of the project beats a usual command, and a package.json script beats both. */
 function reasonToLeaveOut({ role, run, from }: ProjectCommand, all: readonly ProjectCommand[], env: NodeJS.ProcessEnv) {
-  const rivals = RUNNERS.includes(from)
-    ? ['package.json', ...RUNNERS.slice(0, RUNNERS.indexOf(from))]
-    : LANGUAGES.has(from)
-      ? RUNNERS
-      : [];
-  const rival = all.find((other) => other.role === role && rivals.includes(other.from));
+  const at = (RUNNERS as readonly string[]).indexOf(from);
+  const rivals = at !== -1 ? ['package.json', ...RUNNERS.slice(0, at)] : LANGUAGES.has(from) ? RUNNERS : [];
+  const rival = all.find((other) => other.role === role && rivals.some((name) => name === other.from));
   if (rival !== undefined) return `${rival.run} is chosen`;
   if (!LANGUAGES.has(from) || role === 'tests') return null;
   const program = run === 'cargo clippy' ? 'cargo-clippy' : (run.split(' ')[0] ?? '');
@@ -136,17 +133,10 @@ function named(from: string, names: ReadonlySet<string>, run: (name: string) => 
   });
 }
 
-function targetCommands(
-  program: string,
-  file: string | undefined,
-  targets: (text: string) => ReadonlySet<string>,
-  { read }: Project,
-): ProjectCommand[] {
-  return file === undefined ? [] : named(program, targets(read(file)), (name) => `${program} ${name}`);
-}
-
-function justRecipes(text: string): ReadonlySet<string> {
-  return new Set([...text.matchAll(/^@?([a-zA-Z_][\w-]*)(?:[ \t][^:=\n]*)?:(?!=)/gm)].map(([, name = '']) => name));
+function targetCommands(program: GoalProgram, { dir, read }: Project): ProjectCommand[] {
+  const file = goalFile(program, dir);
+  const goals = file === undefined ? [] : goalRules(program, [read(file)]).keys();
+  return named(program, new Set(goals), (name) => `${program} ${name}`);
 }
 
 function scriptCommands(project: Project): ProjectCommand[] {

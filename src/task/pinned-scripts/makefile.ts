@@ -3,15 +3,32 @@ import { dirname, join, normalize, resolve } from 'node:path';
 import picomatch from 'picomatch';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 
-export const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
-/** Files of programs that run the commands of goals, in the order in which each looks for them. */
-const FILES: Readonly<Record<string, readonly string[]>> = {
-  make: MAKEFILES,
-  just: ['justfile', 'Justfile', '.justfile'],
-  task: ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml', 'Taskfile.dist.yml', 'Taskfile.dist.yaml'],
+/**
+ * Programs that run the commands of goals: names of their file, in the order in which they look for them; their short
+ * options for a folder and a file; what begins a rule (its names, the goals that it needs, a command) and a command of one.
+ */
+export const GOAL_PROGRAMS = {
+  make: {
+    files: ['GNUmakefile', 'makefile', 'Makefile'],
+    options: 'Cf',
+    rule: /^([^\s:=#][^:=#]*):{1,2}(?!=)([^;=#]*)(?:;(.*)|[=#].*)?$/,
+    command: /^\t[\s@+-]*/,
+  },
+  just: {
+    files: ['justfile', 'Justfile', '.justfile'],
+    options: 'df',
+    rule: /^@?([a-zA-Z_][\w-]*)(?:[ \t][^:\n]*)?:(?!=)([^#]*)/,
+    command: /^[ \t]+[@-]*/,
+  },
+  task: {
+    files: 'Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml'.split(' '),
+    options: 'dt',
+    rule: /^['"]?(\w[\w:-]*)['"]?:()(?: +(.*))?$/,
+    command: /^ +(?:- +)?(?:cmds?: +)?['"[]*/,
+  },
 };
-/** Their short options for the folder and for the file. */
-const OPTIONS: Readonly<Record<string, string>> = { make: 'Cf', just: 'df', task: 'dt' };
+export type GoalProgram = keyof typeof GOAL_PROGRAMS;
+
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 100;
 
@@ -30,47 +47,31 @@ interface MakeCall {
 export function makeCall(words: readonly string[], base: string): MakeCall | null {
   const at = words.findIndex((word) => /^(?:.*\/)?(?:g?make|just|task)$/.test(word));
   if (at === -1) return null;
+  const name = /g?(make|just|task)$/.exec(words[at] ?? '')?.[1] as GoalProgram;
   const rest = words.slice(at + 1);
+  const { files: names, options } = GOAL_PROGRAMS[name];
   // Short options may stand together, and their value behind them: `make -sC sub`, `make -fbuild.mk`.
-  const optionValue = (letter: string, long: string): string | undefined => {
-    const option = new RegExp(`^(?:-[a-zB]*?${letter}|--(?:${long})(?:=|$))`);
-    const index = rest.findIndex((word) => option.test(word));
-    return index === -1 ? undefined : rest[index]?.replace(option, '') || rest[index + 1];
-  };
-  const program = /\w*$/.exec(words[at] ?? '')?.[0].replace('gmake', 'make') ?? '';
-  const [place, file] = OPTIONS[program] ?? '';
-  const directory = resolve(base, optionValue(place ?? '', 'directory|dir|working-directory') ?? '.');
-  const named = optionValue(file ?? '', 'file|makefile|justfile|taskfile');
-  const names = FILES[program] ?? [];
-  const first = named ?? names.find((name) => existsSync(join(directory, name)));
+  const [folder, named] = ['directory|dir|working-directory', 'file|makefile|justfile|taskfile'].map((long, index) => {
+    const option = new RegExp(`^(?:-[a-zB]*?${options[index]}|--(?:${long})(?:=|$))`);
+    const found = rest.findIndex((word) => option.test(word));
+    return found === -1 ? undefined : rest[found]?.replace(option, '') || rest[found + 1];
+  });
+  const directory = resolve(base, folder ?? '.');
+  const first = named ?? goalFile(name, directory);
   if (first === undefined) return null;
   const files = withIncludes(directory, first);
-  const text = files
-    .map((path) => asMakefile(program, readRegularFile(join(directory, path), MAX_BYTES) ?? ''))
-    .join('\n');
+  const texts = files.map((path) => readRegularFile(join(directory, path), MAX_BYTES) ?? '');
+  const rules = goalRules(name, texts);
+  const operands = rest.filter((word) => /^[\w.:/-]+$/.test(word) && !word.startsWith('-'));
+  const recipes = recipesOf(rules, operands.length === 0 && name === 'task' ? ['default'] : operands);
   const absent = named === undefined ? names.slice(0, names.indexOf(first)) : [];
-  const operands = rest.filter((word) => /^[\w./-]+$/.test(word) && !word.startsWith('-'));
-  const goals = operands.length === 0 && program === 'task' ? ['default'] : operands;
-  if (program !== 'make') return { directory, files, absent, recipes: recipesOf(text, goals), goals: [] };
-  const phony = [...text.matchAll(/^\.PHONY[ \t]*:(.*)/gm)].flatMap(([, names = '']) => names.trim().split(/\s+/));
-  const recipes = recipesOf(text, goals);
-  return { directory, files, absent, recipes, goals: goals.filter((goal) => !phony.includes(goal)) };
+  const goals = operands.filter((goal) => name === 'make' && !rules.get('.PHONY')?.needs.includes(goal));
+  return { directory, files, absent, recipes, goals };
 }
 
-/** Writes the recipes of a justfile, or the tasks of a Taskfile, as rules of make. */
-function asMakefile(program: string, text: string): string {
-  if (program === 'just')
-    return text
-      .replace(/^[ \t]+(?=\S)/gm, '\t')
-      .replace(
-        /^@?([\w-]+)(?![\w-])[^:\n]*:(?!=)(.*)$/gm,
-        (_, name, needs) => `${name}: ${needs.replace(/[()]/g, ' ')}`,
-      );
-  if (program !== 'task') return text;
-  return text
-    .replace(/^ {2}([\w-]+): *(?:\r?\n|$)/gm, '$1:\n')
-    .replace(/^ {2}([\w-]+): +(?=\S)/gm, '$1:\n\t')
-    .replace(/^ {3,}(?:- +)?(?:cmd: +)?['"]?/gm, '\t');
+/** Returns the file with the goals of make, just or task that a folder has. */
+export function goalFile(program: GoalProgram, directory: string): string | undefined {
+  return GOAL_PROGRAMS[program].files.find((name) => existsSync(join(directory, name)));
 }
 
 function withIncludes(directory: string, first: string): string[] {
@@ -112,53 +113,61 @@ function fillVariables(line: string, variables: ReadonlyMap<string, string>, dep
   return plain === filled ? filled.replaceAll('$$', '$') : fillVariables(plain, variables, depth + 1);
 }
 
-/** A recipe that runs other goals: itself or, in a Taskfile, by their names. */
-const RUNS_GOALS = /^[\s@+-]*(?:(?:make|just|task:?|deps:)\s+(?=\S)([\w./ ,[\]-]+)|(\w[\w-]*))$/;
+interface Rule {
+  /** Goals that it needs. */
+  readonly needs: string[];
+  readonly commands: string[];
+}
 
-/** Returns the commands of the goals (default: the first rule) and their prerequisites, with plain variables filled in. */
-function recipesOf(text: string, goals: readonly string[]): string[] {
+/** Returns the rules in files of make, just or task, by goal, with plain variables filled in. */
+export function goalRules(name: GoalProgram, texts: readonly string[]): ReadonlyMap<string, Rule> {
+  const { rule, command } = GOAL_PROGRAMS[name];
+  const text = texts.map((each) => (name === 'task' ? tasksOf(each) : each)).join('\n');
   const variables = variablesOf(text);
   const fill = (line: string): string => fillVariables(line, variables);
-  const rules = new Map<string, { needs: string[]; lines: string[] }>();
-  let current: { needs: string[]; lines: string[] }[] = [];
-  for (const line of text.replaceAll('\\\n', ' ').split('\n')) {
-    const [, names, needs = '', inline] = /^([^\s:=#][^:=#]*):{1,2}(?!=)([^;=]*)(?:;(.*))?$/.exec(line) ?? [];
-    if (line.startsWith('\t')) for (const rule of current) rule.lines.push(line);
-    else if (names !== undefined) {
-      current = fill(names)
-        .trim()
-        .split(/\s+/)
-        .map((name) => {
-          const rule = rules.get(name) ?? { needs: [], lines: [] };
-          rules.set(name, rule);
-          rule.needs.push(...fill(needs).trim().split(/\s+/));
-          if (inline !== undefined) rule.lines.push(inline);
-          return rule;
-        });
+  const rules = new Map<string, Rule>();
+  let current: Rule[] = [];
+  for (const line of text.replaceAll('\r', '').replaceAll('\\\n', ' ').split('\n')) {
+    const [, goals, needs = '', inline = ''] = rule.exec(line) ?? [];
+    if (goals !== undefined) {
+      current = wordsOf(fill(goals)).map((goal) => rules.get(goal) ?? { needs: [], commands: [] });
+      for (const [at, goal] of wordsOf(fill(goals)).entries()) rules.set(goal, current[at] as Rule);
+    }
+    const said = goals === undefined && command.test(line) ? fill(line.replace(command, '')) : fill(inline);
+    const [, listed = '', alone = ''] = GOALS.exec(said) ?? [];
+    for (const { needs: all, commands } of current) {
+      all.push(...wordsOf(`${fill(needs)} ${listed} ${alone}`));
+      if (said !== '') commands.push(said);
     }
   }
-  const patterns = [...rules.keys()].filter((name) => name.includes('%'));
-  const ruleOf = (goal: string) =>
-    rules.get(goal) ??
-    rules.get(
-      patterns.find((name) => {
-        const [before = '', after = ''] = name.split('%', 2);
-        return goal.startsWith(before) && goal.endsWith(after);
-      }) ?? '',
-    );
-  const reached = goals.filter((goal) => ruleOf(goal) !== undefined);
-  const first = [...rules.keys()].find((name) => !name.startsWith('.'));
-  if (reached.length === 0 && first !== undefined) reached.push(first);
-  for (const name of reached) {
-    const { needs = [], lines = [] } = ruleOf(name) ?? {};
-    const called = lines.flatMap(
-      (line) =>
-        RUNS_GOALS.exec(fill(line))
-          ?.slice(1)
-          .join(' ')
-          .split(/[\s,[\]]+/) ?? [],
-    );
-    reached.push(...[...needs, ...called].filter((need) => need !== '' && ruleOf(need) && !reached.includes(need)));
-  }
-  return reached.flatMap((name) => (ruleOf(name)?.lines ?? []).map((line) => fill(line.replace(/^[\s@+-]+/, ''))));
+  return rules;
+}
+
+/** Goals in place of a command: in a Taskfile, as a list or as one of its lines. */
+const GOALS = /^(?:(?:task|deps):(.*)|([\w:-]+))$/;
+
+/** Returns the tasks of a Taskfile without the indentation that they all have. */
+function tasksOf(text: string): string {
+  const [, indent = '', tasks = ''] = /^tasks:.*\n(?:[ \t]*(?:#.*)?\r?\n)*( +)(\S[\s\S]*)/m.exec(text) ?? [];
+  return tasks.replace(new RegExp(`^${indent}`, 'gm'), '');
+}
+
+const wordsOf = (text: string): string[] => text.match(/[^\s,()[\]]+/g) ?? [];
+
+/** Returns the commands of the goals (default: the first rule) and of what they need. */
+function recipesOf(rules: ReadonlyMap<string, Rule>, goals: readonly string[]): string[] {
+  const patterns = [...rules].filter(([name]) => name.includes('%'));
+  const ruleOf = (goal: string) => rules.get(goal) ?? patterns.find(([name]) => isLike(name, goal))?.[1];
+  const reached = new Set(goals.flatMap((goal) => ruleOf(goal) ?? []));
+  const first = [...rules].find(([name]) => !name.startsWith('.'))?.[1];
+  if (reached.size === 0 && first !== undefined) reached.add(first);
+  // A set also visits elements that are added meanwhile.
+  for (const { needs } of reached) for (const rule of needs.flatMap((goal) => ruleOf(goal) ?? [])) reached.add(rule);
+  return [...reached].flatMap(({ commands }) => commands);
+}
+
+/** Returns whether a goal has the form of a pattern such as `%-test`. */
+function isLike(name: string, goal: string): boolean {
+  const [before = '', after = ''] = name.split('%', 2);
+  return goal.startsWith(before) && goal.endsWith(after);
 }

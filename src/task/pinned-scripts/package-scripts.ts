@@ -27,11 +27,6 @@ export function readPackage(projectDir: string, packagePath: string): { readonly
   return typeof read === 'object' ? { ...read } : {};
 }
 
-export function makeTargets(text: string): ReadonlySet<string> {
-  const rules = [...text.matchAll(/^([\w.\-/ ]{1,200}):(?!=)/gm)];
-  return new Set(rules.flatMap(([, names = '']) => names.trim().split(/ +/)));
-}
-
 const MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 /** Programs whose operands are scripts, patterns of them or commands; without any, or behind `run`, the word is the name of a script itself. */
 const SCRIPT_RUNNERS = /^(?:npm-run-all2?|run-[sp]|conc(?:urrently)?)$/;

@@ -136,6 +136,8 @@ const GAMES: readonly Game[] = [
       'Taskfile.yml',
       'tasks:\n  default:\n    cmds:\n      - task: unit\n  unit:\n    cmds:\n      - sh run.sh\n',
     ],
+    ['make -d test', 'Makefile', 'all:\n\ttrue\ntest: ## a = b\n\tsh ./run.sh\n'],
+    ['task -t ci.yml a:b', 'ci.yml', "vars:\n  b: c\ntasks:\n    # x\n    a:b:\n        - 'sh run.sh'\n"],
     ['nx test web', 'web/project.json', '{"targets":{"test":{"options":{"commands":[{"command":"sh run.sh"}]}}}}'],
   ].map(([check = '', file = '', text = ''], at) => ({
     what: `a script that a recipe runs: ${file}, ${at}`,

@@ -89,6 +89,7 @@ PROJECTS.push(
     { justfile: 'default: test\n@test *args:\n  cargo test\nlint:\n  x\nname := "y"\n', 'Cargo.toml': '' },
     ['just test', 'just lint', 'cargo build'],
   ],
+  ['a Taskfile', { 'taskfile.yaml': "tasks:\n    'test':\n        cmds: [x]\n    b: x\n" }, ['task test']],
   [
     'Go with a Makefile',
     { 'go.mod': '', Makefile: 'test:\n\tgo test ./...\nbuild:\n\tgo build\n' },

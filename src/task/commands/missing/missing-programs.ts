@@ -8,8 +8,8 @@ import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
 import { fileRoles } from '../../pinned-scripts/file-roles.ts';
-import { MAKEFILES } from '../../pinned-scripts/makefile.ts';
-import { makeTargets, packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
+import { GOAL_PROGRAMS, goalFile, goalRules } from '../../pinned-scripts/makefile.ts';
+import { packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
 export function missingPrograms(settings: Frontmatter, place: ProjectPlace): KeyProblem[] {
@@ -134,16 +134,17 @@ function missingScript(words: readonly string[], place: ProjectPlace): Missing |
 
 function missingTarget(words: readonly string[], dir: string): Missing | null {
   if (words.some((word) => /^-[Cf]|^--(?:file|directory|makefile)/.test(word))) return null;
-  const file = MAKEFILES.find((name) => existsSync(join(dir, name)));
-  if (file === undefined) return { kind: 'target', name: '', why: 'the project has no makefile.', files: MAKEFILES };
+  const file = goalFile('make', dir);
+  if (file === undefined)
+    return { kind: 'target', name: '', why: 'the project has no makefile.', files: GOAL_PROGRAMS.make.files };
   const text = readRegularFile(join(dir, file), 1024 * 1024) ?? '';
   // Included or computed rules cannot be listed.
   if (/^-?include\s|^[^\t#=\n]*[%$][^=\n]*:(?!=)/m.test(text)) return null;
-  const targets = makeTargets(text);
+  const targets = goalRules('make', [text]);
   const unknown = words.find((word) => /^[\w.-]+$/.test(word) && !word.startsWith('-') && !targets.has(word));
   if (unknown === undefined || existsSync(join(dir, unknown))) return null;
   const why = `the ${file} has no target "${unknown}".`;
-  return { kind: 'target', name: unknown, why, hint: suggestion(unknown, [...targets]), files: [file] };
+  return { kind: 'target', name: unknown, why, hint: suggestion(unknown, [...targets.keys()]), files: [file] };
 }
 
 export interface ProjectPlace {
