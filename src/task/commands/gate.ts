@@ -170,6 +170,12 @@ const MAX_PART = 6000;
 /** With this option npm and pnpm pass in silence if no package has the script. */
 const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
 const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
+/** A call of a test runner with a reporter of choice, or content without a test; and one that runs none but counts them. */
+const UNCOUNTED =
+  /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?with-?no-?tests)(?:[\s=]|$)/i;
+const DRY_RUN = /(?:^|[\s/])(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)/;
+const NO_COUNT =
+  'its reporter does not say how many tests ran, so a pass proves nothing. Only the user can add the default one.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict(
@@ -185,7 +191,8 @@ function verdict(
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
-      if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
+      if (ranNothing(tests) || calls(DRY_RUN, run, printed)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
+      if (tests === null && calls(UNCOUNTED, run, printed)) return { outcome: 'unavailable', detail: NO_COUNT };
       return OPTIONAL.test(run) && isEmpty(printed)
         ? { outcome: 'vacuous', detail: with_(NO_SCRIPT) }
         : { outcome: 'ok', detail: 'exit code 0.' };
@@ -198,6 +205,13 @@ function verdict(
     default:
       return end satisfies never;
   }
+}
+
+/** Returns whether a command, or what a package manager says that it starts, has this form. */
+function calls(form: RegExp, run: string, printed: string): boolean {
+  return [run, ...printed.split('\n').filter((line) => /^[>$] /.test(line))].some((line) =>
+    form.test(line.slice(0, 1000)),
+  );
 }
 
 /** Lines that a package manager writes without running anything: how many packages it has looked at, and warnings. */

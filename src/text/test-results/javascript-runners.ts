@@ -26,7 +26,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
     ],
     nothing: [/^1\.\.0\b/],
     failed: [
-      /^(?<indent> *)not ok \d+(?: -)? (?!.*# *(?:skip|todo))(?<name>.+?)(?: # time=.*)?$/i,
+      /^(?<indent> *)not ok \d+(?: -)? (?!.*(?:# *(?:skip|todo)|\{$))(?<name>.+?)(?: # time=.*)?$/i,
       /^(?<indent>)✖ (?<name>.+ > .+)$/, // node-tap, base
     ],
     reasons: [
@@ -78,7 +78,11 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // JSON of mocha, cypress and playwright
   {
     sign: /^ {4}"(?:passes|expected)": \d+,$/,
-    totals: [/^ {4}"(?:passes|expected|flaky)": (?<passed>\d+),?$/, /^ {4}"(?:failures|unexpected)": (?<failed>\d+),$/],
+    totals: [
+      /^ {4}"(?:passes|expected|flaky)": (?<passed>\d+),?$/,
+      /^ {4}"(?:failures|unexpected)": (?<failed>\d+),$/,
+      /^ {4}"(?:pending|skipped)": (?<skipped>\d+),$/,
+    ],
   },
   // ava
   {
@@ -94,7 +98,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // bun
   {
-    totals: [/^ (?<list>\d+ (?:pass|fail|skip|todo))$/],
+    totals: [/^ ?(?<list>\d+ (?:pass|fail|skip|todo))$/],
     nothing: [
       /^Ran 0 tests across /,
       /^error: regex ".*" matched 0 tests/,
@@ -115,7 +119,9 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   // playwright
   {
     totals: [/^ {2}(?<list>\d+ (?:passed|failed|skipped|flaky|interrupted))(?: \([\d.]+\w+\))?$/],
-    nothing: [/^Error: No tests found/, /^Running 0 tests using \d+ workers?$/],
+    nothing: [
+      /^(?:Error: No tests found|Running 0 tests using|Listing tests:$|::notice title=🎭 Playwright Run Summary::$)/,
+    ],
     failed: [/^ {2}\d+\) (?:\[.+?\] › )?(?<file>\S+):(?<line>\d+):\d+ › (?<name>.+?)(?: ─+)?$/],
   },
 ];

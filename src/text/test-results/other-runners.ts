@@ -4,13 +4,18 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   // JUnit's XML, with one element on a line: node:test, bats, vitest, mocha
   {
     results: [
+      /^\s*<testcase\b(?!.*<testcase\b).*<skipped\b(?<skip>)/,
+      /^\s*<testcase\b(?!.*<testcase\b).*<(?:failure|error)\b(?<fail>)/,
       /^\s*<testcase\b(?!.*<testcase\b)(?<pass>)/,
       /^\s*<(?:failure|error)\b(?<partFail>)/,
-      /^\s*<skipped\b(?<partSkip>)/,
+      /^\s*<(?:skipped\b|property name="(?:skip|todo)" value="true")(?<partSkip>)/,
     ],
     nothing: [/^<testsuites?\b[^<]*>$/],
-    named: [/^\s*<(?:failure|error)\b(?:[^>]*\bmessage="(?<message>[^"]*)")?/],
+    named: [
+      /^\s*(?:<testcase\b.* name="(?<name>[^"]*)".*)?<(?:failure|error)\b(?:[^>]*\bmessage="(?<message>[^"]*)")?/,
+    ],
     begins: /^\s*<testcase\b(?!.*<testcase\b).*? name="(?<name>[^"]*)"/,
+    emptyFile: [/^\s*<testcase name="(?:\/|[A-Z]:)[^"]*\.[cm]?[jt]s" .*classname="test"\/>$/],
   },
   // pytest
   {

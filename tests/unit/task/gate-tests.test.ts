@@ -50,6 +50,27 @@ test('a check that exits with 0 is refused if its runner reports failed tests', 
   assert.deepEqual([good?.outcome, todo?.outcome], ['ok', 'ok']);
 });
 
+test('a passing runner whose reporter counts nothing proves nothing, and says so', async (context) => {
+  const header = (call: string): string => `printf '\\n> a@1.0.0 test\\n> ${call}\\n\\n..\\n'`;
+  const commands = [
+    `${RUN} --test-reporter=dot web.test.js`,
+    ...['jest --ci --reporters=jest-junit', 'mocha -R landing', 'playwright test --pass-with-no-tests'].map(header),
+    `${header('jest --reporters=github-actions')}; exit 1`,
+    `${header('vitest run --reporter=dot')}; echo '      Tests  1 passed (1)'`,
+    ...['jest', 'eslint --format unix', 'kubectl apply --dry-run=server'].map(header),
+    `${header('mocha --dry-run')}; echo '  1 passing (1ms)'`,
+  ];
+  const results = await gate(folderWith(context, { 'web.test.js': WORKSPACES['web/web.test.js'] }), commands);
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    [...new Array(4).fill('unavailable'), 'failed', ...new Array(4).fill('ok'), 'vacuous'],
+  );
+  assert.match(
+    results[0]?.detail ?? '',
+    /^its reporter does not say how many tests ran, so a pass proves nothing\. Only/,
+  );
+});
+
 test('of several packages, the end of the one that failed is shown', async (context) => {
   const [result] = await gate(folderWith(context, WORKSPACES), ['npm test --workspaces']);
   const detail = result?.detail ?? '';
