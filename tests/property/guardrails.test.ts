@@ -7,7 +7,7 @@ import { pathForms, pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../support/contract-terms.ts';
-import fc, { runs } from '../support/property.ts';
+import fc, { binaryText, runs } from '../support/property.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 
@@ -118,7 +118,7 @@ test('An allowlist allows a command in every mixture of spellings, and nothing e
 test('Any text under any of these patterns is denied or not, without throwing.', () => {
   const patterns = fc.subarray(['^$', '\\bgit\\b', '(?i)A.*B', '[^a]+$', 'x{2,5}y', '(a|b|)*c'], { minLength: 1 });
   const text = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 100 }),
+    binaryText({ maxLength: 100 }),
     fc.array(fc.constantFrom(...'$(){}[]<>|&;`\'"\\ \n*?!#=~-ab'), { maxLength: 60 }).map((parts) => parts.join('')),
   );
   fc.assert(

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { nextPlanTask, type PlanTask } from '../../src/engine/plan/task-order.ts';
 import { blockTask, readPlan, tickTask } from '../../src/task/plan/read-plan.ts';
-import fc, { runs } from '../support/property.ts';
+import fc, { binaryText, runs } from '../support/property.ts';
 
 const RUNS = { numRuns: runs(400), includeErrorInReport: true };
 const PLANS = join(fileURLToPath(new URL('.', import.meta.url)), 'support', 'plans');
@@ -99,7 +99,7 @@ test('ticking changes the bytes of one box in any plan, and nothing else', () =>
 
 test('reading any text does not throw, and every problem has a line of it', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: 'binary' }), document), (text) => {
+    fc.property(fc.oneof(binaryText(), document), (text) => {
       const lines = text.split(/\r\n|[\n\r]/).length;
       for (const { line } of readPlan(text).problems) assert.ok(line >= 1 && line <= lines, `line ${line} of ${lines}`);
     }),

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { codeCell } from '../../src/drive/parallel/proved-text.ts';
 import { redact } from '../../src/text/redact/redact.ts';
+import { binaryText } from '../support/property.ts';
 
 /** Returns the kinds of what a cell is read as, and its text. */
 function read(cell: string): readonly [readonly string[], string] {
@@ -20,7 +21,7 @@ const WORDS = ['</code>', '<!--', '@octo/team', 'http://x.invalid', 'www.x.inval
 const LIVE = /[|\\`@*_~[\]$!]|&(?!#)|#(?!\d+;)|(?<!&#\d+);|:|www\./;
 
 test('each text is one cell of a table, and all of it code', () => {
-  const texts = fc.array(fc.oneof(fc.constantFrom(...PARTS, ...WORDS), fc.string({ unit: 'binary' })), {
+  const texts = fc.array(fc.oneof(fc.constantFrom(...PARTS, ...WORDS), binaryText()), {
     maxLength: 12,
   });
   fc.assert(

@@ -1,7 +1,7 @@
 import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/engine/events.ts';
 import type { Policy } from '../../../src/engine/schema/contract.ts';
 import { pauseReason } from '../../../src/engine/schema/state.ts';
-import fc from '../property.ts';
+import fc, { binaryText } from '../property.ts';
 
 export const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const DAY = 86_400_000;
@@ -99,7 +99,7 @@ export const modelReply: fc.Arbitrary<Reply> = fc.oneof(
 
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   modelReply.map(({ text }) => text),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  binaryText({ maxLength: 40 }),
 );
 
 const tokens = fc.nat({ max: 500 });

@@ -5,7 +5,7 @@ import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { draftTask } from '../../../src/task/draft/draft-task.ts';
 import { taskTitle } from '../../../src/task/task-title.ts';
 import { readLists } from '../../../src/text/markdown/lists.ts';
-import fc, { runs } from '../../support/property.ts';
+import fc, { binaryText, runs } from '../../support/property.ts';
 
 const SIGNALS = {
   leftOut: [],
@@ -80,10 +80,7 @@ test('Markdown sees every heading and box of an issue inside the quotation', () 
 
 test('no text of an issue adds a line to the draft', () => {
   const expected = own(draftOf(PLAIN));
-  const piece = fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.constantFrom(...HOSTILE.slice(0, -1).map(([, text]) => text)),
-  );
+  const piece = fc.oneof(binaryText(), fc.constantFrom(...HOSTILE.slice(0, -1).map(([, text]) => text)));
   const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('\n'));
   fc.assert(
     fc.property(text, text, text, (title, body, comment) => {

@@ -6,7 +6,7 @@ import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts'
 import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { draftedWords } from '../../../src/task/task-title.ts';
-import fc, { runs } from '../../support/property.ts';
+import fc, { binaryText, runs } from '../../support/property.ts';
 
 const NONE: ProjectSignals = { commands: [], leftOut: [], tests: [] };
 const NODE: ProjectSignals = {
@@ -193,7 +193,7 @@ test('a task that looks like Markdown, comments or placeholders stays a quotatio
 
 test('any task gives a draft without problems and a name that is a plain folder', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), fc.boolean(), (task, bare) => {
+    fc.property(fc.oneof(fc.string(), binaryText()), fc.boolean(), (task, bare) => {
       const draft = draftTask(task, bare ? NONE : NODE);
       nothingWrong(draft.text);
       assert.match(draft.name, /^[a-z0-9][a-z0-9-]{0,40}$/);

@@ -3,9 +3,10 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { readQuestions } from '../../../src/engine/identity/questions.ts';
 import { firstWordAt, hasWord } from '../../../src/text/characters.ts';
+import { binaryText } from '../../support/property.ts';
 
 test('finds the first letter or digit where the Unicode class finds it', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
+  const text = fc.oneof(binaryText(), fc.string({ unit: 'grapheme' }));
   fc.assert(
     fc.property(text, (some) => {
       const found = /[\p{L}\p{N}]/u.exec(some)?.index ?? some.length;
