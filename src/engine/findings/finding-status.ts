@@ -1,4 +1,4 @@
-/** Status of a claim that its own line may take back, or that stands in a title: `FIXED? no`, `FIXED soon`. It is not closed. */
+/** Status of a claim that its own line takes back, or that stands in a title: `FIXED? no`, `FIXED, reopened`. It is not closed. */
 export const DOUBTED = 'FIXED?';
 
 /** What each word and field of a status has. V8 compiles every expression that it tries, so most lines try only this. */
@@ -10,12 +10,12 @@ const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*[:=](.*)$/is;
 const STATUS_WITHIN = /[|,;·(–—-][\s*_`]*status[\s*_`]*:(.*)$/is;
 const STATUS_WORD =
   /(?:^|[\s[(|–—:-])[*_`]*(?:(OPEN|FIXED(?:_[A-Z_]+)?)|[[(](open|fixed)(?=[\])]))[*_`]*(?=$|[\s\]).,:;|?!/])/;
-/** `FIXED` where a status stands: in brackets, at the beginning, or behind a dash, bar, colon or tick. */
-const CLOSED = /[[(]\s*[*_`]*(FIXED[^\])]*)[\])]|(?:^|[|–—:✅✔☑✓]|\s-+\s)\uFE0F?[\s*_`]*(FIXED\b.*|FIXED_.*)/i;
-/** Words of a closed status: when, where and by whom. Any other may deny, limit or postpone it, and holds. */
-const WORD_OF_CLOSED =
-  /^(?:|fixed|this|in|at|on|iteration|session|turn|round|commit|pr|#?\d[\d/TZ]*|@[\w-]+|[0-9a-f]{6,40})$/i;
-const BETWEEN_WORDS = /[\uFE0F\s_.,:;()[\]*`–—✅✔☑✓-]+/;
+/** `FIXED` where a status stands: in brackets, or alone or with a remark at the beginning or behind a dash, bar or colon. */
+const CLOSED =
+  /[[(]\s*[*_`]*(FIXED[^\])]*)[\])]|(?:^|[|–—:✅✔☑✓]|\s-+\s)\uFE0F?[\s*_`]*(FIXED(?:_[A-Z_]+)?[*_`]*(?:\s*(?:$|[.,:;|?!(/–—]|-+\s|(?:in|by)\s).*))/i;
+/** What makes a remark behind FIXED more than its reason: it denies, limits, postpones or takes back. What is doubtful holds. */
+const DOUBT =
+  /[?%]|\d of \d|n['’]t\b|\bno\b(?! [a-z])|\b(?:not|never|but|except|only|still|yet|again|(?:re-?)?open(?:ed)?|part(?:ial(?:ly)?|ly)?|mostly|revert(?:ed)?|regressed|regression(?! tests?\b)|false|fails?|failing|broken|soon|later|pending|planned|todo|tbd|wip|almost|nearly|maybe|probably)\b/i;
 const DONE_MARK = '✅|✔|☑|✓|:(?:white_check_mark|heavy_check_mark|ballot_box_with_check):';
 const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
 
@@ -88,5 +88,7 @@ function withoutStruck(text: string): string {
 const UNTICKED = /\b(?:not|never|partially) (?:yet )?fixed\b|\bre-?opened\b|\bstill open\W*$/i;
 
 function withDoubt(status: string, text: string): string {
-  return !isClosing(status) || text.split(BETWEEN_WORDS).every((word) => WORD_OF_CLOSED.test(word)) ? status : DOUBTED;
+  if (!isClosing(status)) return status;
+  const said = text.replaceAll('_', ' ');
+  return DOUBT.test(said) || isMarked(said.trim(), OPEN_MARK) ? DOUBTED : status;
 }

@@ -397,14 +397,8 @@ const TAKEN_BACK: readonly string[] = [
     'FIXED_PARTIAL',
     'FIXED (partial)',
     'FIXED_REVERT',
-  ],
-  // Any other word may be one of these.
-  ...[
     'FIXED soon',
     'FIXED pending review',
-    'FIXED by quoting the name',
-    'FIXED - added a test',
-    'FIXED. No regressions.',
   ],
 ];
 const CLOSED: readonly string[] = [
@@ -419,9 +413,10 @@ const CLOSED: readonly string[] = [
     'fixed in iteration 3',
   ],
   ...[
-    'FIXED (commit 1a2b3c4d)',
-    'FIXED_THIS_ITERATION (2026-11-30T07:30:00Z, @alice)',
-    '**FIXED** in PR #12 — 2026-11-30',
+    'FIXED (commit 1a2b3c)',
+    'FIXED by quoting the name',
+    'FIXED - added a regression test',
+    'FIXED. No regressions.',
   ],
 ];
 
@@ -475,8 +470,9 @@ test('a title or an item is open whose words or marks take back that it is fixed
     '### ✅ F1: Title',
     '- ✓ F1 Title',
     '### F1: Title (FIXED in iteration 3)',
-    '### F1: Title — FIXED: iteration 2',
+    '### F1: Title — FIXED: quoted the name',
     '- F1: FIXED',
+    '- F1: FIXED by a lock',
     '- [x] F1: open redirect',
     '- F1 Title ✅',
     '- [FIXED] Title',
@@ -504,8 +500,28 @@ test('tables with the status in any place or as an answer are read, and one in H
     assert.equal(isUnread(`### F1: a\n${about}Status: FIXED\n`), false, 'a finding about a table');
   assert.deepEqual(read('| Status | Title |\n|---|---|\n| OPEN | Leak |'), ['Leak OPEN']);
   assert.deepEqual(
-    read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |\n| F5 | yes, later |'),
+    read('| ID | Fixed? |\n|---|---|\n| F1 | no |\n| F2 | yes |\n| F3 | |\n| F4 | ✅ |\n| F5 | yes (not on Windows) |'),
     ['F1 OPEN', 'F2 FIXED', 'F3 OPEN', 'F4 FIXED', 'F5 FIXED?'],
   );
   assert.deepEqual(read('### F1: a\n\n| Field | Value |\n|---|---|\n| Status | FIXED |'), ['F1 FIXED']);
+});
+
+test('a closed status that names a regression test stays closed, and one that names a regression does not', () => {
+  for (const said of [
+    'added a regression test',
+    'with a regression test in test/a.test.ts',
+    '(regression tests added)',
+    'the parser reads blanks now',
+  ])
+    assert.deepEqual(openFindings(`### F1: a\n\nStatus: FIXED - ${said}\n`), [], said);
+  for (const said of [
+    'a regression',
+    'reverted',
+    'reverted the fix',
+    'false',
+    'open',
+    'open on Windows',
+    'opened again',
+  ])
+    assert.equal(openFindings(`### F1: a\n\nStatus: FIXED - ${said}\n`).length, 1, `control: ${said}`);
 });
