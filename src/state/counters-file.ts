@@ -4,7 +4,6 @@ import { instantOf } from '../text/time.ts';
 import { listLiveEvidence } from './evidence/store-evidence.ts';
 import { writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
-import { readCounters } from './read-counters.ts';
 import { recordNotice } from './record-notice.ts';
 
 /** Counters that a process has seen, such as a runner: they hold even if every file is put back. */
@@ -65,11 +64,6 @@ const COUNTERS_TEXTS = {
 
 function note(files: LoopFiles, state: LoopState, text: string): void {
   recordNotice(files, state, { at: instantOf(Date.now()), kind: 'counters', text, key: text });
-}
-
-/** Returns whether the counters of a loop that a process remembers are gone, or are another loop's. */
-export function lacksCounters(files: LoopFiles, { counters: { loopId } }: KnownCounters): boolean {
-  return readCounters(files)?.loopId !== loopId;
 }
 
 /**

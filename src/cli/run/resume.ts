@@ -54,25 +54,23 @@ export const RESUME_COMMAND: Command = {
   control: true,
   run(context) {
     const word = onePath('resume', context.positionals);
-    if (word === null) return resumeLoop(context, loopMeant(context));
+    if (word === null) {
+      // The loop that --loop names or the only live one, else the last ended one.
+      const isLive = context.files.name !== null || liveLoops(context).length > 0;
+      return resumeLoop(context, isLive ? chosenLoop(context, 'resume') : loopToResume(context, 'resume'));
+    }
     const named = liveLoopNamed(context, word);
     if (named !== null) return resumeLoop(context, named);
     const live = liveLoopsOn(context, word);
     if (live.length > 0) {
       const files = chosenLoop(context, 'resume');
-      if (!isResumable(files)) throw active(word, files);
+      requireResumable(word, files);
       return resumeLoop(context, files);
     }
     const ended = endedLoop(context, word);
     return ended === null ? newRun(context, word) : resumeLoop(context, ended);
   },
 };
-
-/** Returns the loop that --loop names or the only live one, else the last ended one. */
-function loopMeant(context: CommandContext): LoopFiles {
-  if (context.files.name !== null || liveLoops(context).length > 0) return chosenLoop(context, 'resume');
-  return loopToResume(context, 'resume');
-}
 
 /** Returns the ended loop of this name, of the project or a worktree; null if there was none, or it is complete and the word a path. */
 function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
@@ -158,11 +156,16 @@ function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopSt
   return command.run({ ...context, values: { ...context.values, ...own }, positionals: [], files });
 }
 
-function isResumable(files: LoopFiles): boolean {
+/** Throws `refused` for a loop at work, and for a state file that cannot be used. */
+function requireResumable(path: string, files: LoopFiles): void {
   const found = readState(files.state);
-  const { kind } = found;
-  if (kind !== 'loop') return false;
-  return ['paused', 'awaiting-consent'].includes(found.state.status) || needsDriver(files, found.state);
+  if (found.kind !== 'loop') {
+    const unusable = advise(`the state file ${files.state} cannot be used (${found.kind}).`, 'Archive it', 'reset');
+    throw new RalphError('refused', about(unusable, { name: files.name, mode: 'hook' }));
+  }
+  const { status } = found.state;
+  if (status === 'paused' || status === 'awaiting-consent' || needsDriver(files, found.state)) return;
+  throw new RalphError('refused', activeText(path, status));
 }
 
 /** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
@@ -189,13 +192,6 @@ function operateResume(context: CommandContext, files: LoopFiles): number {
 
 function givenOptions({ values }: CommandContext): string[] {
   return Object.keys(OPTIONS).filter((name) => values[name] !== undefined);
-}
-
-function active(path: string, files: LoopFiles): RalphError {
-  const found = readState(files.state);
-  if (found.kind === 'loop') return new RalphError('refused', activeText(path, found.state.status));
-  const unusable = advise(`the state file ${files.state} cannot be used (${found.kind}).`, 'Archive it', 'reset');
-  return new RalphError('refused', about(unusable, { name: files.name, mode: 'hook' }));
 }
 
 function newRun(context: CommandContext, path: string): Promise<number> | number {

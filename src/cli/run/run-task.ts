@@ -69,7 +69,8 @@ async function draftFrom(context: CommandContext, words: string): Promise<Drafte
   return draftToRun(context, words, {
     isClient: isClaude || hostNamed(settings.agent) !== null,
     budget: { ...(maxTimeMs === null && { max_time: '4h' }), ...(maxCostUsd === null && isClaude && { max_cost: 10 }) },
-    billOf: (file, text) => billOf(context, file, text),
+    billOf: (file, text) =>
+      `Limits: ${limitsOf(settingsFor(context, file, text))}. To change them: --max-iterations, --max-time, --max-cost.`,
   });
 }
 
@@ -99,7 +100,8 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
     const text = `there is no task ${name} yet, and nothing was written.${hint}`;
     throw new RalphError('usage', advise(text, 'Create it at a terminal', `run ${name}`));
   }
-  const goal = asks ? await askGoal(context, name) : '';
+  if (asks) context.err(`Its directory will be ${dirname(shown)}.`);
+  const goal = asks ? await ask('What is the goal (an empty line only creates the file)? ') : '';
   if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   const goals = (comment: string, heading: string): string => (goal === '' ? comment : `${heading}${goal}`);
   writeTaskFile(path, template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, goals), projectDir);
@@ -146,12 +148,6 @@ function similarTask(projectDir: string, word: string): string {
   return suggestion(word, names);
 }
 
-/** Asks for the goal. Returns '' for an empty line, null if the user cancels. */
-async function askGoal({ err }: CommandContext, name: string): Promise<string | null> {
-  err(`Its directory will be ${dirname(loopDirectoryTask(name))}.`);
-  return ask('What is the goal (an empty line only creates the file)? ');
-}
-
 /** Throws `usage` for `--arg` with a task that does not exist yet and thus declares no argument. */
 function refuseArguments({ values }: CommandContext, word: string): void {
   if (values['arg'] === undefined) return;
@@ -181,10 +177,4 @@ function settingsFor(context: CommandContext, path: string, text: string) {
     throw new RalphError('usage', `these settings have errors, and nothing was written:${lines.join('')}`);
   }
   return resolved;
-}
-
-/** Says which limits a loop on this task has. Throws `usage` for invalid options. */
-function billOf(context: CommandContext, path: string, text: string): string {
-  const limits = limitsOf(settingsFor(context, path, text));
-  return `Limits: ${limits}. To change them: --max-iterations, --max-time, --max-cost.`;
 }

@@ -57,7 +57,9 @@ export function operate(
     if (command.kind === 'cancel' && mayWork) writeRecord(files.cancellation, { loopId, sessionId });
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     const next = state.status === 'ended' ? { ...state, usage: usageNow(files, state) } : state;
-    const signed = effects.map((effect) => signedBy(effect, from));
+    const sign = (effect: Effect): Effect =>
+      effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
+    const signed = from === undefined ? effects : effects.map(sign);
     // Under the lock: a hook that delivers a message records that after the message itself.
     const written = (): void => recordEffects(files, at, signed);
     return { next, result: { before: current.state, after: next, effects: signed }, written };
@@ -73,11 +75,6 @@ export function operate(
 export function loopOfFourKeys(file: FourKeyState, { name, projectDir }: LoopFiles, env: NodeJS.ProcessEnv): LoopState {
   const { maxIterations } = policyFromEnvironment(env, projectDir).policy;
   return adoptFourKeys(file, { name, taskPath: DEFAULT_TASK, maxIterations });
-}
-
-function signedBy(effect: Effect, from: Person | undefined): Effect {
-  const isEvent = effect.type === 'record-event' && from !== undefined;
-  return isEvent ? { ...effect, event: { ...effect.event, from } } : effect;
 }
 
 /** Returns the error of a command for a live loop where there is none, or its state file is of another kind. */

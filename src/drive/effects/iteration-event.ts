@@ -46,11 +46,12 @@ export function iterationEnded(
   const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
   const { usage, marks } = readUsage(transcriptPath, state.marks);
   const at = now();
+  const [before, after] = [state.projectMark, facts.projectMark];
   return {
     marks: { ...marks, callsBytes },
     event: {
       scenario: null,
-      progress: compareMarks(state.projectMark, facts.projectMark),
+      progress: before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes',
       ...facts,
       ...calls,
       type: 'iteration-ended',
@@ -66,10 +67,6 @@ export function iterationEnded(
       ...run,
     },
   };
-}
-
-function compareMarks(before: string | null, after: string | null): IterationEnded['progress'] {
-  return before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes';
 }
 
 /**

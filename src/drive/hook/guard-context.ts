@@ -96,7 +96,9 @@ export function guardRules(
       ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
       ...['remote-settings.json', '.claude.json'].map((name) => join(user, name)),
       join(home, '.claude.json'),
-      ...machineFolders(settings),
+      // With the settings for all users of the machine, an administrator may turn hooks off.
+      managedDir(),
+      ...(settings ? [settings.machine] : []),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
       ...Object.values(configs),
@@ -117,7 +119,12 @@ export function guardRules(
     caseInsensitive: FOLDS_CASE,
     variables: Object.fromEntries(SHARED_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     ...(ours?.sandbox && {
-      writable: [projectDir, ...ours.sandbox.allowWrite, env['CLAUDE_CODE_TMPDIR'] ?? clientTemporary()],
+      // The client gives its sandbox a folder for temporary files.
+      writable: [
+        projectDir,
+        ...ours.sandbox.allowWrite,
+        env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`,
+      ],
     }),
     scope,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
@@ -135,15 +142,6 @@ function clientFolders(
   const user = named && !namesHome ? named : join(named || home, folder);
   return [user, ...projects.map((project) => join(project, folder))];
 }
-
-/** Returns the folders of the settings for all users of the machine, with which an administrator may turn hooks off. */
-const machineFolders = (settings: HookHost['settings']): string[] => [
-  managedDir(),
-  ...(settings ? [settings.machine] : []),
-];
-
-/** Returns the folder for temporary files that the client gives its sandbox. */
-const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
 
 /** Returns the scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
 function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {

@@ -115,10 +115,11 @@ function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 
     ...(others.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(others, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
-  const changed = tasksChanged(place, task);
+  const now = readFileSync(join(place.files.projectDir, task.planPath), 'utf8');
+  const changed = changedTasks(task.plan, now, task.id);
   const notes = [
     ...(others.length === ticked.length ? [] : [PLAN_TEXTS.ownTick(task.id)]),
-    ...(scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : []),
+    ...(scopeIn(now, task.id) !== scopeIn(task.plan, task.id) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : []),
     ...(changed.length === 0 ? [] : [PLAN_TEXTS.tasksChanged(changed, task.planPath)]),
   ];
   return { results, notes };
@@ -161,19 +162,14 @@ function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenT
   return true;
 }
 
-function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
-  const scopeIn = (text: string): string =>
-    JSON.stringify(tasksByKey(readPlan(text).tasks).get(planKey(task.id))?.scope ?? null);
-  const now = readFileSync(join(files.projectDir, task.planPath), 'utf8');
-  return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
+function scopeIn(plan: string, id: string): string {
+  return JSON.stringify(tasksByKey(readPlan(plan).tasks).get(planKey(id))?.scope ?? null);
 }
 
-/** Returns tasks that changed meanwhile, each with a word; otherwise a plan could complete without being executed. */
-function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
-  return changedTasks(task.plan, readFileSync(join(files.projectDir, task.planPath), 'utf8'), task.id);
-}
-
-/** Returns which tasks of a plan changed and how, one text each, without the scope of the `current` one. */
+/**
+ * Returns which tasks of a plan changed and how, one text each, without the scope of the `current` one: otherwise a plan could
+ * complete without being executed.
+ */
 export function changedTasks(before: string, now: string, current = ''): string[] {
   if (now === before) return [];
   const [were, are] = [readPlan(before).tasks, readPlan(now).tasks];

@@ -108,14 +108,16 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   }
   const passed = results.every(({ outcome }) => outcome === 'ok');
   const verdict = attemptVerdict(plan, passed);
-  const inTurn = verdict === 'done' || verdict === 'blocked' ? await takeTurn(place) : place;
+  // Plan, progress file and branch change in the plan's order.
+  const part = verdict === 'done' || verdict === 'blocked' ? place.part : undefined;
+  const inTurn = part === undefined ? place : { ...place, session: await part.takeTurn(place.signal) };
   const ended: Ended =
     verdict === 'done'
       ? await finishDone(inTurn, task, { changes, results, evidence, commit: proved.commit }, checks)
       : { as: verdict, work: { changes, results, evidence }, notes: [] };
   if (ended.as === 'blocked') finishBlocked(inTurn, readOpenTask(files, contract) ?? task, ended.work);
   const done = ended.as === 'done' ? doneWith(place, evidence, ended.work.results) : null;
-  if (inTurn !== place) place.part?.endTurn(done?.work ?? null);
+  part?.endTurn(done?.work ?? null);
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...done };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
@@ -142,11 +144,6 @@ interface Ended {
   readonly as: PlanAttempt['as'];
   readonly work: CheckedWork;
   readonly notes: readonly string[];
-}
-
-/** Waits for the turn of a task that runs beside others: plan, progress file and branch change in the plan's order. */
-async function takeTurn(place: PlanPlace): Promise<PlanPlace> {
-  return place.part === undefined ? place : { ...place, session: await place.part.takeTurn(place.signal) };
 }
 
 /** Commits passed work, alone or on top of the commits of other tasks. */

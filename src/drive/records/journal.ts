@@ -11,8 +11,9 @@ import { recordNotice } from '../../state/record-notice.ts';
 /** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
-    const event = eventOf(effect);
-    if (event !== null) recordEvent(files, at, event);
+    if (effect.type === 'record-event') recordEvent(files, at, effect.event);
+    if (effect.type === 'record-iteration')
+      recordEvent(files, at, { type: 'iteration.ended', at: effect.record.endedAt, ...effect.record });
   }
 }
 
@@ -28,14 +29,6 @@ export function recordEvent(files: LoopFiles, at: string, event: object): void {
     const notice = { at, kind: 'evidence', text: `events are not recorded: ${text}`, key: 'events' } as const;
     orLogged(files, at, 'journal', () => recordNotice(files, { loopId, iteration }, notice));
   }
-}
-
-/** Returns the event that an effect records; null if it records nothing. */
-function eventOf(effect: Effect): object | null {
-  if (effect.type === 'record-event') return effect.event;
-  return effect.type === 'record-iteration'
-    ? { type: 'iteration.ended', at: effect.record.endedAt, ...effect.record }
-    : null;
 }
 
 interface Pending {

@@ -49,8 +49,14 @@ function pressed(runner: Runner, state: LoopState): void {
     case 'running':
     case 'verifying':
       if (runner.retryNow !== null) stopNow(runner);
-      else if (state.stopRequested) cancel(runner);
-      else finish(runner);
+      else if (state.stopRequested) {
+        steerBy(runner, () => ({ kind: 'cancel' }));
+        leave(runner, 'signal');
+      } else {
+        steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
+        runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.finishing });
+        pollForChanges(runner);
+      }
       return;
     case 'awaiting-consent':
     case 'ended':
@@ -74,20 +80,9 @@ function wake(runner: Runner): void {
   runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.wokenByUser });
 }
 
-function finish(runner: Runner): void {
-  steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
-  runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.finishing });
-  pollForChanges(runner);
-}
-
 function stopNow(runner: Runner): void {
   steerBy(runner, () => ({ kind: 'stop', clientAlive: false }));
   runner.options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.stopping });
-  leave(runner, 'signal');
-}
-
-function cancel(runner: Runner): void {
-  steerBy(runner, () => ({ kind: 'cancel' }));
   leave(runner, 'signal');
 }
 

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Fields, textOf } from '../../hosts/fields.ts';
-import { lacksCounters } from '../../state/counters-file.ts';
 import { readStream } from '../../state/event-stream.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findLiveContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
+import { readCounters } from '../../state/read-counters.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState } from '../../state/with-state.ts';
@@ -56,7 +56,7 @@ export function watchOperator(runner: Runner): () => void {
 /** Writes counters again that another program has removed or damaged: this process remembers them. */
 function putBackCounters({ files, begun }: Runner): void {
   const known = begun.lease?.known;
-  if (known === undefined || !lacksCounters(files, known)) return;
+  if (known === undefined || readCounters(files)?.loopId === known.counters.loopId) return;
   withTurnState(begun, () => ({ next: 'keep', result: undefined }));
 }
 

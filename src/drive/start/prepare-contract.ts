@@ -80,7 +80,13 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       frontmatter,
       head,
       // The first or the only task of a plan: each start names it, no setting does.
-      policy: policy.plan && plan ? { ...policy, plan: { ...policy.plan, ...placeOf(plan) } } : policy,
+      policy:
+        policy.plan && plan
+          ? {
+              ...policy,
+              plan: { ...policy.plan, from: plan.from, ...(plan.only !== undefined && { only: plan.only }) },
+            }
+          : policy,
       ...(plan && {
         commitMessage: resolved.settings.commitMessage ?? plan.commitForm ?? PLAIN_FORM,
         commitFooters: [...resolved.settings.commitFooters],
@@ -117,11 +123,6 @@ export function requireOpenItems(taskPath: string, items: PreparedContract['chec
   if (items === null) return;
   const { done, total } = countChecklist(items);
   if (total > 0 && done >= total) throw new RalphError('usage', START_TEXTS.allChecked(taskPath, total));
-}
-
-/** Returns the first and the only task of a plan, as its policy names them. */
-function placeOf({ from, only }: NonNullable<ContractRequest['plan']>) {
-  return only === undefined ? { from } : { from, only };
 }
 
 /** Returns fixed terms with the values of this run, and the checklist as it is now. */

@@ -132,7 +132,8 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     ...pick(state, ['iteration', 'startedAt', 'lastRunAt']),
     lastFindingsCount: state.lastFindingsCount ?? 'unknown',
     ...(state.stoppedMs && { stoppedMs: state.stoppedMs }),
-    ...filesOf(files, state.taskPath),
+    promptExists: existsSync(join(files.projectDir, state.taskPath)),
+    guardrailsExists: existsSync(join(files.projectDir, '.claude/ralph/guardrails.md')),
     ...pick(state, ['name', 'loopId']),
     status: liveStatus(state, clientAlive),
     ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
@@ -164,13 +165,6 @@ function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {
 export function liveStatus({ status }: LoopState, driverAlive: boolean | null): LoopState['status'] | 'interrupted' {
   const isAtWork = status === 'running' || status === 'waiting' || status === 'verifying';
   return isAtWork && driverAlive === false ? 'interrupted' : status;
-}
-
-function filesOf({ projectDir }: LoopFiles, taskPath: string): Pick<LiveLoop, 'promptExists' | 'guardrailsExists'> {
-  return {
-    promptExists: existsSync(join(projectDir, taskPath)),
-    guardrailsExists: existsSync(join(projectDir, '.claude/ralph/guardrails.md')),
-  };
 }
 
 function recordedChecklist({ checklist }: LoopState): { readonly checklist?: ChecklistCount } {

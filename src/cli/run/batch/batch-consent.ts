@@ -45,12 +45,9 @@ export async function agreedBatch(
     return new StartReview<Batch>(context, review, user, start).approve();
   if (start.lacksMode && values['yes'] !== true) throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
   if (start.lacksMode) context.err(withPrefix(YES_MEANS));
-  return start.approve(first, batch.plan === undefined ? withoutChecks(user) : user);
-}
-
-/** Independent tasks run their checks in their own worktrees. */
-function withoutChecks(user: Approver): Approver {
-  return { ...user, runChecks: async () => ({ baseline: null }) };
+  // Independent tasks run their checks in their own worktrees.
+  const withoutChecks: Approver = { ...user, runChecks: async () => ({ baseline: null }) };
+  return start.approve(first, batch.plan === undefined ? withoutChecks : user);
 }
 
 /** Options of the command line whose values the keys of the start screen change. */

@@ -7,7 +7,7 @@ import { type LoopFiles, readContract, readState } from '../../../state/loop-fil
 import { recordNotice } from '../../../state/record-notice.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';
-import { type ChecklistItem, countChecklist } from '../../../text/markdown/lists.ts';
+import { countChecklist } from '../../../text/markdown/lists.ts';
 import { RalphError } from '../../../text/message.ts';
 import { shorten } from '../../../text/quote.ts';
 import { operate, type Person } from '../../control/operate.ts';
@@ -64,7 +64,9 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   const changes = diffTerms(consentTerms(before, list), approved);
   changes.push(...changedPrograms(before, Object.keys(before.programs ?? {}), contract.environment ?? {}));
   if (changes.length === 0 && before.head !== contract.head) changes.push("the frontmatter's text");
-  if (checklist !== null) changes.push(...cutList(files, before, checklist));
+  // A checklist that lost items can be complete again once the user accepts the loss.
+  const { missing = [] } = checklist === null ? {} : compareItems(readSeen(files, before).items, checklist);
+  if (missing.length > 0) changes.push(`the checklist: without ${named(missing)}`);
   changes.push(...goneEntries(files, before).map(({ path, missing }) => `${path}: without ${named(missing)}`));
   const { evidence } = before;
   changes.push(...protectedChanges(files, { ...contract, evidence }, env));
@@ -108,10 +110,4 @@ const SHOWN = 600;
 
 function asTerms(changes: readonly string[]): ConsentTerms {
   return changes.map((line) => ['change', line]);
-}
-
-/** Returns a line for a checklist that lost items; it can be complete again once the user accepts the loss. */
-function cutList(files: LoopFiles, before: Contract, items: readonly ChecklistItem[]): string[] {
-  const { missing } = compareItems(readSeen(files, before).items, items);
-  return missing.length === 0 ? [] : [`the checklist: without ${named(missing)}`];
 }

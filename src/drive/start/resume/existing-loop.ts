@@ -81,9 +81,9 @@ export function continueExistingLoop(
       if (state.status === 'ended') archiveState(files, state, state.ended.at, state.ended.as);
       else if (existing === 'fresh') archiveState(files, state, at, 'interrupted');
       if (existing !== 'resume' && (state.status === 'ended' || existing === 'fresh')) return NEW_LOOP;
-      return resumed(
-        isOfContract(files, state) ? current : lostOrArchived(files, at, quarantine(files, at, 'tampered')),
-      );
+      // The contract, if there is one, may be that of a later loop whose state was replaced.
+      const isOthers = (readContract(files)?.contract.loopId ?? state.loopId) !== state.loopId;
+      return resumed(isOthers ? lostOrArchived(files, at, quarantine(files, at, 'tampered')) : current);
     }
     default:
       return current satisfies never;
@@ -97,12 +97,6 @@ function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopSta
 }
 
 type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;
-
-/** Returns whether the contract, if there is one, is that of this state and not of a later loop whose state was replaced. */
-function isOfContract(files: LoopFiles, { loopId }: LoopState): boolean {
-  const stored = readContract(files);
-  return stored === null || stored.contract.loopId === loopId;
-}
 
 /**
  * Returns a loop whose state file was lost, or replaced by that of another loop (`moved`), from its contract and journal, or
