@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import { type EvidenceOf, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, lossIn } from '../../state/evidence/evidence-lost.ts';
+import { type EvidenceOf, isWhole, readEvidence } from '../../state/evidence/evidence.ts';
+import { evidenceJson } from '../../state/evidence/evidence-lost.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -30,13 +30,7 @@ export function storeStartRecord(files: LoopFiles, loopId: string, record: Start
 
 /** Forgets a lost record of a loop that is resumed, which takes the present state as a new start: what changed is unknown. */
 export function dropLostRecord(files: LoopFiles, contract: EvidenceOf): void {
-  if (contract.evidence['startFiles'] === undefined) return;
-  try {
-    readEvidence(files, contract, 'startFiles');
-  } catch (error) {
-    lossIn(error);
-    storeStartRecord(files, contract.loopId, null);
-  }
+  if (!isWhole(files, contract, 'startFiles')) storeStartRecord(files, contract.loopId, null);
 }
 
 /**

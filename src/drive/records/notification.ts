@@ -7,7 +7,7 @@ import type { Proof } from '../../engine/schema/proof.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
-import { contractOfLoop, findContract, log, loopFiles, readState } from '../../state/loop-files.ts';
+import { contractOfLoop, findContract, log, loopFiles, orLogged, readState } from '../../state/loop-files.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 type Kind = Notify['on'][number];
@@ -55,7 +55,7 @@ const NEEDS_PERSON: ReadonlySet<Kind> = new Set(['paused', 'blocked', 'error']);
 
 /** Starts a process that notifies the user of an end or a pause, if the contract requests it. Never waits, never throws. */
 export function notifyUser(files: LoopFiles, at: string, effects: readonly Effect[]): void {
-  try {
+  orLogged(files, at, 'notify', () => {
     const found = newsIn(files, effects);
     const isLeft = found !== null && process.env[RUN_MEMBER] !== undefined && !NEEDS_PERSON.has(found.kind);
     const stored = found === null || isLeft ? null : contractOf(files);
@@ -65,9 +65,7 @@ export function notifyUser(files: LoopFiles, at: string, effects: readonly Effec
     const { status, message, kind, ...proof } = found;
     const title = `Loop ${loop}: ${status}`;
     send(files, at, stored, { title, message: redact(message), priority: priorityOf(kind), loop, status, ...proof });
-  } catch (error) {
-    log(files, at, 'notify', (error as Error).message);
-  }
+  });
 }
 
 /** News of a run over several tasks. */
@@ -86,7 +84,7 @@ export function notifyOfRun(
   loops: readonly { readonly files: LoopFiles; readonly loopId: string }[],
   { message, ...news }: RunNews,
 ): void {
-  try {
+  orLogged(files, at, 'notify', () => {
     const kind = RUN_KINDS[news.status] ?? KINDS[news.status as TerminalStatus] ?? null;
     const told = new Set<string>();
     for (const { files: own, loopId } of loops) {
@@ -97,9 +95,7 @@ export function notifyOfRun(
       if (stored.contract.notify?.on.includes(kind) !== true) continue;
       send(files, at, stored, { ...news, message: redact(message), priority: priorityOf(kind) });
     }
-  } catch (error) {
-    log(files, at, 'notify', (error as Error).message);
-  }
+  });
 }
 
 /** Ends of a run that no loop has. */

@@ -1,6 +1,6 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
 import { EVIDENCE, type EvidenceOf, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost, lostBy } from '../../state/evidence/evidence-lost.ts';
+import { evidenceJson, evidenceLost, unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -95,13 +95,8 @@ export function beginPlanRecords(files: LoopFiles, loopId: string, isPlan: boole
 
 /** Returns what a record of a loop says; null for nothing, and for a lost record. */
 function textNow(files: LoopFiles, of: EvidenceOf, name: PlanRecord): string | null {
-  try {
-    const record = recordOf(files, of, name);
-    return record === null ? null : JSON.stringify(record);
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return null;
-  }
+  const record = unlessLost(() => recordOf(files, of, name), null);
+  return record && JSON.stringify(record);
 }
 
 export function writeOpenTask(files: LoopFiles, task: OpenTask): void {

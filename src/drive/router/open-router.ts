@@ -3,14 +3,14 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../../hosts/claude/host-session.ts';
 import { lastRecord } from '../../state/event-stream.ts';
-import { liveContract } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { contractOrLoss } from '../../state/evidence/evidence.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import type { Message } from '../../text/message.ts';
 import { FOUR_KEYS } from '../control/messages.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -86,12 +86,8 @@ function lookAtLoop(
   if (hold === 'theirs' || hold === 'unseen') {
     return kept(busy(files, state, hold));
   }
-  let stored: StoredContract | null;
-  try {
-    stored = liveContract(files, state);
-  } catch (error) {
-    return paused(state, files, options, error);
-  }
+  const { stored, lost } = contractOrLoss(files, state);
+  if (lost !== null) return paused(state, files, options, lost);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // The process that ended the loop died before archiving it.
     const { as } = state.ended;
@@ -115,10 +111,9 @@ function lookAtLoop(
   return { next: next.state, result: { answer: null, effects, loop: { state: next.state, stored } } };
 }
 
-/** Pauses a loop whose contract cannot be believed. Throws every other error. */
-function paused(state: LoopState, files: LoopFiles, options: RouterOptions, error: unknown): Found {
+/** Pauses a loop whose contract cannot be believed. */
+function paused(state: LoopState, files: LoopFiles, options: RouterOptions, message: Message): Found {
   const { now, env } = options;
-  const message = lossIn(error);
   recordNotice(files, state, { at: now(), kind: 'evidence', text: message.text, key: message.text });
   const event = { type: 'suspended', at: now(), reason: 'evidence-lost', message } as const;
   const next = transition(state, event, policyFromEnvironment(env, files.projectDir).policy);

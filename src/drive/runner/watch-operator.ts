@@ -4,7 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Fields, textOf } from '../../hosts/fields.ts';
 import { readStream } from '../../state/event-stream.ts';
 import { requireEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossBy } from '../../state/evidence/evidence-lost.ts';
 import { findLiveContract, orLogged, readLoop } from '../../state/loop-files.ts';
 import { watchSleep } from '../../state/process/sleep-watch.ts';
 import { readCounters } from '../../state/read-counters.ts';
@@ -82,12 +82,10 @@ export function pollForChanges(runner: Runner): void {
 function tellLoss({ files, begun, shown, options }: Runner): void {
   const contract = begun.loaded.stored?.contract;
   if (contract === undefined || shown.lost !== '') return;
-  try {
-    requireEvidence(files, contract);
-  } catch (error) {
-    shown.lost = lossIn(error).text;
-    options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.onlyReads(shown.lost) });
-  }
+  const lost = lossBy(() => requireEvidence(files, contract));
+  if (lost === null) return;
+  shown.lost = lost.text;
+  options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.onlyReads(shown.lost) });
 }
 
 /** Reports changes to the user's terminal: pending messages, a requested stop or pause, and the checklist. */

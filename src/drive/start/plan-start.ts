@@ -4,7 +4,7 @@ import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -91,12 +91,7 @@ function loopsWork(
 function openTaskOf(files: LoopFiles, loopId: string): OpenTask | 'lost' | null {
   const stored = contractOfLoop(files, loopId);
   if (stored === null) return null;
-  try {
-    return readOpenTask(filesAtEnd(files), stored.contract);
-  } catch (error) {
-    lossIn(error);
-    return 'lost';
-  }
+  return unlessLost(() => readOpenTask(filesAtEnd(files), stored.contract), 'lost');
 }
 
 /** Returns whether git knows an author. Uses the environment of a commit, because variables may name the identity. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { environmentOf } from '../../state/process/ancestors.ts';
-import { identityOf, isAlive, type ProcessIdentity, procIsOurs } from '../../state/process/identity.ts';
+import { identityOf, ifProcHides, isAlive, type ProcessIdentity, procIsOurs } from '../../state/process/identity.ts';
 import { oneLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
@@ -43,23 +43,15 @@ function leftProcesses(loopId: string): LeftProcess[] {
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => pid !== process.pid && isAgents(environmentOf(pid), loopId))
-    .map((pid) => ({ ...identityOf(pid), command: commandOf(pid) }));
+    .map((pid) => {
+      const words = ifProcHides(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '');
+      return { ...identityOf(pid), command: oneLine(words.replaceAll('\0', ' ')) };
+    });
 }
 
 /** Returns whether a process has the variables of an agent's shell: the client, its servers and hooks have others. */
 function isAgents(variables: readonly string[], loopId: string): boolean {
   return variables.includes(`RALPH_LOOP_ID=${loopId}`) && variables.includes('RALPH_ACTIVE=0');
-}
-
-function commandOf(pid: number): string {
-  try {
-    return oneLine(readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
-  } catch (error) {
-    // It has just ended.
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
-    return '';
-  }
 }
 
 const GRACE_MS = 2_000;

@@ -7,7 +7,7 @@ import type { Baseline } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Transition, transition } from '../../engine/transition.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossBy } from '../../state/evidence/evidence-lost.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { type Change, endedState, type Lease, withState } from '../../state/with-state.ts';
@@ -135,12 +135,8 @@ export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles
   const found = stored === null || stored.hash === state.contractHash ? stored : findContract(files);
   const isAdopted = typeof found === 'object' && found?.hash === state.contractHash;
   if (found === stored || !isAdopted || found.contract.loopId !== state.loopId) return { ...loaded, state };
-  try {
-    readEvidence(files, found.contract, 'contract');
-  } catch (error) {
-    return { ...loaded, state, lost: lossIn(error) };
-  }
-  return loadedUnder(found, state, restored);
+  const lost = lossBy(() => readEvidence(files, found.contract, 'contract'));
+  return lost === null ? loadedUnder(found, state, restored) : { ...loaded, state, lost };
 }
 
 /** Pauses a loop because its evidence is lost, and names the loss in every report. An ended loop has set it aside. */

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossBy, unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -73,22 +73,13 @@ interface WorktreeRecord {
 
 /** Reads the record; null if there is none, or it is lost: what is in the worktree then counts as work. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
-  try {
-    return provedRecord(projectDir, name, env);
-  } catch (error) {
-    lossIn(error);
-    return null;
-  }
+  return unlessLost(() => provedRecord(projectDir, name, env), null);
 }
 
 /** Returns why the record of a worktree cannot be believed; null if it can, and if there is none. */
 export function lossOfRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): Message | null {
-  try {
-    provedRecord(projectDir, name, env);
-    return null;
-  } catch (error) {
-    return WORKTREE_TEXTS.recordLost(name, lossIn(error).text);
-  }
+  const lost = lossBy(() => provedRecord(projectDir, name, env));
+  return lost && WORKTREE_TEXTS.recordLost(name, lost.text);
 }
 
 function provedRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {

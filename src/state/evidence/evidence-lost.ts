@@ -44,6 +44,26 @@ export function lossIn(error: unknown): Message {
   throw error;
 }
 
+/** Returns the message about the evidence that `prove` finds lost; null if it finds none. Throws every other error. */
+export function lossBy(prove: () => void): Message | null {
+  try {
+    prove();
+    return null;
+  } catch (error) {
+    return lossIn(error);
+  }
+}
+
+/** Returns what `read` returns, or `otherwise` if it finds evidence lost. Throws every other error. */
+export function unlessLost<T, U>(read: () => T, otherwise: U): T | U {
+  try {
+    return read();
+  } catch (error) {
+    lossIn(error);
+    return otherwise;
+  }
+}
+
 /** Returns the bytes of a file of evidence. Throws `evidence-lost` if it is missing, empty or not readable. */
 export function evidenceBytes(path: string): Buffer {
   let bytes: Buffer;

@@ -6,7 +6,7 @@ import { hashContract, sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lostBy } from './evidence-lost.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lossBy, lostBy, unlessLost } from './evidence-lost.ts';
 import { beginMemory, heldAgainst, hold, proveNotices } from './held-digests.ts';
 
 /**
@@ -99,12 +99,7 @@ export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId?: string
 
 /** Does the same, with null for a manifest that is lost. */
 export function manifestUnlessLost(files: Pick<LoopFiles, 'evidence'>, loopId?: string): Manifest | null {
-  try {
-    return findManifest(files, loopId);
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return null;
-  }
+  return unlessLost(() => findManifest(files, loopId), null);
 }
 
 /** Writes the manifest. `waitsFor` the content alone if the one before says the same of what is on disk. */
@@ -138,6 +133,15 @@ export function liveContract(
   // The state alone could go back.
   evidenceBytes(files.counters);
   throw evidenceLost(files.counters, counters === null ? 'torn' : 'foreign');
+}
+
+/** Returns the contract of a loop as `liveContract` does, or the message about what of it is lost. */
+export function contractOrLoss(files: LoopFiles, state: Pick<LoopState, 'loopId' | 'contractHash'>) {
+  let stored: StoredContract | null = null;
+  const lost = lossBy(() => {
+    stored = liveContract(files, state);
+  });
+  return { stored: stored as StoredContract | null, lost };
 }
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
@@ -225,13 +229,7 @@ export function requireEvidence(files: LoopFiles, { loopId, evidence }: Evidence
 
 /** Returns whether an entry of a loop can be believed; true as well if the contract has none. */
 export function isWhole(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): boolean {
-  try {
-    readEvidence(files, contract, name);
-    return true;
-  } catch (error) {
-    if (lostBy(error) === null) throw error;
-    return false;
-  }
+  return lossBy(() => readEvidence(files, contract, name)) === null;
 }
 
 /** Remembers the entries of a loop that this process begins to drive. Returns a function that forgets them. */

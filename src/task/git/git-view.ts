@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type EvidenceOf, filesAtEnd, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lossIn } from '../../state/evidence/evidence-lost.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import {
   namesIn,
@@ -46,12 +46,7 @@ export function viewAtEnd(files: LoopFiles, contract: EvidenceOf): GitView | nul
 
 /** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
 export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView | null {
-  try {
-    return former && viewAtEnd(files, former);
-  } catch (error) {
-    lossIn(error);
-    return null;
-  }
+  return unlessLost(() => former && viewAtEnd(files, former), null);
 }
 
 function recordOf(files: LoopFiles, contract: EvidenceOf): ViewRecord | null {

@@ -2,8 +2,7 @@ import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
 import type { FourKeyState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
-import { liveContract } from '../../../state/evidence/evidence.ts';
-import { lossIn } from '../../../state/evidence/evidence-lost.ts';
+import { contractOrLoss } from '../../../state/evidence/evidence.ts';
 import {
   findContract,
   findLiveContract,
@@ -16,7 +15,6 @@ import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
-import type { Message } from '../../../text/message.ts';
 import type { DriverContext } from '../../control/ownership.ts';
 import { boundLoop, clientIdentity, drivenElsewhere, loopOfSession, ownership } from '../../control/ownership.ts';
 import { recordEvent } from '../../records/journal.ts';
@@ -103,13 +101,7 @@ function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, cont
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
   const client = owned === 'unbound' ? clientIdentity(context.env, context.input.sessionId) : null;
-  let stored: StoredContract | null = null;
-  let lost: Message | null = null;
-  try {
-    stored = liveContract(context.files, state);
-  } catch (error) {
-    lost = lossIn(error);
-  }
+  const { stored, lost } = contractOrLoss(context.files, state);
   const last = stored && lastRecord(context.files, state.loopId);
   if (stored !== null && isRewritten(state, stored, last)) return restored(stored, context, state.epoch);
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env, context.files.projectDir).policy;

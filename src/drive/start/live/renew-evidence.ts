@@ -1,7 +1,7 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { liveContract } from '../../../state/evidence/evidence.ts';
-import { lossIn } from '../../../state/evidence/evidence-lost.ts';
+import { unlessLost } from '../../../state/evidence/evidence-lost.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
 import type { GitPins } from '../../../task/git/run-git.ts';
@@ -29,7 +29,9 @@ export function renewEvidence(
 ): Operated {
   return operate(files, env, at, (state) => {
     if (state.status !== 'paused' || state.paused.reason !== 'evidence-lost') return { kind: 'resume' };
-    const contract = contractOf(files, state) ?? newContract(files, env, at, bundleDir, state);
+    const contract =
+      unlessLost(() => liveContract(files, state)?.contract ?? null, null) ??
+      newContract(files, env, at, bundleDir, state);
     if (pins === null && contract.policy.plan !== undefined) throw new RalphError('refused', START_TEXTS.noGitSettings);
     recordNotice(files, state, { at, kind: 'evidence', text: START_TEXTS.newStart('') });
     const task = taskKind(contract.taskPath) === 'checklist' ? readTask(files.projectDir, contract.taskPath) : null;
@@ -49,16 +51,6 @@ export function renewEvidence(
     const { maxIterations } = contract.policy;
     return { kind: 'resume', renewed: { contractHash: stored.hash, maxIterations } };
   });
-}
-
-/** Returns the loop's contract; null if it cannot be believed. */
-function contractOf(files: LoopFiles, state: LoopState): Contract | null {
-  try {
-    return liveContract(files, state)?.contract ?? null;
-  } catch (error) {
-    lossIn(error);
-    return null;
-  }
 }
 
 function newContract(

@@ -1,7 +1,7 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
-import { liveContract, proveEvidence } from '../../../state/evidence/evidence.ts';
-import { lossIn } from '../../../state/evidence/evidence-lost.ts';
+import { contractOrLoss, proveEvidence } from '../../../state/evidence/evidence.ts';
+import { lossBy } from '../../../state/evidence/evidence-lost.ts';
 import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
 import { recordNotice } from '../../../state/record-notice.ts';
 import { provedSnapshot, withSnapshotLock } from '../../../state/snapshot/snapshot.ts';
@@ -11,22 +11,15 @@ import { restoreBeforeResume } from '../../control/restore-protected.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { Approved } from '../stages.ts';
 
-/** Contract under which a resumed loop was left; `lost` says why it cannot be believed. */
-interface FormerEvidence {
-  /** Null for an ended loop, one without a contract, and a lost one. */
-  readonly live: StoredContract | null;
-  readonly lost: Message | null;
-}
-
-export function formerEvidence(files: LoopFiles, state: LoopState): FormerEvidence {
+/**
+ * Returns the contract under which a resumed loop was left: null for an ended loop, one without a contract, and a lost one.
+ * `lost` says why it cannot be believed.
+ */
+export function formerEvidence(files: LoopFiles, state: LoopState) {
   if (findContract(files) === 'absent' && findEndedContract(files, state.loopId) !== null)
     return { live: null, lost: null };
-  try {
-    const live = liveContract(files, state);
-    return { live: live?.contract.loopId === state.loopId ? live : null, lost: null };
-  } catch (error) {
-    return { live: null, lost: lossIn(error) };
-  }
+  const { stored, lost } = contractOrLoss(files, state);
+  return { live: stored?.contract.loopId === state.loopId ? stored : null, lost };
 }
 
 /** Returns which evidence of a loop that is to be resumed is lost; null if none is. Changes nothing. */
@@ -54,15 +47,6 @@ export function lossAtResume(
     restoreBeforeResume(files, left, known, how);
     proveEvidence(files, known);
   });
-}
-
-function lossBy(prove: () => void): Message | null {
-  try {
-    prove();
-    return null;
-  } catch (error) {
-    return lossIn(error);
-  }
 }
 
 /** Records that the present state takes the place of lost evidence. Throws `evidence-lost` unless the user said so. */
