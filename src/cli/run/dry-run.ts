@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { extraSections, guardrailsPath, realFindings } from '../../drive/prompt/extra-sections.ts';
+import { extraSections, realFindings } from '../../drive/prompt/extra-sections.ts';
 import { readTask } from '../../drive/prompt/read-task.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
 import { beginningState } from '../../drive/start/beginning-state.ts';
@@ -7,8 +7,9 @@ import { prepareWithMode } from '../../drive/start/prepare-contract.ts';
 import type { Prepared, StartBaseline } from '../../drive/start/stages.ts';
 import { unasked } from '../../drive/start/start-loop.ts';
 import { unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
+import { plainPrompt } from '../../drive/turn/file-task.ts';
 import { promptWith } from '../../drive/turn/task-prompt.ts';
-import { assemblePrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { clientFinder } from '../../hosts/hosts.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { printable } from '../../term/format.ts';
@@ -83,17 +84,6 @@ function previewPrompt(prepared: Prepared, baseline: StartBaseline | null): stri
     const asked = { files, contract, task, state, text, told: NOTHING_TOLD, findings, now, fresh: true };
     return wholePrompt(promptWith(asked, baseline?.evidence ?? []).prompt);
   }
-  const assembled = assemblePrompt({
-    ...NOTHING_TOLD,
-    findings,
-    body: text.body,
-    beside: extraSections(files, contract, request.at, true),
-    iteration: 1,
-    maxIterations: state.maxIterations,
-    taskPath: terms.taskPath,
-    guardrailsPath: guardrailsPath(files.projectDir),
-    completion: policy.completion,
-    idle: policy.idle !== null,
-  });
-  return wholePrompt(assembled);
+  const beside = extraSections(files, contract, request.at, true);
+  return wholePrompt(plainPrompt(files, state, policy, { ...NOTHING_TOLD, findings, body: text.body, beside }));
 }

@@ -181,7 +181,8 @@ export class StartReview<T> {
         const { key: flag, question } = LIMITS[key];
         const answer = await ask(question);
         // The next screen takes the place of this one and of the question: an answer that is corrected leaves nothing behind.
-        this.#rows += rowsOfLine(`${question}${answer ?? ''}`);
+        // The rows that the line takes, and the one after which the cursor goes on.
+        this.#rows += Math.floor(cells(`${question}${answer ?? ''}`) / (process.stdout.columns || 80)) + 1;
         if (answer) this.#flags = { ...this.#flags, [flag]: answer };
         return this.#again();
       }
@@ -337,11 +338,6 @@ export function shownTask(terms: Prepared['terms'], file: string): ShownTask {
 function agentsOf(tasks: readonly ShownTask[]): string {
   const titles = tasks.map(({ terms }) => (terms.agent === undefined ? hostOf(terms.host).title : 'the agent'));
   return [...new Set(titles)].join(', ');
-}
-
-/** Returns the number of rows that a line takes in the terminal, with the one after which the cursor goes on. */
-function rowsOfLine(line: string): number {
-  return Math.floor(cells(line) / (process.stdout.columns || 80)) + 1;
 }
 
 /** Opens a file in the user's editor and waits for it. */

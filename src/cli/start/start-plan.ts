@@ -1,9 +1,10 @@
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
-import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/start/plan-start.ts';
+import { checkPlanStart, planBranch } from '../../drive/start/plan-start.ts';
 import { hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
+import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
@@ -58,13 +59,15 @@ export function refuseAlone(files: LoopFiles, isSupervised: boolean): void {
 const RESUME_ALL = 'Resume all of them from the project';
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
+  const { projectDir, env } = context;
   const name = planBranch(plan);
+  const there = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], { env });
   // An existing branch may contain another version of the plan.
-  if (await hasBranch(context.projectDir, name, context.env)) {
-    throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
-  }
+  if (there.kind === 'answer') throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
   const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Create the branch ${name} for it?`));
   if (!agreed) throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
-  await makePlanBranch(context.projectDir, name, context.env);
+  // This changes no file, and runs no hook: the user has agreed to the branch alone.
+  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
+  if (!made.ok) throw new RalphError('refused', made.said);
   context.err(withPrefix(`switched to the branch ${name}.`));
 }

@@ -40,19 +40,16 @@ export function warningTexts(
   if (later?.byHand !== true && modeText !== undefined) texts.push(modeText(contract.client?.permissionMode ?? null));
   texts.push(...warnings.map(({ message, line }) => `${line === null ? '' : `line ${line}: `}${message}`));
   if (contract.unsandboxed === 'not-set') texts.push(SANDBOX_TEXTS.withoutBypass);
-  if (contract.unsandboxed === 'unavailable') texts.push(withoutSandbox(contract.agent, env));
+  if (contract.unsandboxed === 'unavailable') {
+    const problem = clientSandboxProblem(env);
+    texts.push(problem ? SANDBOX_TEXTS.withoutAuto(problem) : SANDBOX_TEXTS.notForCommands(contract.agent ?? ''));
+  }
   if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);
   if (contract.policy.plan && contract.validation.length === 0) {
     const { projectChecks: commands = [] } = contract;
     texts.push(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands));
   }
   return texts;
-}
-
-/** Explains why `sandbox.mode: auto` does not use one. */
-function withoutSandbox(agent: string | undefined, env: NodeJS.ProcessEnv): string {
-  const problem = clientSandboxProblem(env);
-  return problem === null ? SANDBOX_TEXTS.notForCommands(agent ?? '') : SANDBOX_TEXTS.withoutAuto(problem);
 }
 
 /** Returns whether a completion would be accepted unverified. A required gate may consist of outputs and open questions only. */

@@ -45,16 +45,18 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
   if (bind(context)) {
     if (input.source === 'resume') recordApiError(current.state, context);
-    if (input.source === 'clear') return carriedOver(current.state, context);
+    if (input.source === 'clear') {
+      const { status, iteration, maxIterations } = current.state;
+      // The loop continues after the next message: the client does not run a Stop hook after `/clear`.
+      const goesOn = status === 'running' || status === 'waiting';
+      return goesOn ? toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context) : null;
+    }
     return input.source === 'startup' && !env['RALPH_LOOP_ID'] ? toNewContext(null, context) : null;
   }
-  return input.source === 'startup' ? leftBehind(current.state, context) : null;
-}
-
-/** Announces that the loop continues after the next message: the client does not run a Stop hook after `/clear`. */
-function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): HookAnswer | null {
-  if (status !== 'running' && status !== 'waiting') return null;
-  return toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
+  const { mode, iteration } = current.state;
+  if (input.source !== 'startup' || env['RALPH_LOOP_ID'] || mode !== 'hook' || clientAlive(current.state)) return null;
+  // A session that is started by hand does not take over a loop whose client has exited.
+  return { systemMessage: withPrefix(HOOK_TEXTS.interruptedLoop(iteration), current.state) };
 }
 
 /** Adds the project memory to a session that the user begins; a launcher puts it into its prompt. */
@@ -110,10 +112,4 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   if (resetsAt === null || isBefore(resetsAt, at)) return;
   const effects = dispatchOwn(context, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
   applyEffects(files, at, effects ?? []);
-}
-
-/** Reports a loop whose client has exited to a session started by hand, which does not take it over. */
-function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
-  if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
-  return { systemMessage: withPrefix(HOOK_TEXTS.interruptedLoop(state.iteration), state) };
 }

@@ -11,10 +11,9 @@ import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../s
 import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
-import { RalphError } from '../../text/message.ts';
 import { oneLine } from '../../text/quote.ts';
 import { type CommitIntent, dropIntent, type OpenTask, readIntent } from '../records/open-task-file.ts';
-import { changing, gitOptions, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { changing, git, gitOptions, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 /**
  * Recovers an interrupted commit: returns the task's id if the commit was made, has the files that passed the checks (its
@@ -61,8 +60,7 @@ async function othersSince(place: PlanPlace, commit: string): Promise<string[] |
 
 /** Moves the branch to a commit; index and files stay. Throws RalphError `refused` if git refuses. */
 export async function moveBranch(place: PlanPlace, commit: string): Promise<void> {
-  const moved = await changeByGit({ ...changing(place), words: ['reset', '--quiet', '--soft', commit] });
-  if (!moved.ok) throw new RalphError('refused', moved.said);
+  await git(place, ['reset', '--quiet', '--soft', commit]);
 }
 
 /** Writes entry and tick of the task. `rollBack` removes them. */
@@ -125,7 +123,9 @@ export function intentOf(place: PlanPlace, task: OpenTask, work: FoundWork): Com
   const progressBytes = statSync(join(files.projectDir, progressOf(place)), { throwIfNoEntry: false })?.size ?? null;
   const form = contract.commitMessage ?? PLAIN_FORM;
   const subject = oneLine(commitSubject(form, task, planName(contract.taskPath)));
-  const proof = wrapped(`Proof: ${proofLine(work.evidence, results)}.`);
+  // Linters of commit messages accept lines of this length.
+  const line = new RegExp(`(.{1,${BODY_LIMIT}})(?: |$)`, 'g');
+  const proof = `Proof: ${proofLine(work.evidence, results)}.`.replace(line, '$1\n').trimEnd();
   const { commitFooters = [] } = contract;
   const footers = commitFooters.length === 0 ? [] : [commitFooters.join('\n')];
   return {
@@ -139,11 +139,6 @@ export function intentOf(place: PlanPlace, task: OpenTask, work: FoundWork): Com
     progressBytes,
     entry: progressBytes === null ? `${progressTitle(contract.taskPath)}${entry}` : entry,
   };
-}
-
-/** Breaks a text between words into lines that linters of commit messages accept. */
-function wrapped(text: string): string {
-  return text.replace(new RegExp(`(.{1,${BODY_LIMIT}})(?: |$)`, 'g'), '$1\n').trimEnd();
 }
 
 export function taskIn(text: string, id: string): PlanFileTask | null {

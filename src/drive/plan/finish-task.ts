@@ -2,7 +2,6 @@ import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { changeByGit } from '../../task/git/run-git.ts';
 import { blockTask } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from '../records/open-task-file.ts';
@@ -19,7 +18,7 @@ import {
   writeTexts,
 } from './commit-journal.ts';
 import { commitTask, stageTask, type TaskCommit } from './commit-task.ts';
-import { changing, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
+import { git, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** How the commit of passed work ended, with the results of its checks and of what kept it from being committed. */
 export interface FinishedTask {
@@ -141,10 +140,4 @@ async function candidateOf(place: PlanPlace, task: OpenTask, work: FoundWork): P
     await rollBack(place, intent);
     dropIntent(files, contract);
   }
-}
-
-async function git(place: PlanPlace, words: readonly string[], input = ''): Promise<string> {
-  const done = await changeByGit({ ...changing(place), words, input });
-  if (!done.ok) throw new RalphError('refused', done.said);
-  return done.text.trim();
 }

@@ -1,6 +1,5 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckResult } from '../../engine/events.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
@@ -14,7 +13,7 @@ import { examineWork } from './examine-work.ts';
 import { type FinishedTask, finishTask, type Proved, proveWork } from './finish-task.ts';
 import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
 import { PART_TEXTS } from './messages.ts';
-import { changing, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
+import { changing, git, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
 
 /** `misfit`: the work does not fit later commits on the branch. */
 type IntegratedTask = Omit<FinishedTask, 'end'> & { readonly end: FinishedTask['end'] | 'misfit' };
@@ -87,12 +86,17 @@ export function withMarkers({ files }: PlanPlace, { conflicts = [] }: OpenTask):
   return conflicts.filter((path) => MARKERS.test(readRegularFile(join(files.projectDir, path)) ?? ''));
 }
 
-/** Recovers the work of a killed process. Returns the id of the task if its commit is on the plan's branch. */
+/** Recovers the work of a killed process. Returns the id of the task if its commit is on the plan's branch. Throws `evidence-lost`. */
 export async function recoverTask(place: PlanPlace): Promise<string | null> {
   const { part } = place;
   if (part === undefined) return recoverCommit(place);
   const own = { ...place, part };
-  await recoverMove(own);
+  const open = readOpenTask(place.files, place.contract);
+  if (open?.move !== undefined) {
+    // A killed process began it.
+    const { move, ...task } = open;
+    await apply(own, task, move);
+  }
   const committed = await recoverCommit(place);
   return committed !== null && (await publishOwn(own)) ? committed : null;
 }
@@ -108,17 +112,10 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
     throw new RalphError('refused', PART_TEXTS.notPublished(place.part.task, place.part.branch, String(stands)));
   }
   if (publishCommit(place, stands.head, intent)) return true;
-  const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', intent.parent, '--'] });
-  if (!undone.ok) throw new RalphError('refused', undone.said);
+  await git(place, ['reset', '--quiet', intent.parent, '--']);
   await rollBack(place, intent);
   dropIntent(files, place.contract);
   return false;
-}
-
-interface MovedTask {
-  readonly task: OpenTask;
-  /** Files with conflict markers, relative to the repository. */
-  readonly conflicts: readonly string[];
 }
 
 const PLAN_BYTES = 32 * 1024 * 1024;
@@ -128,12 +125,7 @@ const PLAN_BYTES = 32 * 1024 * 1024;
  * where they conflict, and the main project's plan and progress file. `changes` are the files of the work. Not aborted. Throws
  * RalphError `refused`.
  */
-export async function moveTask(
-  place: PartPlace,
-  task: OpenTask,
-  main: MainPlan,
-  changes: readonly string[],
-): Promise<MovedTask> {
+export async function moveTask(place: PartPlace, task: OpenTask, main: MainPlan, changes: readonly string[]) {
   const staged = await stageTask(place, task, changes, false);
   if (!staged.ok) throw new RalphError('refused', staged.said);
   const work = await git(place, ['write-tree']);
@@ -144,15 +136,8 @@ export async function moveTask(
   return apply(place, task, move);
 }
 
-/** Repeats a move that a killed process began. Throws `evidence-lost`. */
-async function recoverMove(place: PartPlace): Promise<void> {
-  const open = readOpenTask(place.files, place.contract);
-  if (open?.move === undefined) return;
-  const { move, ...task } = open;
-  await apply(place, task, move);
-}
-
-async function apply(place: PartPlace, task: OpenTask, move: TaskMove): Promise<MovedTask> {
+/** Moves a task. Returns it, and the files with conflict markers, relative to the repository. */
+async function apply(place: PartPlace, task: OpenTask, move: TaskMove) {
   const { main, conflicts } = move;
   await switchTree(place, move, task.dirty);
   const openedAt = task.openedAt ?? task.commit;
@@ -215,17 +200,4 @@ async function mergeTrees(
     throw new RalphError('refused', PART_TEXTS.notMerged(answer.ok ? '' : answer.said));
   }
   return { merged, conflicts };
-}
-
-const LOCK_TRIES = 40;
-const LOCK_MS = 250;
-
-/** Runs git, and retries for ten seconds while another git holds the index. Returns its output, trimmed. */
-async function git(place: PartPlace, words: readonly string[]): Promise<string> {
-  for (let tries = 0; ; tries++) {
-    const done = await changeByGit({ ...changing(place), words });
-    if (done.ok) return done.text.trim();
-    if (tries === LOCK_TRIES || !done.said.includes('index.lock')) throw new RalphError('refused', done.said);
-    await sleep(LOCK_MS);
-  }
 }

@@ -158,6 +158,9 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
   const plan = planIn(place);
   const task = readOpenTask(files, contract);
   if (task === null || contract.policy.plan === undefined) return null;
+  // Files with conflict markers, if the work was moved before the agent began.
+  const marked = withMarkers(place, task);
+  const conflicts = marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
   return assemblePlanPrompt({
     ...told,
     iteration: state.iteration + 1,
@@ -176,17 +179,11 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
     isLast: isLastAttempt(plan),
     lastProgress: task.progress === null ? null : lastProgress(task.progress),
     report: plan.report?.said === 'partial' ? plan.report.text : null,
-    beside: [...extraSections(files, contract, place.now(), true), ...conflictSection(place, task)],
+    beside: [...extraSections(files, contract, place.now(), true), ...conflicts],
     validation: contract.validation.map(({ name }) => name),
     projectChecks: contract.projectChecks ?? [],
     noChange: task.noChange?.includes(planKey(task.id)) === true,
   });
-}
-
-/** Names the files with conflict markers, if the work was moved before the agent began. */
-function conflictSection(place: PlanPlace, task: OpenTask): string[] {
-  const marked = withMarkers(place, task);
-  return marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckResult, Effect, EngineEvent } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
@@ -8,9 +9,10 @@ import type { PlanState } from '../../engine/schema/plan.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { placesOf, viewOf } from '../../task/git/git-view.ts';
-import type { GitChange, GitOptions } from '../../task/git/run-git.ts';
+import { changeByGit, type GitChange, type GitOptions } from '../../task/git/run-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { progressPath } from '../../task/task-file.ts';
+import { RalphError } from '../../text/message.ts';
 import type { TurnContext } from '../turn/turn.ts';
 
 /** The checks of a plan. They reject with the abort's reason. */
@@ -47,6 +49,22 @@ export function changing({ env, files, contract }: PlanPlace): Omit<GitChange, '
   const view = viewOf(files, contract);
   const { top: writable, gitDir } = view ? placesOf(view) : { top: directory, gitDir: join(directory, '.git') };
   return { directory, env, sandbox: { terms, writable, readable: writable, gitDir } };
+}
+
+const LOCK_TRIES = 40;
+const LOCK_MS = 250;
+
+/**
+ * Runs git where a task is worked on, and retries for ten seconds while another git holds the index. Returns its output, trimmed.
+ * Throws RalphError `refused` with what git says.
+ */
+export async function git(place: PlanPlace, words: readonly string[], input = ''): Promise<string> {
+  for (let tries = 0; ; tries++) {
+    const done = await changeByGit({ ...changing(place), words, input });
+    if (done.ok) return done.text.trim();
+    if (tries === LOCK_TRIES || !done.said.includes('index.lock')) throw new RalphError('refused', done.said);
+    await sleep(LOCK_MS);
+  }
 }
 
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {

@@ -67,7 +67,10 @@ export async function runAgent(
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
-  tellRestored(runner, startedAt);
+  const since = noticesOf(files, loopId).filter(({ at }) => at >= startedAt);
+  // What the agent's hooks have restored, or kept as the user's.
+  for (const { kind, text } of since)
+    if (kind === 'restore' || kind === 'change') options.tell({ type: 'agent.notice', message: text });
   runner.spent.durationMs += run.durationMs;
   const restored = bound.signal().aborted
     ? null
@@ -86,13 +89,6 @@ function wasGuarded(files: Runner['files'], loopId: string, since: string): bool
 
 /** Messages that are shown only to a watching user. */
 const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['request', 'answered']);
-
-/** Reports what the agent's hooks have restored, or kept as the user's, since this instant. */
-function tellRestored({ files, loopId, options }: Runner, since: string): void {
-  for (const { at, kind, text } of noticesOf(files, loopId)) {
-    if (at >= since && (kind === 'restore' || kind === 'change')) options.tell({ type: 'agent.notice', message: text });
-  }
-}
 
 /** Returns the warning about an older state that was put in place of the loop's since this instant; null if there was none. */
 function wentBackSince({ files, loopId }: Runner, since: string): string | null {

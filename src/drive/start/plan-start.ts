@@ -7,7 +7,7 @@ import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
-import { changeByGit, runGit } from '../../task/git/run-git.ts';
+import { changeByGit } from '../../task/git/run-git.ts';
 import { otherLoopText } from '../../task/other-loops.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
@@ -99,17 +99,6 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
   const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
   const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));
   return answers.every(({ ok }) => ok);
-}
-
-export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], { env });
-  return found.kind === 'answer';
-}
-
-/** Creates the branch at HEAD and switches to it, which changes no file. No hook runs: the user has agreed to the branch alone. */
-export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
-  if (!made.ok) throw new RalphError('refused', made.said);
 }
 
 export function planBranch(planPath: string): string {

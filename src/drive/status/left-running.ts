@@ -31,13 +31,11 @@ function listed(left: ReturnType<typeof leftProcesses>): string {
   return [...named, ...(left.length > MOST_NAMED ? [`${left.length - MOST_NAMED} more`] : [])].join(', ');
 }
 
-interface LeftProcess extends ProcessIdentity {
-  /** Its words, which may hold secrets. */
-  readonly command: string;
-}
-
-/** Lists what the agent of a loop has started and still runs, also in a group or session of its own. Linux only; else empty. */
-function leftProcesses(loopId: string): LeftProcess[] {
+/**
+ * Lists what the agent of a loop has started and still runs, also in a group or session of its own, with its words, which may hold
+ * secrets. Linux only; else empty.
+ */
+function leftProcesses(loopId: string) {
   if (!procIsOurs()) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

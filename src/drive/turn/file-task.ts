@@ -1,6 +1,8 @@
 import type { CheckResult } from '../../engine/events.ts';
-import { assemblePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import { type AssembledPrompt, assemblePrompt, type PromptParts } from '../../engine/prompt/assemble-prompt.ts';
+import type { Contract, Policy, TaskTerms } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { extraSections, guardrailsPath, realFindings } from '../prompt/extra-sections.ts';
 import { checkChecklist } from '../prompt/loop-checklist.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
@@ -42,17 +44,19 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   }
   const beside = stored === null ? [] : extraSections(files, stored.contract, now(), freshContext);
   const { notices, steering } = step;
-  const parts = { notices, steering, findings, body: task.body, beside };
-  const assembled = assemblePrompt({
-    ...parts,
-    iteration: state.iteration + 1,
-    maxIterations: state.maxIterations,
-    taskPath: state.taskPath,
-    guardrailsPath: guardrailsPath(files.projectDir),
-    completion: policy.completion,
-    idle: policy.idle !== null,
-  });
+  const assembled = plainPrompt(files, state, policy, { notices, steering, findings, body: task.body, beside });
   return { turn, made: { step, assembled, path: null, isTaskFile: true } };
+}
+
+/** Assembles the next prompt of a task without a folder. */
+export function plainPrompt(
+  { projectDir }: LoopFiles,
+  { iteration, maxIterations, taskPath }: LoopState,
+  { completion, idle }: Policy,
+  parts: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'beside'>,
+): AssembledPrompt {
+  const limits = { iteration: iteration + 1, maxIterations, completion, idle: idle !== null };
+  return assemblePrompt({ ...parts, ...limits, taskPath, guardrailsPath: guardrailsPath(projectDir) });
 }
 
 async function folderPrompt(

@@ -31,14 +31,8 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };
 }
 
-interface WorkTree {
-  readonly dir: string;
-  /** null on a detached HEAD. */
-  readonly branch: string | null;
-}
-
-/** Lists the work trees that git has registered, even if they no longer exist. */
-function workTrees(projectDir: string, env: NodeJS.ProcessEnv): WorkTree[] {
+/** Lists the work trees that git has registered, even if they no longer exist; `branch` is null on a detached HEAD. */
+function workTrees(projectDir: string, env: NodeJS.ProcessEnv) {
   const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees could not be listed');
   return list.split('\0\0').flatMap((text) => {
     const [, dir] = /^worktree ([^\0]+)/.exec(text) ?? [];
@@ -65,14 +59,8 @@ export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv
   return ok ? text.trim() : null;
 }
 
-interface CheckedOut {
-  /** null on a detached HEAD. */
-  readonly branch: string | null;
-  readonly commit: string;
-}
-
-/** Returns what is checked out in a work tree. Throws `refused` if git does not tell. */
-export function checkedOut(dir: string, env: NodeJS.ProcessEnv): CheckedOut {
+/** Returns what is checked out in a work tree; `branch` is null on a detached HEAD. Throws `refused` if git does not tell. */
+export function checkedOut(dir: string, env: NodeJS.ProcessEnv) {
   const commit = askGit(dir, ['rev-parse', '--verify', 'HEAD^{commit}'], env, `the commit in ${dir} could not be read`);
   return { branch: branchOf(dir, env), commit };
 }

@@ -84,13 +84,9 @@ export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): str
 export function freePath(stem: string, extension = '', separator = '.'): string {
   for (let copy = 1; ; copy++) {
     const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
-    if (!isTaken(path)) return path;
+    // Nothing is below a file.
+    if (ifMissing(() => lstatSync(path, { throwIfNoEntry: false }), undefined) === undefined) return path;
   }
-}
-
-/** Returns whether anything is at a path; nothing is below a file. */
-function isTaken(path: string): boolean {
-  return ifMissing(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false);
 }
 
 /** Lists the names in a directory; empty if there is none, or only the placeholder of the client's sandbox. */

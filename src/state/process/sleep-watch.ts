@@ -37,8 +37,6 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
   };
 }
 
-const isWatching = (): boolean => watches.size > 0;
-
 /** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
 export function lookAtClock(): void {
   for (const look of watches) look();
@@ -68,5 +66,5 @@ export function asleepMs(): number | null {
 /** Returns a state with a sleep of the machine since its last change left out of the loop's time. */
 export function awake<S extends LoopState>(state: S): S {
   const asleep = state.asleepMs === undefined ? null : asleepMs();
-  return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), isWatching());
+  return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), watches.size > 0);
 }

@@ -1,6 +1,5 @@
 import { claimBatch, findBatch, refuseRunning } from '../../../drive/parallel/batch.ts';
 import { rememberAgreed } from '../../../drive/start/terms/agreed-settings.ts';
-import type { Batch } from '../../../engine/schema/batch.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { LEFT } from '../../start/first-checks.ts';
@@ -12,14 +11,11 @@ import type { Review } from '../review-start.ts';
 import { agreedBatch } from './batch-consent.ts';
 import { begunBatch, resumedBatch } from './batch-record.ts';
 
-interface StartedBatch {
-  readonly batch: Batch;
-  /** Writes the report of the run; null if none is asked for. */
-  readonly report: Awaited<ReturnType<typeof reportAtEnd>>;
-}
-
-/** Records the run that the user agrees to. Returns an exit code if they do not; drafts are removed then, as after an error. */
-export async function startBatch(context: CommandContext, command: Command): Promise<StartedBatch | number> {
+/**
+ * Records the run that the user agrees to, and returns it with what writes its report, null if none is asked for. Returns an exit
+ * code if they do not agree; drafts are removed then, as after an error.
+ */
+export async function startBatch(context: CommandContext, command: Command) {
   const { projectDir, env, values } = context;
   const resumes = values['resume'] === true;
   const isFresh = !resumes && values['fresh'] === true;

@@ -68,7 +68,10 @@ export function openPullRequest(
     // A run that was killed after it had opened it opens no second one.
     const there = pulls.safeParse(ghJson(from, ['pr', 'list', '--head', branch, '--state', 'all', '--json', FIELDS]));
     if (!there.success) throw new RalphError('refused', INTEGRATE_TEXTS.otherAnswer);
-    const own = there.data.find((pull) => isOwn(pull, tip));
+    // gh also lists those of forks whose branch has the same name.
+    const own = there.data.find(
+      ({ state, headRefOid, isCrossRepository }) => headRefOid === tip || (state === 'OPEN' && !isCrossRepository),
+    );
     if (own !== undefined) return { message: INTEGRATE_TEXTS.opened(name, own.url), outcome: 'done' };
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;
@@ -89,11 +92,6 @@ const FIELDS = 'url,state,headRefOid,isCrossRepository';
 const pulls = z.array(
   z.object({ url: z.string(), state: z.string(), headRefOid: z.string(), isCrossRepository: z.boolean() }),
 );
-
-/** Returns whether a pull request is of this work: gh also lists those of forks whose branch has the same name. */
-function isOwn({ state, headRefOid, isCrossRepository }: z.infer<typeof pulls>[number], tip: string): boolean {
-  return headRefOid === tip || (state === 'OPEN' && !isCrossRepository);
-}
 
 /** Returns the remote of the current branch, else `origin`, else the only one; null if there is none. */
 function remoteOf(projectDir: string, env: NodeJS.ProcessEnv): string | null {
