@@ -53,10 +53,9 @@ export function refuseAlone(files: LoopFiles, isSupervised: boolean): void {
   const { policy, taskPath } = readContract(files)?.contract ?? {};
   const only = policy?.plan?.only;
   if (only === undefined || isSupervised) return;
-  throw new RalphError('refused', advise(PART_TEXTS.onlyInParallel(only, taskPath ?? ''), RESUME_ALL, 'run --resume'));
+  const text = PART_TEXTS.onlyInParallel(only, taskPath ?? '');
+  throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'run --resume'));
 }
-
-const RESUME_ALL = 'Resume all of them from the project';
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
   const { projectDir, env } = context;

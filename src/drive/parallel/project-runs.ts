@@ -159,6 +159,7 @@ function memberOf(
   }
   if (end === null) return { ...task, status: lastLoop?.status ?? 'running', loop };
   const { status, iterations, costUsd, tokens, durationMs, proved, commit, code, problem, message } = end;
+  const blocked = status === 'blocked' && loop.loopId ? lastWhere(files, loop.loopId, ['plan.task-blocked']) : null;
   return {
     ...task,
     status,
@@ -171,12 +172,6 @@ function memberOf(
     durationMs,
     commit,
     loop,
-    why: code === 0 ? null : (problem ?? blockedBy(files, loop.loopId, status) ?? message),
+    why: code === 0 ? null : (problem ?? (blocked && reasonIn(blocked)) ?? message),
   };
-}
-
-/** Returns why a task of a plan was blocked, from the events of its loop; null if they do not say. */
-function blockedBy(files: LoopFiles, loopId: string | null, status: string): string | null {
-  const event = status === 'blocked' && loopId !== null ? lastWhere(files, loopId, ['plan.task-blocked']) : null;
-  return event && reasonIn(event);
 }

@@ -161,15 +161,11 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
       input: paths.join('\0'),
     });
   const added = await stage();
-  // Older versions of git do not know --sparse.
-  return !added.ok && (await isSparse(place)) ? stage('--sparse') : added;
+  if (added.ok) return added;
+  // Outside a sparse checkout git adds no file without --sparse, which older versions do not know.
+  const asked = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
+  const sparse = await runGit(place.files.projectDir, asked, gitOptions(place));
+  return sparse.kind === 'answer' && sparse.text.trim() === 'true' ? stage('--sparse') : added;
 }
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-
-/** Returns whether the checkout is sparse: `git add` then refuses files outside it without --sparse. */
-async function isSparse(place: PlanPlace): Promise<boolean> {
-  const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
-  const answer = await runGit(place.files.projectDir, words, gitOptions(place));
-  return answer.kind === 'answer' && answer.text.trim() === 'true';
-}

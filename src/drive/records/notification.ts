@@ -122,7 +122,9 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
   for (const effect of effects) {
     if (effect.type === 'archive') {
       const kind = KINDS[effect.as];
-      return kind === null ? null : { kind, status: effect.as, message: effect.message, ...proofIn(effects) };
+      const ended = effects.find((each) => each.type === 'record-event' && each.event.type === 'loop.ended');
+      const proof = ended?.type === 'record-event' ? ended.event.proof : undefined;
+      return kind && { kind, status: effect.as, message: effect.message, ...(proof !== undefined && { proof }) };
     }
     const event = effect.type === 'record-event' ? effect.event : null;
     // The user paused the loop by a command.
@@ -133,11 +135,6 @@ function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
     }
   }
   return null;
-}
-
-function proofIn(effects: readonly Effect[]): Pick<Notice, 'proof'> {
-  const ended = effects.find((effect) => effect.type === 'record-event' && effect.event.type === 'loop.ended');
-  return ended?.type === 'record-event' && ended.event.proof !== undefined ? { proof: ended.event.proof } : {};
 }
 
 function contractOf(files: LoopFiles, loopId?: string): StoredContract | null {
