@@ -160,7 +160,7 @@ const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
 /** Moves contract and manifest of an ended loop aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
-  removeIfThere(files.freeReads);
+  for (const path of [files.promptedTurn, files.freeReads]) removeIfThere(path);
   for (const path of [files.contract, files.evidence]) setAside(path);
   // If the contract reappeared after a power failure, the next loop's state would look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);

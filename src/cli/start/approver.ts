@@ -6,6 +6,7 @@ import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
 import { readText } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
+import { readState } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { configFiles } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -45,4 +46,11 @@ function remember(path: string, isOn: boolean): void {
   const sandbox = { ...settings.sandbox, mode: isOn ? 'on' : 'off' };
   mkdirSync(dirname(path), { recursive: true });
   writeAtomically(path, `${JSON.stringify({ ...settings, sandbox }, null, 2)}\n`, modeOf(path));
+}
+
+/** Returns whether the user is at a terminal and has not answered all questions in advance. */
+export function asksQuestions({ files, mayAsk, values }: CommandContext): boolean {
+  // A start over an existing loop may be refused, which would waste the answer.
+  if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
+  return mayAsk && values['yes'] !== true && values['headless'] !== true;
 }

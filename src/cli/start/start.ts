@@ -6,14 +6,13 @@ import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
-import { readState } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { handleRunningLoop } from '../control/handle-running-loop.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { userOf } from './approver.ts';
+import { asksQuestions, userOf } from './approver.ts';
 import { consentToLoop } from './consent-to-loop.ts';
 import { LEFT } from './first-checks.ts';
 import { hostHooks, noSession, requireUserHooks } from './host-hooks.ts';
@@ -69,9 +68,7 @@ export const START_COMMAND: Command = {
     const mode = modeOf(values, byAgent);
     if (mode === 'hook' && host === undefined && typeof input.values['agent'] === 'string')
       throw new RalphError('usage', noSession(input.values['agent']));
-    // A start over an existing loop may be refused, which would waste the answer.
-    const isNew = values['resume'] !== true && readState(context.files.state).kind === 'absent';
-    const asks = isNew && context.mayAsk && !byAgent && values['yes'] !== true && values['headless'] !== true;
+    const asks = !byAgent && asksQuestions(context);
     if (values['adopt-validation'] === true) {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, target.task))) return 1;

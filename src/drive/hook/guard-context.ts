@@ -62,7 +62,10 @@ const MEMORY = [LEARNINGS, DECISIONS, GUARDRAILS];
 /** Joins names below a folder without normalising, which node's join does letter by letter. */
 const join = (...parts: readonly string[]): string => parts.join(sep);
 
-/** Returns the rules for a tool call: the loop's own files and the user's guardrails. `openTask` is that of a loop with a plan. */
+/**
+ * Returns the rules for a tool call: the loop's own files and the user's guardrails. `openTask` is that of a loop with a plan. The
+ * settings for all users of the machine are among these files, because they can turn every hook off.
+ */
 export function guardRules(
   { projectDir, runtimeDir }: Pick<LoopFiles, 'projectDir' | 'runtimeDir'>,
   env: NodeJS.ProcessEnv,
@@ -77,7 +80,6 @@ export function guardRules(
   // A worktree is inside its main project, whose loops are protected as well.
   const main = mainProjectOf(projectDir);
   const projects = main === null ? [projectDir] : [projectDir, main];
-  const configs = configFiles(projectDir, env);
   const home = homeFolder(env);
   const claude = join(projectDir, '.claude');
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
@@ -96,12 +98,11 @@ export function guardRules(
       ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
       ...['remote-settings.json', '.claude.json'].map((name) => join(user, name)),
       join(home, '.claude.json'),
-      // With the settings for all users of the machine, an administrator may turn hooks off.
       managedDir(),
       ...(settings ? [settings.machine] : []),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
-      ...Object.values(configs),
+      ...Object.values(configFiles(projectDir, env)),
       ...clients.flatMap((each) => (settings?.files ?? []).map((file) => join(each, file))),
       ...folder,
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
@@ -119,12 +120,7 @@ export function guardRules(
     caseInsensitive: FOLDS_CASE,
     variables: Object.fromEntries(SHARED_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     ...(ours?.sandbox && {
-      // The client gives its sandbox a folder for temporary files.
-      writable: [
-        projectDir,
-        ...ours.sandbox.allowWrite,
-        env['CLAUDE_CODE_TMPDIR'] ?? `/tmp/claude-${process.getuid?.() ?? 0}`,
-      ],
+      writable: [projectDir, ...ours.sandbox.allowWrite, env['CLAUDE_CODE_TMPDIR'] ?? clientTemporary()],
     }),
     scope,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
@@ -142,6 +138,9 @@ function clientFolders(
   const user = named && !namesHome ? named : join(named || home, folder);
   return [user, ...projects.map((project) => join(project, folder))];
 }
+
+/** Returns the folder for temporary files that the client gives its sandbox. */
+const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
 
 /** Returns the scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
 function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {

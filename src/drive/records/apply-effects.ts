@@ -4,7 +4,7 @@ import type { Effect } from '../../engine/events.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { realPath } from '../../guard/comparable-path.ts';
-import { regularFile, removeIfThere } from '../../state/files/regular-file.ts';
+import { regularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { dropSnapshot } from '../../state/snapshot/snapshot.ts';
 import { archiveState, dropContract, withState } from '../../state/with-state.ts';
@@ -56,7 +56,6 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
     const { ended } = current.state;
     projection.status(ended.at, current.state);
     archiveState(files, current.state, ended.at, ended.as);
-    removeIfThere(files.promptedTurn);
     dropContract(files);
     dropSnapshot(files);
     return { next: 'remove', result: undefined };

@@ -67,10 +67,9 @@ export async function runAgent(
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
-  const since = noticesOf(files, loopId).filter(({ at }) => at >= startedAt);
   // What the agent's hooks have restored, or kept as the user's.
-  for (const { kind, text } of since)
-    if (kind === 'restore' || kind === 'change') options.tell({ type: 'agent.notice', message: text });
+  for (const { at, kind, text: message } of noticesOf(files, loopId))
+    if (at >= startedAt && ['restore', 'change'].includes(kind)) options.tell({ type: 'agent.notice', message });
   runner.spent.durationMs += run.durationMs;
   const restored = bound.signal().aborted
     ? null

@@ -53,16 +53,17 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const found = findTask(projectDir, request.task, Boolean(request.plan));
   const resolved = readSettings(request, found);
   const { taskPath, head, frontmatter, checked } = found;
-  const [{ plan }, { policy }] = [request, resolved];
+  const [{ plan }, { policy, settings }] = [request, resolved];
   const { agent, host } = agentOf(request, resolved);
   const task = taskTermsOf(request, taskPath, resolved);
-  const slow =
-    (request.mode ?? 'hook') === 'hook' ? timeoutProblem(resolved.policy, resolved.settings.validation, task) : null;
+  const slow = (request.mode ?? 'hook') === 'hook' ? timeoutProblem(policy, settings.validation, task) : null;
   if (slow !== null) throw new RalphError('task-invalid', slow);
   const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(request, resolved)].filter(
     ({ severity }) => severity === 'warning',
   );
-  const { permissionMode, model, effort, isolation } = resolved.settings;
+  const { permissionMode, model, effort, isolation } = settings;
+  // Each start names the first or the only task of a plan, no setting does.
+  const ofPlan = plan && { from: plan.from, ...(plan.only !== undefined && { only: plan.only }) };
   return {
     resolved,
     warnings,
@@ -73,34 +74,23 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       taskPath,
       task,
       // Guardrails cannot be enforced on an agent command.
-      guardrails:
-        request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
+      guardrails: plan && agent === null ? withPlanRules(settings.guardrails) : settings.guardrails,
       ...confinementOf(request, resolved, agent, host),
       createdAt: request.at,
       frontmatter,
       head,
-      // The first or the only task of a plan: each start names it, no setting does.
-      policy:
-        policy.plan && plan
-          ? {
-              ...policy,
-              plan: { ...policy.plan, from: plan.from, ...(plan.only !== undefined && { only: plan.only }) },
-            }
-          : policy,
+      policy: policy.plan && ofPlan ? { ...policy, plan: { ...policy.plan, ...ofPlan } } : policy,
       ...(plan && {
-        commitMessage: resolved.settings.commitMessage ?? plan.commitForm ?? PLAIN_FORM,
-        commitFooters: [...resolved.settings.commitFooters],
+        commitMessage: settings.commitMessage ?? plan.commitForm ?? PLAIN_FORM,
+        commitFooters: [...settings.commitFooters],
       }),
-      validation: resolved.settings.validation,
-      ...(request.plan &&
-        resolved.settings.validation.length === 0 && {
-          projectChecks: projectChecks(projectDir, request.env),
-        }),
+      validation: settings.validation,
+      ...(plan && settings.validation.length === 0 && { projectChecks: projectChecks(projectDir, request.env) }),
       ...checkTerms(resolved),
       environment: decidingEnvironment(request.env),
-      findingsLog: resolved.settings.findingsLog,
-      ...(resolved.settings.unchanged.length > 0 && { unchanged: [...resolved.settings.unchanged] }),
-      ...(resolved.settings.accept === 'never' && { accept: 'never' as const }),
+      findingsLog: settings.findingsLog,
+      ...(settings.unchanged.length > 0 && { unchanged: [...settings.unchanged] }),
+      ...(settings.accept === 'never' && { accept: 'never' as const }),
       ...notifyTerms(resolved),
       consented: request.consented,
       clientVersion: agent === null ? versionOf(request, host) : null,

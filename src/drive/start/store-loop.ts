@@ -4,7 +4,6 @@ import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { beginCounters } from '../../state/counters-file.ts';
 import { listEvidence } from '../../state/evidence/evidence.ts';
 import { forgetEvidence, writeContract } from '../../state/evidence/store-evidence.ts';
-import { removeIfThere } from '../../state/files/regular-file.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { removeFormer } from '../../state/with-state.ts';
@@ -73,11 +72,7 @@ export function storeBaseline(files: LoopFiles, loopId: string, at: string, take
 /** Stores the start point of a new loop; drops what a resumed one has lost of it, and views the repository afresh. */
 function storeRepository(files: LoopFiles, loopId: string, begun: Beginning): void {
   const { former, isNew, isLost, startPoint, gitPins } = begun;
-  if (isNew) {
-    removeIfThere(files.promptedTurn);
-    writeStartPoint(files, loopId, startPoint);
-    return;
-  }
+  if (isNew) writeStartPoint(files, loopId, startPoint);
   if (former !== null) dropLostStartPoint(files, former);
   if (gitPins || isLost) storeGitView(files, loopId, gitPins, formerView(files, former));
 }
