@@ -37,9 +37,12 @@ export class TestOutput {
   #current = '';
   #namesParts = false;
   #saidNoParts = false;
-  /** Make ran nothing for a goal that tests, and so far nothing else has written a line. */
+  /** Make ran nothing for a goal that tests, within another make or as the command's own goal. */
   #isIdleMake = false;
+  #isIdleGoal = false;
   #isOnlyMake: boolean;
+  /** So far nothing but make has written a line. */
+  #isSilent = true;
   readonly #directory: string;
 
   /** Paths inside `directory` are told relative to it. `run` is the command that writes the output. */
@@ -56,7 +59,9 @@ export class TestOutput {
     const text = SUMMARY_OF_JSON.exec(raw.slice(-MAX_LINE))?.[1] ?? told;
     if (isWrappers(text)) this.#wrapperSays(text);
     this.#isIdleMake ||= isIdleMake(text);
-    this.#isOnlyMake &&= text === '' || isMakes(text);
+    this.#isIdleGoal ||= isIdleMake(text) && !text.includes('make[');
+    this.#isOnlyMake &&= !text.startsWith('> ') || isMakes(text);
+    this.#isSilent &&= text === '' || isMakes(text);
     const own = this.#part(this.#current);
     if (own.reads(text) || !this.#readPrefixed(text)) {
       own.explain(text);
@@ -80,7 +85,8 @@ export class TestOutput {
   /** Returns the counts of all runs; null if no runner was recognised. */
   summary(): TestSummary | null {
     const all = [...this.#parts.values()].flatMap((part) => part.summaries());
-    if (all.length === 0 && !this.#saidNoParts && !(this.#isIdleMake && this.#isOnlyMake)) return null;
+    const isIdle = this.#isOnlyMake && (this.#isIdleGoal || (this.#isIdleMake && this.#isSilent));
+    if (all.length === 0 && !this.#saidNoParts && !isIdle) return null;
     const sum = (key: 'run' | 'failed' | 'skipped'): number => all.reduce((total, each) => total + each[key], 0);
     return {
       run: sum('run'),
