@@ -175,7 +175,7 @@ const UNCOUNTED =
   /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?with-?no-?tests)(?:[\s=]|$)/i;
 const DRY_RUN = /(?:^|[\s/])(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)/;
 const NO_COUNT =
-  'its reporter does not say how many tests ran, so a pass proves nothing. Only the user can add the default one.';
+  'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict(

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
@@ -44,7 +45,10 @@ export async function runPinnedCommand(
   const whole: CommandRun = {
     run: command.run,
     directory: copy?.runIn(command.directory) ?? command.directory,
-    env: gateEnvironment(copy?.env ?? (contract.environment ? withDeciding(env, contract.environment) : env)),
+    env: namingTests(
+      gateEnvironment(copy?.env ?? (contract.environment ? withDeciding(env, contract.environment) : env)),
+      programs,
+    ),
     timeoutMs: command.timeoutSeconds * 1000,
     signal,
     ...(contract.sandbox && { sandbox: { terms: contract.sandbox, writable: copy?.top ?? projectDir } }),
@@ -53,6 +57,14 @@ export async function runPinnedCommand(
   const first = await runCommand(whole);
   // An end from outside, for example because memory ran out, says nothing about the work: run once more.
   return { kind: 'ran', outcome: isFromOutside(first.end) ? await runCommand(whole) : first };
+}
+
+/** Lets go name each test: without -v it reports a package whose tests were all skipped as one that passed. */
+function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
+  if (!programs.has('go')) return env;
+  // The user's own flags may stand in go's settings. The root folder has no go.mod that asks for another version.
+  const { stdout } = spawnSync('go', ['env', 'GOFLAGS'], { env, cwd: '/', encoding: 'utf8', timeout: 10_000 });
+  return stdout ? { ...env, GOFLAGS: `${stdout.trim()} -v`.trim() } : env;
 }
 
 /** Returns the pinned keys of a contract that a command relies on, and the programs that it starts. */

@@ -1,6 +1,9 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { ENV } from '../../support/environment.ts';
 import { folderWith } from '../../support/folder.ts';
 import { gate } from './support/gate.ts';
 
@@ -67,7 +70,24 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
   );
   assert.match(
     results[0]?.detail ?? '',
-    /^its reporter does not say how many tests ran, so a pass proves nothing\. Only/,
+    /^its reporter does not say how many tests ran, so a pass proves nothing\. Add the default/,
+  );
+});
+
+test('go is asked to name each test, beside the flags that its user has set', async (context) => {
+  const go = [
+    '[ "$1" = env ] && echo "-mod=mod" && exit',
+    'case "$GOFLAGS" in "-mod=mod -v") echo "--- SKIP: TestA (0.00s)";; esac',
+    "printf 'ok  \\ta\\t0.1s\\n'",
+  ].join('\n');
+  const folder = folderWith(context, { 'bin/go': `#!/bin/sh\n${go}\n`, Makefile: 'test:\n\tgo test ./...\n' });
+  chmodSync(join(folder, 'bin/go'), 0o755);
+  const env = { ...ENV, PATH: `${join(folder, 'bin')}:${ENV['PATH']}` };
+  const results = await gate(folder, ['go test ./...', 'make test', 'bin/go test ./...'], { env });
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['vacuous', 'vacuous', 'ok'],
+    'the last one is the control',
   );
 });
 
