@@ -37,6 +37,11 @@ export function listed(texts: readonly string[], most: number): string {
   return `${texts.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
+/** Writes a character as JSON's `\\u0041`. */
+export function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 /** Returns a text on one line, with single spaces. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();

@@ -34,9 +34,9 @@ export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 export function localTime(instant: string): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return instant;
-  const digits = (value: number, width = 2): string => String(value).padStart(width, '0');
-  const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part)).join(':')}`;
+  return instantOf(date.getTime() - date.getTimezoneOffset() * 60_000)
+    .slice(0, 19)
+    .replace('T', ' ');
 }
 
 const UNITS = [

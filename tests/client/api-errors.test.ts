@@ -41,7 +41,8 @@ test('a headless loop waits for a usage limit to reset and continues in the same
       assert.ok((next?.at ?? 0) >= resetsAt * 1000, 'not before the reset');
       assert.match(refused?.sinceText ?? '', /Iteration 2 of 5/);
       assert.match(next?.sinceText ?? '', /Iteration 2 of 5/);
-      const [, told = ''] = /A rate limit applies until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d);/.exec(run.said) ?? [];
+      const [, told = ''] =
+        /A rate limit applies; the loop continues at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\./.exec(run.said) ?? [];
       assert.ok(Date.parse(told) >= (resetsAt + 1) * 1000, `${told} is before the reset`);
       assert.ok(Date.parse(told) <= (next?.at ?? 0), `it did not wait until ${told}`);
       assertWentOn(project, 3);

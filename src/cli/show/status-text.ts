@@ -189,12 +189,12 @@ function runLines(
     );
   }
   if (lastIteration !== null && !shown) {
-    const { iteration, durationMs, progress, changedFiles, commands, completion } = lastIteration;
+    const { iteration, progress, changedFiles, commands, completion } = lastIteration;
     const files = changedFiles.length === 1 ? '1 file' : `${changedFiles.length} files`;
     const moved =
       progress === true ? `progress (${files} changed)` : progress === false ? 'no progress' : 'progress unknown';
     const which = iteration === 0 ? 'Last turn' : `Iteration ${iteration}`;
-    lines.push(`${which}: ${lastIteration.status} after ${formatDuration(durationMs)}, ${moved}.`);
+    lines.push(`${which}: ${lastIteration.status}, ${moved}.`);
     if (commands.length > 0) {
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     }

@@ -12,6 +12,7 @@ import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/
 import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, type Message, RalphError } from '../../text/message.ts';
+import { excerpt } from '../../text/quote.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { formatDuration } from '../../text/time.ts';
 import { pathNamed, readTaskText } from '../choose-loop.ts';
@@ -145,11 +146,7 @@ function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKin
     });
   const longest = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const room = Math.max(12, Math.min(MAX_SHOWN, columnsOf(1) - longest(0) - longest(2) - 4));
-  const shown = rows.map(([path = '', text = '', source = '']) => [
-    path,
-    text.length > room ? `${text.slice(0, room - 1)}…` : text,
-    source,
-  ]);
+  const shown = rows.map(([path = '', text = '', source = '']) => [path, excerpt(text, room - 1), source]);
   return rows.length === 0
     ? []
     : ['', 'Settings that are set or depend on the file name (all of them: --json):', table(shown)];

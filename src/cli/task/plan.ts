@@ -97,11 +97,12 @@ function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choi
   const rows = tasks.map(({ id, title, status, dependsOn }) => {
     const obstacle = passed.get(id);
     const waits = obstacle !== undefined && obstacle.because !== id ? `waits for ${obstacle.because}` : '';
-    const shown = status === 'open' && choice.next?.id === id ? paint('bold', 'next') : status;
+    const shown = status === 'open' && choice.next?.id === id ? paint('bold', 'next') : printable(waits) || status;
     const needs = dependsOn.length === 0 ? '-' : dependsOn.join(', ');
-    return [printable(id), shown, printable(title), printable(needs), printable(waits)];
+    return [printable(id), shown, printable(needs), printable(title)];
   });
-  const head = ['TASK', 'STATE', 'TITLE', 'DEPENDS ON', ''].map((cell) => paint('dim', cell));
+  // A title that is too long for the terminal wraps in the last column.
+  const head = ['TASK', 'STATE', 'DEPENDS ON', 'TITLE'].map((cell) => paint('dim', cell));
   return [table([head, ...rows]), '', printable(whatIsNext(tasks, choice))].join('\n');
 }
 

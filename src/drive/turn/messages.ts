@@ -155,10 +155,8 @@ export const START_TEXTS = {
 export const LAUNCH_TEXTS = {
   retrying: (until: string): string =>
     `The API answered with a server error; the loop tries again at ${localTime(until)}.`,
-  waitingForLimit: (until: string, isKnown: boolean): string => {
-    const at = localTime(until);
-    return `A rate limit applies${isKnown ? ` until ${at}; the loop continues then` : `; the loop tries again at ${at}`}.`;
-  },
+  waitingForLimit: (until: string, isKnown: boolean): string =>
+    `A rate limit applies; the loop ${isKnown ? 'continues' : 'tries again'} at ${localTime(until)}.`,
   ranCommand: (name: string, outcome: string, durationMs: number, why = ''): string =>
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}${why === '' ? '' : `: ${why}`}.`,
   stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),

@@ -137,9 +137,8 @@ export function gateText(
   if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
   // The reasons for a just rejected claim are above.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
-    lines.push(
-      `Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', ').replaceAll(/:([\w-]+(?:,|$))/g, ': $1'), FAILURES_LIMIT)}`,
-    );
+    const failed = parts.lastFailures.replaceAll(/:([\w-]+)(,|$)/g, ': $1$2 ').trim();
+    lines.push(`Your last claim failed at: ${shorten(failed, FAILURES_LIMIT)}`);
   }
   return [section(`Completion gate: ${gate}`, lines)];
 }

@@ -134,10 +134,8 @@ function refused(facts: RunFacts, message: string, status: number | null): RunOu
   const malformed = facts.apiError?.error === 'unknown' && status === null;
   const kind = named !== 'other' ? named : malformed ? 'overloaded' : kindOfStatus(status);
   if (kind === 'rate-limited') return { kind, resetsAt: facts.resetsAt, message: said };
-  return {
-    kind,
-    message: kind === 'other' ? `the agent failed: ${said}` : `${REFUSALS[kind]} (${said.replace(/\.$/, '')}).`,
-  };
+  const why = kind === 'other' ? `the agent failed: ${said}` : `${REFUSALS[kind]} (${said.replace(/\.$/, '')}).`;
+  return { kind, message: why };
 }
 
 const REFUSALS: Readonly<Record<Exclude<ApiError['kind'], 'rate-limited' | 'other'>, string>> = {

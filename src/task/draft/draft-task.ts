@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { escaped } from '../../text/quote.ts';
 import { configurationNamed } from '../pinned-scripts/steering-files.ts';
 import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
 import type { Role } from './ecosystems.ts';
@@ -131,10 +132,7 @@ export function draftTask(
 
 /** Returns metadata for programs that edit the draft, on one line; escapes characters that could end the comment or the line. */
 function metadata(task: string, kind: DraftKind): string {
-  const data = JSON.stringify({ draft: 1, kind, task }).replace(
-    /[>\u0085\u2028\u2029]|(?<=-)-/g,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const data = JSON.stringify({ draft: 1, kind, task }).replace(/[>\u0085\u2028\u2029]|(?<=-)-/g, escaped);
   return `<!-- ralph-loop: ${data} -->`;
 }
 

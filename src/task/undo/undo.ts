@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { escaped, quoted } from '../../text/quote.ts';
 import {
   type Around,
   changedRepositories,
@@ -270,10 +270,7 @@ interface UndoRecord {
 
 /** Returns JSON that no setting for the encoding of messages changes. */
 function asciiJson(record: UndoRecord): string {
-  return JSON.stringify(record).replace(
-    /[\u0080-\uffff]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return JSON.stringify(record).replace(/[\u0080-\uffff]/g, escaped);
 }
 
 /**

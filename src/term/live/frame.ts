@@ -1,7 +1,7 @@
 import { pausedText } from '../../engine/messages.ts';
 import { costText, countText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
-import { graphemes, wrap } from '../write-text.ts';
+import { cells, graphemes, wrap } from '../write-text.ts';
 import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { clipped, needsGap, openText, type Row, rowCells, type Span, type View } from './view.ts';
@@ -27,7 +27,12 @@ const MOST_INPUT = 6;
 export function frameOf(view: View, input: InputLine, { columns, rows }: Size, at: number): Frame {
   // A row that fills the terminal to its edge would leave the cursor between two rows.
   const width = Math.max(1, columns - 1);
-  const field = inputRows(input, hintOf(view), width, Math.max(1, Math.min(MOST_INPUT, rows - 2)));
+  const field = inputRows(
+    input,
+    shortened(hintOf(view), width - PROMPT.length),
+    width,
+    Math.max(1, Math.min(MOST_INPUT, rows - 2)),
+  );
   const above = [
     ...textRows(view, columns),
     ...callRows(view, at),
@@ -95,6 +100,12 @@ function hintOf({ status, waiting, attached, others, next }: View): string {
   if (status === 'paused') return LIVE_TEXTS.hints.paused;
   if (waiting !== null) return LIVE_TEXTS.hints.wait;
   return next === 'stop' ? LIVE_TEXTS.hints.stopping : LIVE_TEXTS.hints.work;
+}
+
+/** Leaves out what stands between the first and the last key while the hint is too long. */
+function shortened(hint: string, width: number): string {
+  const [first = '', , ...others] = hint.split(' · ');
+  return others.length === 0 || cells(hint) <= width ? hint : shortened([first, ...others].join(' · '), width);
 }
 
 const PROMPT = '> ';

@@ -267,7 +267,7 @@ function Timeline({
   const at = (instant: string): number => Math.min(1000, Math.max(0, ((Date.parse(instant) - from) / span) * 1000));
   const current = iterations[chosen - 1] ?? first;
   const stood = waits.reduce(
-    (sum, { from: begun, to }) => sum + Math.max(0, Date.parse(to ?? until) - Date.parse(begun)),
+    (sum, { from: begun, to }) => sum + Math.max(0, Date.parse(to ?? until) - Math.max(from, Date.parse(begun))),
     0,
   );
   const bar = ({ startedAt, endedAt, outcome, index }: Iteration) =>

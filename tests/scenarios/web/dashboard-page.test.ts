@@ -55,6 +55,11 @@ test('the dashboard shows live loops and one of 300 iterations, without errors o
   }
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_200 }, origin);
   await page.goto(url);
+  await page.waitForSelector('.count progress');
+  const colour = "getComputedStyle(document.querySelector('.count progress')).accentColor";
+  const isShown = `(({ classList }) => [${colour}, classList.toggle('full'), ${colour}])(document.querySelector('.count progress'))`;
+  const [plain, , full] = (await page.evaluate(isShown)) as string[];
+  assert.notEqual(full, plain, 'a limit that is used up has a colour of its own');
   await page.click('.loops a:has-text("live")');
   const said = streamed({
     type: 'agent.text',

@@ -56,9 +56,8 @@ export async function launch(
     if (wanted === null || state === null) return endLaunch(turn, options);
     const limit = untilTimeUp(state, turn.loaded.policy.budget, context.now(), instantOf(Date.now() + wanted));
     const pause = Math.max(0, Date.parse(limit) - Date.now());
-    const { reason, resumesAt } = state.status === 'paused' ? state.paused : { reason: null, resumesAt: null };
-    const text = reason === 'api-error' ? 'retrying' : 'waitingForLimit';
-    options.say(LAUNCH_TEXTS[text](limit, resumesAt !== null));
+    const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
+    options.say(LAUNCH_TEXTS[text](limit, state.status === 'paused' && state.paused.resumesAt !== null));
     if (!(await staysWaiting(pause, turn))) return endLaunch(turn, options);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
