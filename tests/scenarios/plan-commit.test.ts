@@ -214,6 +214,17 @@ test('what a process of the agent writes between the checks and the commit is ve
   assert.deepEqual(own(p), []);
 });
 
+test('what a user writes outside the scope while the checks run is named, and in no commit', (t) => {
+  const late = 'cd "$(cat "$XDG_STATE_HOME/where")" && echo half > notes.md && git add notes.md\n';
+  const p = placeWith(t, CHECKED + task(1), { 'check.sh': `test -e work/1.txt || exit 1\n${late}` });
+  writeFileSync(join(p.state, 'where'), p.dir);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /outside its scope, so its commit is without them: notes\.md\./);
+  assert.equal(p.git('ls-files', 'notes.md'), '');
+  assert.equal(read(p, 'notes.md'), 'half\n');
+});
+
 test('no copy is left, and neither plan nor index shows a tick while a commit is verified', (t) => {
   const files = {
     'check.sh': 'grep -c "^- .x." "$(cat "$XDG_STATE_HOME/where")" >> "$XDG_STATE_HOME/ticks"; true\n',

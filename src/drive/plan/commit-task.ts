@@ -53,8 +53,13 @@ export async function commitTask(
   const problem = await problemOfCommit(place, task, { paths: staged.paths, work }, notes.length === 0 ? stands : null);
   const failing = problem === null ? await proveAgain(place, intent, checks) : [];
   if (problem === null && failing.length === 0) {
-    const commit = typeof stands === 'string' ? null : stands.head;
-    return { ok: true, notes: hooks ? notes : [...notes, PLAN_TEXTS.otherHooks], commit };
+    const { head: commit = null, changed = [] } = typeof stands === 'string' ? {} : stands;
+    const left = changed.filter((path) => !isInScope(path, task.scope) && isOfTask(directory, task, path));
+    const more = [
+      ...(left.length === 0 ? [] : [PLAN_TEXTS.leftOut(left, task.id)]),
+      ...(hooks ? [] : [PLAN_TEXTS.otherHooks]),
+    ];
+    return { ok: true, notes: [...notes, ...more], commit };
   }
   // The work stays in the working tree.
   const undone = await changeByGit({ ...changing(place), words: ['reset', '--quiet', task.commit, '--'] });
@@ -97,7 +102,10 @@ export async function stageTask(
   const stands = await readRepository(directory, gitOptions(place));
   if (typeof stands === 'string') return { ok: false, said: stands };
   const own = ownPaths(directory, contract.taskPath);
-  const isOurs = (path: string): boolean => (own.includes(path) ? ownToo : isOfTask(directory, task, path));
+  // What came outside the scope since its work was examined is the user's, or that of a process left running.
+  const isExamined = (path: string): boolean => changes.includes(path) || isInScope(path, task.scope);
+  const isOurs = (path: string): boolean =>
+    own.includes(path) ? ownToo : isExamined(path) && isOfTask(directory, task, path);
   const paths = stands.changed.filter((path) => isOurs(path) && !stands.concealed.includes(path));
   // Once unstaged, ignored files are missing from the status; git refuses to add what it was made to ignore.
   const forced = changes.filter(

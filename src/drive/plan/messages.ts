@@ -62,6 +62,8 @@ export const PLAN_TEXTS = {
     `the branch was moved back to before the start of ${id} during the task, and was moved forward again. Check whether work of earlier tasks was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>
     `the commit of ${id} was undone, because a git hook added files outside its scope: ${some(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
+  leftOut: (paths: readonly string[], id: string): string =>
+    `these files changed while the work of ${id} was checked and are outside its scope, so its commit is without them: ${some(paths)}.`,
   differs: (paths: readonly string[], id: string): string =>
     `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${some(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
   emptyCommit: (id: string): string =>
