@@ -50,6 +50,7 @@ const OWN: readonly (readonly [string, string, string, RegExp])[] = [
     'echo one > src/a.txt',
     /1 file that is not committed \(src\/a\.txt\)/,
   ],
+  ['a file that may be run now', 'chmod +x do.sh', 'chmod -x do.sh', /1 file that is not committed \(do\.sh\)/],
   ['a lock', 'git worktree lock .', 'git worktree unlock .', /what its lock protects \(git worktree lock\)/],
   [
     'a lost link to the repository',

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { ifMissing } from '../../state/files/regular-file.ts';
 import {
@@ -67,12 +67,11 @@ function copyFiles(from: string, to: string, paths: readonly string[]): string[]
     .filter((path) => copyChanged(join(from, path), join(to, path), root));
 }
 
-/** Returns whether both are plain files with the same content. */
+/** Returns whether both are plain files with the same content and the same right to be run. */
 export function isSame(one: string, other: string): boolean {
-  return ifMissing(
-    () => isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other)),
-    false,
-  );
+  const runs = (path: string): boolean => (statSync(path).mode & 0o100) !== 0;
+  const isEqual = (): boolean => readFileSync(one).equals(readFileSync(other)) && runs(one) === runs(other);
+  return ifMissing(() => isPlainFile(one) && isPlainFile(other) && isEqual(), false);
 }
 
 function ofFolder(from: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
