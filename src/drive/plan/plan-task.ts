@@ -156,18 +156,13 @@ async function finishDone(
   const plan = planIn(place);
   writeOpenTask(place.files, { ...task, verified: baselineOf(work.results) });
   const { end, ...ended } = await integrateTask(place, task, work, checks);
-  switch (end) {
-    case 'done':
-      return { ...ended, as: 'done' };
-    case 'misfit':
-      return { ...ended, as: misfitVerdict(plan) };
-    case 'failed':
-      return { ...ended, as: attemptVerdict(plan, false) };
-    case 'rejected':
-      return { ...ended, as: 'blocked' };
-    default:
-      return end satisfies never;
-  }
+  const verdicts: Readonly<Record<typeof end, Ended['as']>> = {
+    done: 'done',
+    misfit: misfitVerdict(plan),
+    failed: attemptVerdict(plan, false),
+    rejected: 'blocked',
+  };
+  return { ...ended, as: verdicts[end] };
 }
 
 function tasksOf(place: PlanPlace): PlanAttempt['tasks'] {

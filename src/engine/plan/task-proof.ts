@@ -34,16 +34,11 @@ export function proofLine(work: TaskWork, results: readonly CheckResult[]): stri
 
 function proofText(work: TaskWork, results: readonly CheckResult[]): string {
   const proof = taskProof(work, results);
-  switch (proof) {
-    case 'red-to-green':
-      return `${proof} (${turnedGreen({ baseline: work.baseline, results }).join(', ')} failed before)`;
-    case 'still-green':
-      return `${proof} (the checks passed before as well)`;
-    case 'green':
-      return `${proof} (what the checks said before is unknown)`;
-    case 'none':
-      return work.noChange ? `${proof} (the plan says that no change is needed)` : `${proof} (no check proves it)`;
-    default:
-      return proof satisfies never;
-  }
+  const why: Readonly<Record<Proof, string>> = {
+    'red-to-green': `${turnedGreen({ baseline: work.baseline, results }).join(', ')} failed before`,
+    'still-green': 'the checks passed before as well',
+    green: 'what the checks said before is unknown',
+    none: work.noChange ? 'the plan says that no change is needed' : 'no check proves it',
+  };
+  return `${proof} (${why[proof]})`;
 }

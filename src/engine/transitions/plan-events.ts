@@ -155,18 +155,12 @@ function began(state: LoopState, at: string, { id, title }: PlanTask, again: boo
 
 function verdictText({ task: { id }, as, tasks, proof }: PlanAttempt): string {
   const done = tasks.filter(({ status }) => status === 'done').length;
-  switch (as) {
-    case 'done':
-      return `${id} is done and committed (${done} of ${tasks.length}).${proof === undefined ? '' : ` Proof: ${proof}.`}`;
-    case 'failed':
-      return `${id} did not pass; it will be tried once more.`;
-    case 'returned':
-      return `${id} does not fit what other tasks have done meanwhile; its agent gets it back once.`;
-    case 'partial':
-      return `${id} is partly done and continues.`;
-    case 'blocked':
-      return `${id} is blocked.`;
-    default:
-      return as satisfies never;
-  }
+  const texts: Readonly<Record<PlanAttempt['as'], string>> = {
+    done: `${id} is done and committed (${done} of ${tasks.length}).${proof === undefined ? '' : ` Proof: ${proof}.`}`,
+    failed: `${id} did not pass; it will be tried once more.`,
+    returned: `${id} does not fit what other tasks have done meanwhile; its agent gets it back once.`,
+    partial: `${id} is partly done and continues.`,
+    blocked: `${id} is blocked.`,
+  };
+  return texts[as];
 }

@@ -67,25 +67,16 @@ function checkOutput(folder: string, shown: string, path: string, before: string
   const name = `required output ${path}`;
   const output = lookAtOutput(folder, path);
   const whole = posix.join(shown, path);
-  switch (output.kind) {
-    case 'there': {
-      const detail =
-        before !== undefined && output.mark() === before ? 'it is as it was before the start.' : 'it exists.';
-      return { name, outcome: 'ok', detail };
-    }
-    case 'absent':
-      return { name, outcome: 'failed', detail: missing(shown, path) };
-    case 'empty':
-      return { name, outcome: 'failed', detail: `${whole} is empty.` };
-    case 'foreign':
-      return {
-        name,
-        outcome: 'failed',
-        detail: `${whole} is not a regular file in the task folder: replace it with one.`,
-      };
-    default:
-      return output satisfies never;
+  if (output.kind === 'there') {
+    const isAsBefore = before !== undefined && output.mark() === before;
+    return { name, outcome: 'ok', detail: isAsBefore ? 'it is as it was before the start.' : 'it exists.' };
   }
+  const details: Readonly<Record<typeof output.kind, string>> = {
+    absent: missing(shown, path),
+    empty: `${whole} is empty.`,
+    foreign: `${whole} is not a regular file in the task folder: replace it with one.`,
+  };
+  return { name, outcome: 'failed', detail: details[output.kind] };
 }
 
 function missing(shown: string, path: string): string {
