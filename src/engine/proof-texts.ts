@@ -3,22 +3,15 @@ import type { Baseline, Proof } from './schema/proof.ts';
 
 /** Returns what a proof says, as a sentence. */
 export function proofText(proof: Proof, facts: ProofFacts): string {
-  switch (proof) {
-    case 'red-to-green': {
-      const turned = turnedGreen(facts);
-      return turned.length === 1
-        ? `${turned.join()} failed before the start and passes now.`
-        : `${turned.length} checks failed before the start and pass now.`;
-    }
-    case 'still-green':
-      return 'The checks passed before as well: they show that nothing broke.';
-    case 'green':
-      return 'Whether the checks passed before the start is unknown.';
-    case 'none':
-      return `Nothing proves the work: ${unprovedText(facts)}`;
-    default:
-      return proof satisfies never;
-  }
+  const turned = turnedGreen(facts);
+  const isOne = turned.length === 1;
+  const texts: Readonly<Record<Proof, string>> = {
+    'red-to-green': `${isOne ? turned.join() : `${turned.length} checks`} failed before the start and ${isOne ? 'passes' : 'pass'} now.`,
+    'still-green': 'The checks passed before as well: they show that nothing broke.',
+    green: 'Whether the checks passed before the start is unknown.',
+    none: `Nothing proves the work: ${unprovedText(facts)}`,
+  };
+  return texts[proof];
 }
 
 /** Returns why a completion is unproved, without the beginning of the sentence. */
