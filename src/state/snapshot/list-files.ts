@@ -38,13 +38,8 @@ export function listFiles(
     }
     if (folders.has(path)) continue;
     const entries = stat === null ? [] : entriesOf(path);
-    if (
-      skips(
-        path,
-        entries.map(({ name }) => name),
-      )
-    )
-      continue;
+    const names = entries.map(({ name }) => name);
+    if (skips(path, names)) continue;
     folders.add(path);
     for (const entry of entries) {
       left -= 1;
