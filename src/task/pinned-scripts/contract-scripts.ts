@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
@@ -7,6 +7,7 @@ import type { CommandDefinition, Contract } from '../../engine/schema/contract.t
 import { regularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { configFolder } from '../../state/home-folder.ts';
+import { versionAt } from '../../state/snapshot/version.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { isProjectFile } from '../project-file.ts';
 import { type Pins, pinsOf } from './named-scripts.ts';
@@ -21,7 +22,7 @@ type Terms = Pick<Contract, 'projectDir' | 'taskPath' | 'task'> & {
 
 /** Hash of a file whose absence is pinned. */
 export const ABSENT = 'absent';
-/** Hash of what a runner may read and this program does not: a folder, a device, a link out of the project, a huge file. */
+/** Hash of what a runner may read and this program does not: a folder, a device, a link out of the project. */
 const UNREAD = 'unread';
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -104,8 +105,11 @@ function scriptHash(projectDir: string, key: string): string | null {
   const path = isHome ? homePath(file.slice(2)) : join(projectDir, file);
   try {
     if (!isHome && !isProjectFile(projectDir, file)) throw new Error(`${file} is not a file of the project`);
-    const content = readFileSync(regularFile(path, MOST_BYTES));
-    const text = part === undefined ? content : partOf(file, content.toString('utf8'), part);
+    if (part === undefined) {
+      const version = versionAt(realpathSync(path));
+      return version?.kind === 'file' && version.hash !== '' ? version.hash : UNREAD;
+    }
+    const text = partOf(file, readFileSync(regularFile(path, MOST_BYTES), 'utf8'), part);
     return text === null ? null : sha256(text);
   } catch {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : UNREAD;

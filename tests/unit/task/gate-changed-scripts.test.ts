@@ -1,6 +1,6 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runGate } from '../../../src/task/commands/gate.ts';
@@ -50,6 +50,15 @@ test('a missing script counts as changed', async (context) => {
     ['changed', 'changed', 'changed', 'ok', 'ok'],
   );
   assert.match(results[1]?.detail ?? '', /^check\.sh was removed since/);
+});
+
+test('a script of any size that was replaced counts as changed', async (context) => {
+  const directory = folderWith(context, { 'bin/e2e': 'exit 1\n' });
+  truncateSync(join(directory, 'bin/e2e'), 70 * 1024 * 1024);
+  const { contract } = buildContract(terms(directory, ['sh bin/e2e']));
+  writeFiles(directory, { 'bin/e2e': 'exit 0\n' });
+  const [result] = await runGate(contract, directory, OPTIONS);
+  assert.equal(result?.outcome, 'changed');
 });
 
 test('does not run a rewritten package script, and allows other changes of package.json', async (context) => {
