@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { homeFolder } from '../../state/home-folder.ts';
-import { listFiles } from '../../state/snapshot/list-files.ts';
+import { listFiles, MOST_ENTRIES } from '../../state/snapshot/list-files.ts';
 import { PROTECTION_TEXTS } from './messages.ts';
 import { fileSet } from './protection.ts';
 
@@ -49,10 +49,7 @@ function withoutFiles(globs: readonly string[], projectDir: string, env: NodeJS.
     return false;
   };
   // What was not looked at may match, so nothing is said of a project that is too large.
-  const { cut } = listFiles({
-    roots,
-    covers,
-    skips: (folder, names) => left.size === 0 || looks < 0 || skips(folder, names),
-  });
+  const isSkipped: typeof skips = (folder, names) => left.size === 0 || looks < 0 || skips(folder, names);
+  const { cut } = listFiles({ roots, covers, skips: isSkipped }, undefined, MOST_ENTRIES);
   return cut || looks < 0 ? new Set() : new Set(left.keys());
 }

@@ -1,5 +1,5 @@
 import type { LoopFiles } from '../loop-files.ts';
-import { type FileSet, listFiles } from './list-files.ts';
+import { type FileSet, listFiles, MOST_ENTRIES } from './list-files.ts';
 import { readLook, stampOf } from './look.ts';
 import { contentOf, type FileChange, lookPath, type Snapshot } from './snapshot.ts';
 import { isPlaceholder, isSameVersion, statAt, type Version, versionAt } from './version.ts';
@@ -51,7 +51,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   }
   const known = new Set(snapshot.folders.filter((path) => !isBelowReplaced(path)));
   const roots = [...known].filter((path) => !replaced.includes(path) && !isUnchanged(path));
-  const found = listFiles({ ...options.protect, roots }, known);
+  const found = listFiles({ ...options.protect, roots }, known, MOST_ENTRIES);
   for (const path of found.files) {
     const isNew = snapshot.files[path] === undefined && !replaced.includes(path);
     if (isNew && !(mayBeShown(path) && real(path, versionAt(path)) === null)) changes.push({ path, was: 'new' });

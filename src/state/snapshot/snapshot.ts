@@ -16,7 +16,7 @@ import { sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { runningBundle } from '../process/program.ts';
-import { type FileSet, listFiles } from './list-files.ts';
+import { type FileSet, listFiles, MOST_ENTRIES } from './list-files.ts';
 import { LOOK_FILES, LOOK_FOLDERS, lookBytes, proveLook, readLook, type StampedPath, stampOf } from './look.ts';
 import { isPlaceholder, statAt, type Version, versionAt } from './version.ts';
 
@@ -81,7 +81,7 @@ const packPath = ({ outsideDir }: LoopFiles, { pack }: Snapshot): string => join
  */
 export function takeSnapshot(files: LoopFiles, loopId: string, watch: Watch, placeholders?: ReadonlySet<string>) {
   const pack = packPrefix(files.snapshot) + uniqueToken();
-  const listed = listFiles(watch.protect);
+  const listed = listFiles(watch.protect, undefined, MOST_ENTRIES);
   const paths = [...new Set([...watch.own, ...listed.files])];
   const writer = newPack(join(files.outsideDir, pack));
   const kept: Record<string, KeptVersion | null> = {};

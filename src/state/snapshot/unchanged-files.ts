@@ -27,16 +27,13 @@ export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly
     return;
   }
   const versions: Record<string, Version> = {};
-  for (const path of allFiles(set)) {
+  for (const path of listFiles(set).files) {
     const version = versionAt(path);
     if (version !== null) versions[relative(files.projectDir, path)] = version;
   }
   const record: UnchangedFiles = { version: FORMAT, loopId, globs, files: versions };
   storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(record)}\n`);
 }
-
-/** Lists them however many there are: a file that is left out could change in silence. */
-const allFiles = (set: FileSet): readonly string[] => listFiles(set, undefined, Number.POSITIVE_INFINITY).files;
 
 /** Reads the `unchanged` files of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
 export function readUnchanged(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): UnchangedFiles | null {
@@ -56,7 +53,7 @@ export function changesOfUnchanged({ projectDir }: LoopFiles, { files }: Unchang
     if (now === null) return [{ path, was: 'deleted' }];
     return isSameVersion(version, now) ? [] : [{ path, was: 'changed' }];
   });
-  const added = allFiles(set).filter((path) => !before.has(path));
+  const added = listFiles(set).files.filter((path) => !before.has(path));
   return [...changes, ...added.map((path): FileChange => ({ path, was: 'new' }))].sort((a, b) =>
     a.path < b.path ? -1 : 1,
   );

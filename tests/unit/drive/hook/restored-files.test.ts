@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
-import { listFiles } from '../../../../src/state/snapshot/list-files.ts';
+import { listFiles, MOST_ENTRIES } from '../../../../src/state/snapshot/list-files.ts';
 import { dropSnapshot } from '../../../../src/state/snapshot/snapshot.ts';
 import { changesOfUnchanged, readUnchanged, storeUnchanged } from '../../../../src/state/snapshot/unchanged-files.ts';
 import type { Project } from '../../../support/drive/drive-project.ts';
@@ -82,7 +82,7 @@ test('compares a file of a project that has more entries than a look at protecte
   // Each spelling of a folder is listed again.
   const spellings = Array.from({ length: 210 }, (_, nth) => `${wide}${'/'.repeat(nth)}`);
   const set = { roots: [...spellings, path], covers: (each: string) => each === path, skips: () => false };
-  assert.equal(listFiles(set).cut, true, 'control');
+  assert.equal(listFiles(set, undefined, MOST_ENTRIES).cut, true, 'control');
   beginEvidence(files, 'loop-1');
   storeUnchanged(files, 'loop-1', ['tests/**'], set);
   const baseline = readUnchanged(files, { loopId: 'loop-1', evidence: listEvidence(files, 'loop-1') }, ['tests/**']);
