@@ -3,13 +3,13 @@ import { inScope, isGlob } from '../engine/plan/task-order.ts';
 import { namedPlainly } from './files/evaluate-files.ts';
 import { simpleGlob } from './files/path-pattern.ts';
 import { newBudget, type Reached, reachedByTool, reachedPaths } from './files/reached-paths.ts';
-import { currentBranch, type GitSettings, settingsOf } from './git-repository.ts';
+import { currentBranch, settingsOf } from './git-repository.ts';
 import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from './guard.ts';
 import { pushDenied, scopeDenied } from './messages.ts';
 import { gitWords, literal, programName, subcommandWords } from './shell/program-words.ts';
-import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell/shell-reading.ts';
+import type { ShellCommand, ShellReading, ShellWord } from './shell/shell-reading.ts';
 import { literalOrNull } from './shell/shell-state.ts';
-import { splitOptions } from './shell/words.ts';
+import { splitOptions, wordOf } from './shell/words.ts';
 
 /** Denies a push, and a shell command with a recognised write, outside the scope of the current task; null otherwise. */
 export async function evaluateShellScope(
@@ -74,87 +74,54 @@ const MANY = ['--all', '--branches', '--mirror', '--stdin'];
 /** Branch that cannot be determined and may be protected. */
 const ANY = '*';
 
-/** Denies a push to a branch that is not for the agent, whether written out or implied by current settings. */
+/** Denies a push to a branch that is not for the agent, whether written out or implied by the repository's settings. */
 function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
   for (const command of commands) {
     const isEarlier = ({ position }: { readonly position: number }): boolean => position <= command.position;
-    const earlier = commands.filter((each) => each !== command && isEarlier(each));
     const written = reading.writes.filter(isEarlier).map(({ word }) => word.template);
-    const changed = [...earlier.flatMap(settingsChanged), ...turnedBy([...reading.assigned, ...written])];
-    const branch = pushedTo(command, noPushTo, projectDir, changed, earlier.flatMap(branchesMeant));
+    const isTurned =
+      [...reading.assigned, ...written].some((text) => TURNS.test(text)) ||
+      commands.some((each) => isEarlier(each) && turnsPush(each, noPushTo));
+    const branch = pushedTo(command, noPushTo, projectDir, isTurned);
     if (branch !== null) return deny('push-main', pushDenied(branch));
   }
   return null;
 }
 
-type Setting = readonly [key: string, value: string];
-
 /** Variables and files that give git other settings or another repository. */
 const TURNS =
-  /^(?:GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG|CONFIG_GLOBAL|CONFIG_SYSTEM)|HOME|XDG_CONFIG_HOME)=|^--git-dir\b|(?:^|\/)(?:\.gitconfig|git\/config|\.git\/(?:HEAD|config(?:\.worktree)?))$/;
-
-/** Marks a push whose destination cannot be determined. */
-function turnedBy(texts: readonly string[]): Setting[] {
-  return texts.some((text) => TURNS.test(text)) ? [['push.default', UNKNOWN]] : [];
-}
+  /^(?:GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG\w*)|HOME|XDG_CONFIG_HOME)=|^--git-dir\b|(?:^|\/)(?:\.gitconfig|git\/config|\.git\/(?:HEAD|config(?:\.worktree)?))$/;
+/** Settings by which git knows where to push, and other names for it. */
+const PUSH_SETTING = /^(?:alias|push|remote|branch|include\w*)\./i;
 
 const textsOf = (words: readonly ShellWord[]): string[] => words.map(({ template }) => template);
 
-/** `git config KEY VALUE`, `git remote add --mirror`, `export GIT_DIR=x` in the same command. */
-function settingsChanged(command: ShellCommand): Setting[] {
-  if (programName(command) !== 'git') return command.opened === true ? turnedBy(textsOf(command.argv)) : [];
-  const [subcommand, ...words] = subcommandWords(command) ?? [];
-  if (subcommand?.template === 'remote' && textsOf(words).some((text) => /^--mirror(=push)?$/.test(text)))
-    return [['remote.x.mirror', 'true']];
-  if (subcommand?.template !== 'config') return [];
-  const [key, value] = splitOptions(words, '-f --file --type').operands.filter(({ template }) => template !== 'set');
-  return key === undefined || value === undefined ? [] : [[key.template, value.template]];
-}
-
-/** Returns the branches that a command may check out or set as an upstream: all that it names. */
-function branchesMeant(command: ShellCommand): string[] {
-  const [verb = '', ...texts] = programName(command) === 'git' ? textsOf(subcommandWords(command) ?? []) : [];
-  const moves = /^(-[a-zA-Z]*[mMcCut]|--(move|copy|track|set-upstream-to))/;
-  const turns =
-    verb === 'branch'
-      ? texts.some((text) => moves.test(text))
-      : /^(switch|checkout|symbolic-ref)$/.test(verb) && !texts.includes('--');
-  return (turns ? texts : []).flatMap((text) => {
-    const name = text.replace(/^(?:--set-upstream-to=|-u(?=.))/, '').replace(/^refs\/(?:heads|remotes)\//, '');
-    if (name.includes(UNKNOWN) || name === '-' || name.includes('@{')) return [ANY];
-    return name.startsWith('-') ? [] : [name, name.replace(/^[^/]*\//, '')];
-  });
-}
-
-/** Returns the settings of this call by `-c`, `--config-env` and the environment, followed by those of the repository. */
-function settingsFor(command: ShellCommand, directory: string, changed: readonly Setting[]): GitSettings {
-  const variables = new Map(command.assignments.map(({ name, value }) => [name, [{ template: value ?? UNKNOWN }]]));
-  const settings = new Map(settingsOf(directory));
-  const own = [...gitWords(command.argv, variables).settings];
-  const turned = turnedBy([...[...variables.keys()].map((name) => `${name}=`), ...textsOf(command.argv)]);
-  const included = [...changed, ...own].some(([key]) => /^include/i.test(key)) ? turnedBy(['HOME=']) : [];
-  for (const [key, value] of [...changed, ...own, ...turned, ...included]) {
-    const [, section = '', middle = '', name = ''] = /^([^.]*)\.(?:(.*)\.)?([^.]*)$/s.exec(key) ?? [];
-    const of = [...settings.keys()].find((each) => each.toLowerCase() === key.toLowerCase());
-    const whole =
-      middle === '' ? `${section}.${name}`.toLowerCase() : `${section.toLowerCase()}.${middle}.${name.toLowerCase()}`;
-    settings.set(of ?? whole, [value]);
-  }
-  return settings;
+/** Returns whether a push that names no branch may go elsewhere because of this command: its settings, a switch to one kept. */
+function turnsPush(command: ShellCommand, kept: readonly string[]): boolean {
+  const { argv, assignments } = command;
+  const isGit = programName(command) === 'git';
+  const set = assignments.map(({ name }) => `${name}=`);
+  const own = isGit ? [...gitWords(argv).settings.keys()] : [];
+  if ([...set, ...(isGit || command.opened ? textsOf(argv) : [])].some((text) => TURNS.test(text))) return true;
+  const [verb = '', ...rest] = isGit ? textsOf(subcommandWords(command) ?? []) : [];
+  const isSet = verb === 'config' && !rest.some((text) => /^(?:--get|-l$|--list$)/.test(text));
+  if ([...own, ...(isSet ? rest : [])].some((key) => PUSH_SETTING.test(key))) return true;
+  if (verb === 'remote') return rest.some((text) => /^--mirror(?:=push)?$/.test(text));
+  if (!/^(?:switch|checkout|symbolic-ref|branch)$/.test(verb) || rest.includes('--')) return false;
+  return rest.some((text) => text === '-' || /\0|@\{/.test(text) || kept.includes(text.replace(/^.*[/=]/s, '')));
 }
 
 function pushedTo(
   command: ShellCommand,
   noPushTo: readonly string[],
   projectDir: string,
-  changed: readonly Setting[],
-  meant: readonly string[],
+  isTurned: boolean,
 ): string | null {
   if (programName(command) !== 'git') return null;
   const directory = resolve(literalOrNull(command.cwdTemplate) ?? projectDir, gitWords(command.argv).directory ?? '.');
-  const settings = settingsFor(command, directory, changed);
+  const settings = settingsOf(directory);
   const words = unaliased(subcommandWords(command) ?? [], settings);
   const verb = words[0] === undefined ? '' : literal(words[0]);
   const isSubtree = verb === 'subtree' && words[1]?.template === 'push';
@@ -163,50 +130,48 @@ function pushedTo(
   const every = `every branch, ${noPushTo.join(' and ')} among them`;
   if (options.some(({ name }) => MANY.includes(name))) return every;
   const refspecs = operands.slice(1).map(literal);
+  const current = isTurned ? ANY : (currentBranch(directory) ?? ANY);
   const targets =
     refspecs.length > 0
-      ? refspecs.flatMap((each) => (each === null ? [ANY] : targetsOf(each, noPushTo, directory, meant)))
+      ? refspecs.flatMap((each) => (each === null ? [ANY] : targetsOf(each, noPushTo, current)))
       : verb === 'send-pack'
         ? noPushTo
-        : [...byDefault(settings, noPushTo, directory), ...meant];
+        : byDefault(settings, current);
   const found = targets.find((each) => each === ANY || noPushTo.includes(each));
   return found === ANY ? 'a branch that is known only at run time' : (found ?? null);
 }
 
-function unaliased(words: readonly ShellWord[], settings: GitSettings): readonly ShellWord[] {
-  const alias = settings.get(`alias.${words[0]?.template.toLowerCase() ?? ''}`)?.at(-1);
-  if (alias === undefined || alias.startsWith('!')) return words;
-  const meant = alias.trim().split(/\s+/);
-  return [...meant.map((text) => ({ text, template: text, source: text })), ...words.slice(1)];
+/** Returns the words with an alias of the repository's settings in full. */
+function unaliased(words: readonly ShellWord[], settings: string): readonly ShellWord[] {
+  const [, verb] = /^(?!push$)([\w-]+)$/.exec(words[0]?.template ?? '') ?? [];
+  const alias = verb === undefined ? null : new RegExp(`^\\s*${verb}\\s*=\\s*(?!!)(.+)$`, 'im').exec(settings);
+  if (alias === null) return words;
+  return [
+    ...(alias[1] ?? '')
+      .trim()
+      .split(/\s+/)
+      .map((text) => wordOf(text)),
+    ...words.slice(1),
+  ];
 }
 
-/** Returns the targets of a push without a refspec: by remote.*.mirror, remote.*.push, push.default and the branch's upstream. */
-function byDefault(settings: GitSettings, kept: readonly string[], directory: string): readonly string[] {
-  const mode = settings.get('push.default')?.at(-1) ?? 'simple';
-  if (!/^(nothing|current|upstream|tracking|simple|matching)$/.test(mode)) return [ANY];
-  const all = (pattern: RegExp): string[] =>
-    [...settings].flatMap(([key, values]) => (pattern.test(key) ? values : []));
-  if (all(/^remote\..*\.mirror$/).some((value) => value !== 'false')) return kept;
-  const refspecs = all(/^remote\..*\.push$/);
-  if (refspecs.length > 0)
-    return refspecs.flatMap((each) => (each.includes(UNKNOWN) ? [ANY] : targetsOf(each, kept, directory)));
-  if (mode === 'matching') return kept;
-  const branch = currentBranch(directory) ?? ANY;
-  const merges = settings.get(`branch.${branch}.merge`) ?? [];
-  return [branch, ...merges.map((merge) => (merge.includes(UNKNOWN) ? ANY : merge.replace(/^refs\/heads\//, '')))];
+/** Settings of a repository that say where a push goes which names no branch. */
+const SAYS_WHERE =
+  /^\s*(?:push\s*=|mirror\s*=\s*(?!false)|default\s*=\s*(?!simple|current|nothing|upstream|tracking))/im;
+
+/** Returns the targets of a push without a refspec: the branch and its upstream. */
+function byDefault(settings: string, current: string): readonly string[] {
+  if (current === ANY || SAYS_WHERE.test(settings)) return [ANY];
+  const section = settings.split(/^\s*\[/m).find((each) => each.startsWith(`branch "${current}"]`)) ?? '';
+  return [current, ...[...section.matchAll(/^\s*merge\s*=\s*(?:refs\/heads\/)?(\S+)/gim)].map(([, name = '']) => name)];
 }
 
 /** Returns the branches that a refspec pushes to; for a glob or a lone colon, the protected ones. */
-function targetsOf(
-  refspec: string,
-  kept: readonly string[],
-  directory: string,
-  meant: readonly string[] = [],
-): readonly string[] {
+function targetsOf(refspec: string, kept: readonly string[], current: string): readonly string[] {
   const plain = refspec.replace(/^\+/, '');
   if (plain === ':') return kept;
   const named = plain.includes(':') ? plain.slice(plain.lastIndexOf(':') + 1) : plain;
-  if (named === 'HEAD' || named === '@') return [currentBranch(directory) ?? ANY, ...meant];
+  if (named === 'HEAD' || named === '@') return [current];
   const branch = named.replace(/^(?:refs\/)?heads\//, '');
   const [begin = '', end] = branch.split('*');
   return end === undefined

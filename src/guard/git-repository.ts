@@ -37,27 +37,12 @@ export function currentBranch(directory: string): string | null {
   return /^ref: refs\/heads\/(.+)$/m.exec(head ?? '')?.[1]?.trim() ?? null;
 }
 
-export type GitSettings = ReadonlyMap<string, readonly string[]>;
-
-/** Returns the repository's own settings, keys in lower case except for the middle: `branch.Main.merge`. Empty if unreadable. */
-export function settingsOf(directory: string): GitSettings {
-  const git = repositoryAround(directory)?.git ?? null;
-  const settings = new Map<string, string[]>();
-  if (git === null) return settings;
+/** Returns the text of the repository's own settings; empty if unreadable. */
+export function settingsOf(directory: string): string {
+  const git = repositoryAround(directory)?.git;
+  if (git === undefined) return '';
   const common = textOf(join(git, 'commondir'))?.trim();
-  const config = textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
-  let section = '';
-  for (const line of config.split(/\r?\n/)) {
-    const [, name, sub] = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line) ?? [];
-    if (name !== undefined)
-      section = sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub.replace(/\\(.)/g, '$1')}`;
-    const [, key, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (key !== undefined) {
-      const whole = `${section}.${key.toLowerCase()}`;
-      settings.set(whole, [...(settings.get(whole) ?? []), value ?? '']);
-    }
-  }
-  return settings;
+  return textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
 }
 
 /** Returns a test for tracked absolute paths: never true without a repository, `unknown` if git cannot list them. */

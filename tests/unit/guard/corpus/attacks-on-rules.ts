@@ -138,6 +138,8 @@ export const PUSH_ATTACKS: readonly string[] = [
   'sh -c "git push origin main"',
   'git push origin master',
   'git push origin refs/heads/master',
+  'git config push.default current; git push',
+  'git -c push.default=current push origin',
 ];
 
 export const PUSH_LOOK_ALIKES: readonly string[] = [
@@ -167,8 +169,6 @@ export const PUSH_LOOK_ALIKES: readonly string[] = [
   'git branch -f backup main',
   'git stash push -m main',
   'git subtree split --prefix=docs -b docs-main',
-  'git config push.default current; git push',
-  'git -c push.default=current push origin',
   'echo git push origin main',
   'git commit -m "git push origin main"',
   'gh pr create --base main --head work',
