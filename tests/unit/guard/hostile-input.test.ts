@@ -44,6 +44,8 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'nested arithmetic': '$(('.repeat(5000),
   'nested parameters': '${x:-'.repeat(3200),
   'brace bomb': `echo ${'{a,b}'.repeat(3000)}`,
+  'sixteen thousand braces that do not end': `echo {a,b}${'{'.repeat(16_000)}`,
+  'nested braces': `echo ${'{a,'.repeat(4000)}${'}'.repeat(4000)}`,
   'brace sequence': 'echo {1..999999}{1..999999}',
   'loop bomb': `${'for a in 1 2 3 4 5 6 7 8; do '.repeat(12)}x $a${'; done'.repeat(12)}`,
   'variable bomb': `a=aaaaaaaaaa; ${'a=$a$a$a$a;'.repeat(30)} rm $a`,
