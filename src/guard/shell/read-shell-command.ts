@@ -1,8 +1,14 @@
 import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
-import { isShell } from './program-words.ts';
-import { emptyReading, type FileAccess, type ReadOptions, type ShellReading } from './shell-reading.ts';
+import { isShell, programName, subcommandWords } from './program-words.ts';
+import {
+  emptyReading,
+  type FileAccess,
+  type ReadOptions,
+  type ShellCommand,
+  type ShellReading,
+} from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */
@@ -11,47 +17,50 @@ const MAX_SOURCE = 4 * 1024 * 1024;
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
 export function readShellCommand(source: string, options: ReadOptions): ShellReading {
   const facts = factsOf(source, options);
-  const isInDoubt =
-    /mktemp|TMPDIR/.test(source) && [...facts.commands, ...facts.opened].some(({ name }) => ODD.test(name));
-  const all = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
-  const moves = /\bGIT_/.test(source) || inOrder(source, GIT, MOVES);
-  const read = moves ? { ...all, writes: all.writes.map(restoresAny) } : all;
-  const restoresIgnoreFile = inOrder(source, GIT, RESTORES, REMOVES);
-  if (!restoresIgnoreFile && !read.writes.some(({ word }) => IGNORE_FILE.test(word.template))) return read;
-  // Its searches may skip nothing.
-  const finds = (use: FileAccess): FileAccess => {
+  const isInDoubt = facts.isTemporary && [...facts.commands, ...facts.opened].some(isOdd);
+  const read = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
+  const calls = read.commands.filter((command) => programName(command) === 'git').map(gitText);
+  const moves = calls.some((text) => MOVES.test(text));
+  const restore = calls.find((text) => RESTORES.test(text));
+  const texts = [...read.commands, ...read.opened].flatMap(({ argv, assignments }) => [
+    ...argv.map(({ template }) => template),
+    ...assignments.map(({ value }) => value ?? ''),
+  ]);
+  const restoresIgnoreFile =
+    texts.some((text) => /core\.excludesfile/i.test(text)) ||
+    (restore !== undefined &&
+      calls.slice(calls.indexOf(restore)).some((text) => text !== restore && REMOVES.test(text))) ||
+    read.writes.some(({ word }) => IGNORE_FILE.test(word.template));
+  if (!moves && !restoresIgnoreFile) return read;
+  const doubted = (use: FileAccess): FileAccess => {
+    const { compared, ...unsure } = use;
+    const doubt = moves && use.how === 'git-path' ? unsure : use;
+    // A search may skip nothing.
     const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
-    return use.word.under === undefined ? use : { ...use, word: { ...use.word, under } };
+    return restoresIgnoreFile && use.word.under !== undefined ? { ...doubt, word: { ...use.word, under } } : doubt;
   };
-  return { ...read, writes: read.writes.map(finds), reads: read.reads.map(finds) };
+  return { ...read, writes: read.writes.map(doubted), reads: read.reads.map(doubted) };
 }
 
-/** Returns a use without its revision: by then, any file may differ from what git restores. */
-function restoresAny(use: FileAccess): FileAccess {
-  const { compared: _, ...unsure } = use;
-  return use.how === 'git-path' ? unsure : use;
+/** Returns a call of git as its subcommand, which an unknown word may be as well, and its arguments. */
+function gitText(command: ShellCommand): string {
+  return (subcommandWords(command) ?? []).map(({ template }) => template).join(' ');
 }
 
-/** Returns whether matches follow one another. A single pattern would take cubic time over a heredoc of megabytes. */
-function inOrder(text: string, ...patterns: readonly RegExp[]): boolean {
-  let at = 0;
-  return patterns.every((pattern) => {
-    const found = pattern.exec(text.slice(at));
-    at += found === null ? 0 : found.index + found[0].length;
-    return found !== null;
-  });
-}
-
-const GIT = /\bgit\b/i;
-/** Pattern for what gives git another index, revision or repository before it restores files of a folder. */
-const MOVES = /\b(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)\b|\s--(?:staged|cached|git-dir)|\s-S\s/;
-/** Patterns for what may give .gitignore another version before git removes what it does not name. */
-const RESTORES = /\b(?:checkout|restore|reset|stash|switch|pull|merge|rebase|excludes?file)\b/i;
-const REMOVES = /\b(?:clean|ls-files|stash)\b/i;
+/** Calls that may give git another index or revision before it restores files of a folder. */
+const MOVES =
+  /^(?:\0|(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)(?: |$)|(?:restore|rm|apply) (?:.* )?(?:--staged|--cached|-S)(?: |$))/;
+/** Calls that may give .gitignore another version, before those that remove what it does not name. */
+const RESTORES = /^(?:\0|(?:checkout|restore|reset|stash|switch|pull|merge|rebase)(?: |$))/;
+const REMOVES = /^(?:\0|(?:clean|ls-files|stash)(?: |$))/;
 /** Pattern for files that control what a search skips. */
 const IGNORE_FILE = /(^|\/)(\.gitignore|\.(rg|fd|ag)?ignore|info\/exclude)$/;
 
-/** Programs and builtins that can make mktemp fail, or put a link or another folder in the place of what it makes. */
+/** Returns whether a command can make mktemp fail, or put a link or another folder in the place of what it makes. */
+function isOdd({ name, argv }: ShellCommand): boolean {
+  return ODD.test(name) || (name === 'chmod' && argv.some(({ template }) => /^\/tmp\/*$/.test(template)));
+}
+
 const ODD =
   /^(?:ln|link|mount|unshare|chroot|chattr|readonly|declare|typeset|ulimit|prlimit|enable|hash|eval|source|\.)$/;
 

@@ -141,6 +141,8 @@ export interface Facts extends Growing<ShellReading> {
   steps: number;
   /** True after `exec > file`. */
   away?: true;
+  /** A path of `temporaryPath` was used. */
+  isTemporary?: true;
   /** Commands of the current element of a pipeline. */
   element: ShellCommand[];
 }
@@ -254,7 +256,8 @@ export function inputFrom({ template, content, contentUnder }: ShellWord, state:
 }
 
 /** Returns the path in the folder for temporary files that a command makes or names at this position; `UNKNOWN` in doubt. */
-export function temporaryPath(position: number, { options }: ShellContext): string {
+export function temporaryPath(position: number, { facts, options }: ShellContext): string {
+  facts.isTemporary = true;
   return options.doubtsTemporary ? UNKNOWN : `/tmp/tmp.new-${position}`;
 }
 

@@ -187,7 +187,8 @@ describe('a restore of a folder', () => {
     it(`is allowed if protected files are the same: ${command}`, async () => {
       put('src/index.ts', 'changed');
       put('src/new.ts', 'new');
-      assert.equal(await decide(command, rules), 'allow');
+      for (const text of ['', `; echo 'git reset'`, '; git diff --cached', " # git fetch\ncat <<'E'\ngit tag\nE"])
+        assert.equal(await decide(command + text, rules), 'allow', text);
       put('deploy/prod.yaml', 'changed');
       assert.equal(await decide(command, rules), 'deny', 'control');
     });
@@ -197,6 +198,12 @@ describe('a restore of a folder', () => {
     'git switch x; git reset --hard HEAD~1',
   ];
   MOVED.push('git restore -s HEAD...HEAD~1 .', 'git reset HEAD~1 && git checkout .', 'git --git-dir=o/.git checkout .');
+  MOVED.push(
+    'GIT_INDEX_FILE=x git checkout .',
+    'sudo GIT_DIR=x git checkout .',
+    'v=reset; git $v HEAD~1; git restore .',
+  );
+  MOVED.push('git $verb; git restore .', 'python3 -c \'import os; os.system("git reset HEAD~1")\'; git restore .');
   for (const command of [
     'git checkout HEAD~1 -- .',
     'git restore -s HEAD~1 .',

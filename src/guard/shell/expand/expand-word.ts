@@ -5,7 +5,7 @@ import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state
 import { NO_INPUT, spend, temporaryPath, UNKNOWN_STREAM } from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
-import { expandParameter, valuesOf } from './expand-parameter.ts';
+import { expandParameter } from './expand-parameter.ts';
 
 /** Expands a word into words: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
 export function expandWord(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
@@ -147,23 +147,16 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
 
 /** Returns what a substitution prints, without the line ends behind it. */
 function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, context: ShellContext): ValueWord {
-  const { text: output, under } = substitute(part, state, context);
-  const text = madeTemporary(part, state, context) ?? output;
-  return { template: text.replace(/\n+$/, ''), ...(under && { under }) };
+  const { text, under } = substitute(part, state, context);
+  // In a function, an `eval` or another shell, or where a command may find another mktemp, it may print something else.
+  const isSure = context.depth === 1 && !state.functions.has('mktemp') && !/PATH|TMPDIR/.test(context.source);
+  const made = isSure && MKTEMP.test(part.text) ? temporaryPath(part.pos, context) : text.replace(/\n+$/, '');
+  return { template: made, ...(under && { under }) };
 }
 
 /** Pattern for a substitution that prints a new path in the folder for temporary files: `$(mktemp -d)`. */
 const MKTEMP =
   /^(?:\$\(|`) *mktemp(?: +(?:-d|--suffix=\.\w+))*(?: +(?:-t +["']?\w|["']?\/tmp\/)[\w.-]*XXX["']?)? *[)`]$/;
-
-/** Returns a path of its own, which no file has, for each such substitution; null where it may not be what mktemp makes. */
-function madeTemporary({ text, pos }: Shell.CommandExpansionPart, state: ShellState, context: ShellContext) {
-  const isNamed = /PATH|TMPDIR/.test(context.source) || state.variables.has('PATH');
-  const isClosed = context.facts.writes.some(({ how, word }) => how === 'mode' && /^\/tmp\/*$/.test(word.template));
-  const isUsual = !isNamed && !isClosed && !state.functions.has('mktemp') && !valuesOf('TMPDIR', state, context);
-  // In a function, an `eval` or another shell it may not run.
-  return isUsual && context.depth === 1 && MKTEMP.test(text) ? temporaryPath(pos, context) : null;
-}
 
 /** Splits values like the shell if IFS contains other characters than white space. */
 function separated(values: readonly ValueWord[], state: ShellState): readonly ValueWord[] {

@@ -110,7 +110,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     if (text !== undefined) return asText(text.template);
     if (wrapper.textOnly === true) return undefined;
   }
-  if (wrapper.assigns === true) words = words.slice(countAssignments(words));
+  if (wrapper.assigns === true) return withAssignments(call, words);
   const writes = wrapper.output !== undefined && hasOption(split, wrapper.output, '--output');
   return asCall(call, words, writes);
 }
@@ -121,20 +121,21 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   const text = optionValue(split, '-S', '--split-string')?.template;
   // A single dash is -i.
   const operands = split.operands.slice(split.operands[0]?.template === '-' ? 1 : 0);
-  const count = countAssignments(operands);
   const state = directory === undefined ? call.state : { ...call.state, cwd: fromCwd(directory, call.state) };
   if (text !== undefined) return asText([text, ...operands.map((word) => word.template)].join(' '));
-  const assignments = operands.slice(0, count).map((word) => {
-    const equals = word.template.indexOf('=');
-    return { name: word.template.slice(0, equals), words: [{ template: word.template.slice(equals + 1) }] };
-  });
-  const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), state);
-  return asCall({ ...call, state: inside, assignments: [...call.assignments, ...assignments] }, operands.slice(count));
+  return withAssignments({ ...call, state }, operands);
 }
 
-function countAssignments(words: readonly ShellWord[]): number {
+/** Returns the call of a command behind assignments: `env A=1 x`. */
+function withAssignments(call: Call, words: readonly ShellWord[]): Unwrapped | undefined {
   const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word.template));
-  return first === -1 ? words.length : first;
+  const count = first === -1 ? words.length : first;
+  const assigned = words.slice(0, count).map(({ template }) => {
+    const equals = template.indexOf('=');
+    return { name: template.slice(0, equals), words: [{ template: template.slice(equals + 1) }] };
+  });
+  const state = assigned.reduce((each, { name, words: values }) => withVariable(each, name, values), call.state);
+  return asCall({ ...call, state, assignments: [...call.assignments, ...assigned] }, words.slice(count));
 }
 
 function asCall(call: Call, words: readonly ShellWord[], keepsItself = false): Unwrapped | undefined {
