@@ -122,22 +122,7 @@ const RUNS =
   /^(?:rg --pre|man -P|g?make SHELL|\S+ --(?!no-)(?:[a-z]+-)*(?:program|pager|rsh|upload-pack|receive-pack))(?:=(.+)|$)|[=\s](?:(?:exec|ProxyCommand|LocalCommand|--to-command)=|(?:exec|system|shell):|\+:?!)(.+)$/is;
 
 /** Parts of which every such word contains one. They are looked for first, because RUNS takes long to compile. */
-const RUNS_PARTS = [
-  'prog',
-  'page',
-  'rsh',
-  '--pre',
-  '-pack',
-  'exec=',
-  'ommand=',
-  'SHELL=',
-  '-P',
-  'EC:',
-  'EM:',
-  'LL:',
-  '+!',
-  '+:!',
-];
+const RUNS_PARTS = 'prog page rsh --pre -pack exec= ommand= SHELL= -P EC: EM: LL: +! +:!'.split(' ');
 
 /** The commands that options of a program have it run. */
 export function commandsOfOptions(name: string, words: readonly ShellWord[]): string[] {
@@ -159,9 +144,8 @@ export function isForCodeOption(word: ShellWord, { argv }: ShellCommand): boolea
 
 /** `-`, `-f-`, `-@`, `/dev/stdin`: a program with this word takes its commands from the standard input. */
 export function takesInput(word: string): boolean {
-  return /^(?:-\w|--[\w-]+=)?(?:-|-@|\/dev\/stdin)$/.test(word) || isStandardInput(word);
+  return /^(?:-\w|--[\w-]+=)?(?:-|-@|\/dev\/stdin)$/.test(word) || STDIN.test(word);
 }
 
-export function isStandardInput(path: string): boolean {
-  return /^\/(dev\/stdin|dev\/fd\/0|proc\/self\/fd\/0)$/.test(path);
-}
+/** Names of standard input. */
+export const STDIN = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:thread-)?self\/fd\/0)$/;

@@ -13,15 +13,11 @@ export interface Prompt {
   readonly asks?: string;
   /** Number of operands before one that is a program; default 0, and options end at the program. */
   readonly places?: number;
-  /** Modules and first operands that are a prompt or a debugger. */
-  readonly debuggers?: RegExp;
   /** Operands with which it prompts; it does not with others, and a program after `--` or a given option may prompt. */
   readonly verbs?: RegExp;
-  /** The options end with the one that gives the program. */
-  readonly ends?: true;
   /** One dash begins a whole word, as in `-batch`; case does not count. */
   readonly words?: true;
-  /** Words that say nothing here, and whose letters are no options: `-pPASSWORD`. */
+  /** Words that say nothing here, and whose letters are no options: `-M:dev`. */
   readonly skips?: RegExp;
   /** Keys run commands. They come from the terminal, wherever the standard input comes from. */
   readonly keys?: true;
@@ -41,16 +37,10 @@ const promptOf = byProgram<Prompt>(() => ({
     asks: '--noexit',
     words: true,
   },
-  'python pypy': {
-    values: '-c -m -W -X --check-hash-based-pycs',
-    given: '-c -m -V -h',
-    asks: '-i',
-    debuggers: /^(?:i?pdb|pudb|code|asyncio|IPython|[bp]tpython|bpython)$/,
-    ends: true,
-  },
-  ipython: {
-    values: '-c -m --profile --profile-dir --ipython-dir --config --colors --ext --logfile --gui --matplotlib --pylab',
-    given: '-c -m -h',
+  'python pypy ipython': {
+    values:
+      '-c -W -X --check-hash-based-pycs --profile --profile-dir --ipython-dir --config --colors --ext --logfile --gui --matplotlib --pylab',
+    given: '-c -V -h',
     asks: '-i',
   },
   'node nodejs tsx ts-node': {
@@ -58,9 +48,8 @@ const promptOf = byProgram<Prompt>(() => ({
       '-r -C -e -p -P -O --eval --print --require --import --loader --experimental-loader --conditions --env-file --env-file-if-exists --title --input-type --inspect-port --icu-data-dir --openssl-config --redirect-warnings --diagnostic-dir --report-dir --report-filename --unhandled-rejections --disable-warning --watch-path --tsconfig --project --compiler-options --localstorage-file --trace-event-categories --max-http-header-size --dns-result-order',
     given: '-e -p -c -v -h --eval --print --check --run --test --prof-process --v8-options --build-snapshot',
     asks: '-i --interactive',
-    debuggers: /^(?:inspect|debug)$/,
   },
-  'ruby irb jruby': { values: '-r -I -C -E -F -e', given: '-e -v -h', skips: /^-[WTK]./ },
+  'ruby irb jruby': { values: '-r -I -C -E -F -e -W -K -T', given: '-e -v -h' },
   perl: { values: '-I -e -E -M -m', given: '-e -E -v -V -h', asks: '-d', skips: /^-d:/ },
   php: { values: '-d -c -z -t', given: '-f -r -R -F -B -E -S -i -m -v -h -s -w --run --ini', asks: '-a --interactive' },
   'lua luajit': { values: '-e -l', given: '-e -v', asks: '-i' },
@@ -89,24 +78,19 @@ const promptOf = byProgram<Prompt>(() => ({
   },
   psql: {
     values:
-      '-h -p -U -d -c -f -v -o -F -P -R -T -L --host --port --username --dbname --command --file --set --variable',
+      '-h -p -U -d -v -o -F -P -R -T -L -c -f --host --port --username --dbname --command --file --set --variable',
     given: '-c -f -l -V --command --file --list',
     places: ANY,
   },
   'mysql mariadb mycli': {
-    values: '-h -u -P -D -S -e --host --user --port --database --socket --execute',
+    values: '-h -u -p -P -D -S -e --host --user --port --database --socket --execute',
     given: '-e -V --execute',
     places: ANY,
-    skips: /^-p./,
   },
-  'mongosh mongo': {
-    values: '-u -p --host --port --username --password --authenticationDatabase --eval --file',
-    given: '-f --eval --file',
-    places: 1,
-  },
-  'sqlite duckdb': {
-    values: '-c -s -f --cmd --init --separator --newline --nullvalue --maxsize',
-    given: '-c -s -f',
+  'mongosh mongo sqlite duckdb': {
+    values:
+      '-u -p -c -s -f --host --port --username --password --authenticationDatabase --cmd --init --separator --newline --nullvalue --maxsize',
+    given: '-c -s -f --eval --file',
     places: 1,
     words: true,
   },
@@ -126,44 +110,32 @@ const promptOf = byProgram<Prompt>(() => ({
   },
   'ed bc dc jshell ghci': { values: '-f -e', given: '-e -f --expression --file', places: ANY },
   'at batch fdisk parted': { given: '-l -r -d -f -c -s', places: ANY },
-  'sudo doas': {
-    values: SUDO_VALUES,
-    given: '-l -v -k -K -V',
-    asks: '-e --edit',
-  },
+  'sudo doas': { values: SUDO_VALUES, given: '-l -v -k -K -V', asks: '-e --edit' },
   'su runuser': { values: '-s -g -w -c -u --shell --group --user', given: '-c -u --command', places: ANY },
   'unshare nsenter firejail fakeroot rlwrap winpty proot': { values: '-t -S -G --target --setuid --setgid' },
   chroot: { values: '--userspec --groups', places: 1 },
-  'deno swift': { verbs: /^(?:repl.*)?$/ },
-  'bun dotnet': { verbs: /^(?:repl|fsi)$/ },
+  'deno swift sbt': { verbs: /^(?:repl.*|console.*|shell)?$/ },
   'nix-shell': { values: '-p -A -I --packages --attr', given: '--run --command', places: ANY },
-  'nix guix devbox hatch pipenv poetry rebar toolbox distrobox multipass vagrant pixi minikube colima': {
-    values: '-p -e -C --profile --env --project --python --extra-experimental-features --container',
-    verbs:
-      /^(?:as \S+ |(?!(?:a|add|install|remove|update|run|exec|build|show|search|new|init|up|start|status|list|delete|rm|stop|profile|config|lock|info|global|task|env) )\S+ )?(?:shell|develop|repl|enter|ssh)(?: |$)/,
-    given: '-c --command --run',
-  },
+  'nix guix devbox hatch pipenv poetry rebar toolbox distrobox multipass vagrant pixi minikube colima cabal stack lein mill bundle spago bun dotnet manage.py django django-admin rails artisan flask wp drush':
+    {
+      values:
+        '-p -e -C --profile --env --environment --project --python --extra-experimental-features --container --app',
+      verbs:
+        /^(?:as \S+ |(?!(?:a|add|install|remove|update|run|exec|build|show|search|new|init|up|start|status|list|delete|rm|stop|profile|config|lock|info|global|task|env|test|generate|g) )\S+ )?(?:(?:shell|develop|repl|ghci|enter|ssh|c|console|dbconsole)(?: |$)|(?:fsi|shell_plus|dbshell|tinker|db|db cli|php:cli|sql:cli)$)/,
+      given: '-c --command --run --execute',
+    },
   'limactl machinectl': {
     values: '--workdir',
     verbs: /^(?:shell|login)(?: \S+)?(?: (?:\S*\/)?(?:ba|z|da|fi)?sh)?$/,
     given: '-c',
   },
-  'fly flyctl': {
-    values: '-a -c -o -r -A -s --app --config --org --region --address',
-    verbs: /^(?:ssh console|(?:ssh )?sftp shell|console|(?:postgres|pg|mysql|redis) connect)(?: |$)/,
+  'fly flyctl gcloud': {
+    values:
+      '-a -c -o -r -A -s --app --config --org --region --address --project --zone --account --configuration --cluster',
+    verbs:
+      /^(?:ssh console|(?:ssh )?sftp shell|console|(?:postgres|pg|mysql|redis) connect|(?:alpha |beta )?(?:(?:compute(?: tpus tpu-vm)?|cloud-shell|app instances|workstations) ssh|interactive))(?: |$)/,
     given: '-C --command',
   },
-  gcloud: {
-    values: '--project --zone --account --region --configuration --cluster',
-    verbs:
-      /^(?:alpha |beta )?(?:(?:compute(?: tpus tpu-vm)?|cloud-shell|app instances|workstations) ssh|interactive)(?: |$)/,
-    given: '--command',
-  },
-  'cabal stack lein mill bundle spago': { verbs: /^(?:repl|ghci|console)\b/ },
-  sbt: { verbs: /^(?:console.*|shell)?$/ },
-  'manage.py django django-admin': { verbs: /(?:^| )(?:shell(?:_plus)?|dbshell)$/, given: '-c --command' },
-  rails: { values: '-e --environment', verbs: /^(?:c|console|db|dbconsole)(?: |$)/ },
-  'artisan flask wp drush': { verbs: /(?:^| )(?:tinker|shell|db|db cli|php:cli|sql:cli)$/, given: '--execute' },
   'vi vim view nvim vimdiff ex rvim vim.basic vim.tiny emacs nano pico micro hx helix joe kak less more most visudo vipw vigr sudoedit editor sensible-editor mc mcedit ranger nnn lf vifm tig lazygit gitui zellij byobu':
     { given: '--es --nes --batch --script --daemon', places: ANY, words: true, keys: true },
   script: { values: '-c -I -O -B -E -m -T', given: '-c --command', places: ANY, keys: true },
@@ -172,6 +144,7 @@ const promptOf = byProgram<Prompt>(() => ({
 
 /** The name of a program may end in a version: `python3.12`, `psql-16`. */
 const VERSION = /-?\d[\d.]*(?:t|-dbg)?$/;
+
 /** Variables that name a program. */
 const VARIABLES: ReadonlyArray<readonly [RegExp, string]> = [
   [/^"?\$\{?(?:SHELL|BASH|0)\b/, 'bash'],

@@ -1,9 +1,10 @@
 import { shellWord } from '../../text/quote.ts';
+import { STDIN } from './program-words.ts';
 import { type Prompt, promptFor } from './prompting-programs.ts';
 import { readShellCommand } from './read-shell-command.ts';
 import { type FileAccess, type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from './shell-reading.ts';
 import { CONTAINER_VALUES, entrypoint } from './unwrap/unwrap.ts';
-import { hasOption, type Option, STDIN, splitOptions } from './words.ts';
+import { hasOption, type Option, splitOptions } from './words.ts';
 
 /** Programs that copy standard input when no operand names a file, and the number of operands before those. */
 const COPIES = new Map<string, number>([
@@ -35,8 +36,6 @@ const TERMINAL = /^\/dev\/(?:tty|stdin|stdout|stderr|console|pts\/.*)$|^\/(?:dev
 export function readsTerminal(reading: ShellReading): string | null {
   const fed = [...reading.commands, ...reading.opened].find((command) => takesInput(command, reading));
   if (fed !== undefined) return fed.name === '' ? (fed.argv[0]?.source ?? '') : fed.name;
-  const piped = reading.pipelines.find((elements) => elements.some((_, at) => pipesTerminal(elements, at, reading)));
-  if (piped !== undefined) return piped[0]?.[0]?.name ?? 'this pipe';
   // Standard input that a pipe or a file gives another command gives this one nothing.
   const isOpen = ({ by, word }: FileAccess): boolean =>
     reading.commands.some(
@@ -53,21 +52,15 @@ function isTerminal(path: string, reading: ShellReading): boolean {
   return TERMINAL.test(path) || isCopy(path, reading);
 }
 
-/** Returns whether a path is that of a copied descriptor: `/dev/fd/3`, `/proc/self/fd/3`. */
-function isCopy(path: string, { copies }: ShellReading): boolean {
-  return copies.includes(/^\/(?:dev|proc\/[^/]+)\/fd\/(\w+)$/.exec(path)?.[1] ?? '');
+/** Returns whether a path is that of a descriptor which may be a copy of the terminal's: the command opens no file as it. */
+function isCopy(path: string, { descriptors }: ShellReading): boolean {
+  const descriptor = /^\/(?:dev|proc\/[^/]+)\/fd\/(\w+)$/.exec(path)?.[1] ?? '0';
+  return !['0', '1', '2', ...descriptors].includes(descriptor);
 }
 
 /** Returns a word with the name of a variable for its value, as descriptors have it: `/dev/fd/$a`. */
 function namedIn({ template, source }: ShellWord): string {
   return template.includes(UNKNOWN) ? source.replace(/[${}"]/g, '') : template;
-}
-
-/** Returns whether an element of a pipeline copies the terminal to a later one that runs its input: `cat | bash`. */
-function pipesTerminal(elements: ShellReading['pipelines'][number], at: number, reading: ShellReading): boolean {
-  const isCopied = elements[at]?.some((each) => each.stdinFrom === 'none' && copiesInput(each)) === true;
-  const later = isCopied ? elements.slice(at + 1).flat() : [];
-  return later.some((each) => takesInput({ ...each, stdinFrom: 'none' }, reading));
 }
 
 function copiesInput({ name, argv }: ShellCommand): boolean {
@@ -77,8 +70,11 @@ function copiesInput({ name, argv }: ShellCommand): boolean {
   const before = COPIES.get(name);
   const isIdle = words.some((word) => /^--(?:version|help)$/.test(word) || IDLE.get(name)?.test(word) === true);
   if (before === undefined || (isIdle && !(name === 'jq' && words.some((word) => JQ_INPUT.test(word))))) return false;
-  const operands = words.filter((word) => (!word.startsWith('-') && !/^\d+$/.test(word)) || word === '-');
-  return operands.slice(before).every((word) => word === '-');
+  const operands = words.filter((word, at) =>
+    word.startsWith('-') ? word === '-' : !(/^\d+$/.test(word) && words[at - 1]?.startsWith('-')),
+  );
+  const isGiven = words.some((word) => /^--(?:expression|regexp|(?:from-)?file)=/.test(word));
+  return operands.slice(isGiven ? 0 : before).every((word) => word === '-');
 }
 
 function takesInput(command: ShellCommand, reading: ShellReading): boolean {
@@ -103,28 +99,24 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   const started = words.includes('exec') ? args.slice(words.indexOf('exec') + 1) : [];
   const at = started.findIndex((word) => promptFor(word) !== undefined);
   if (at !== -1) return promptsIn(started.slice(at));
-  // What it copies would be run as a text, or stand in a file: `bash -c "$(cat)"`, `cat > f`.
-  return (command.away === true || name === 'tee' || name === 'dd') && copiesInput(command);
+  // What it copies may be run, or stand in a file: `cat | bash`, `cat > f`.
+  return copiesInput(command);
 }
 
 /** Returns whether a program takes commands from its terminal when it is called with these words. */
 function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
-  const { values = '', given = '', asks = '', places = 0, verbs, debuggers } = prompt;
-  const isNamed = (names: string, { name }: Option): boolean => ` ${names} `.includes(` ${name} `);
+  const { values = '', given = '', asks = '', places = 0, verbs } = prompt;
+  const isNamed = (names: string, { name }: Pick<Option, 'name'>): boolean => ` ${names} `.includes(` ${name} `);
   const gives = (option: Option): boolean => isNamed(given, option) && !namesInput(option);
+  const first = args.findIndex(({ template }) => !template.startsWith('-'));
   const end = args.findIndex(
-    ({ template }) => verbs !== undefined && ` -- ${given} `.includes(` ${template} `) && template !== '',
+    ({ template }, at) => verbs !== undefined && at > first && isNamed(`-- ${given}`, { name: template }),
   );
   const own = (end === -1 ? args : args.slice(0, end))
     .filter(({ template }) => prompt.skips?.test(template) !== true)
     .map((word) => asOption(word, prompt));
-  const split = splitOptions(own, values, prompt.places === undefined && verbs === undefined);
-  const { operands } = split;
-  const first = split.options.findIndex(gives);
-  const options = prompt.ends === true && first !== -1 ? split.options.slice(0, first + 1) : split.options;
+  const { options, operands } = splitOptions(own, values, prompt.places === undefined && verbs === undefined);
   if (options.some((option) => isNamed(asks, option))) return true;
-  const module = options.find(({ name }) => debuggers !== undefined && name === '-m')?.value;
-  if (module !== undefined) return debuggers?.test(module.template) === true || promptsIn([module, ...operands]);
   if (options.some((option) => gives(option) || isNamed('--help --version', option))) return false;
   if (verbs !== undefined) {
     const program = splitOptions(end === -1 ? [] : args.slice(end + 1), SSH_VALUES, true).operands;
@@ -132,8 +124,11 @@ function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
   }
   const [script, ...rest] = operands.slice(places);
   if (script === undefined || script.template === '-' || TERMINAL.test(script.template)) return true;
-  return places === 0 && (debuggers?.test(script.template) === true || promptsIn([script, ...rest]));
+  return places === 0 && (DEBUGGERS.test(script.template) || promptsIn([script, ...rest]));
 }
+
+/** Modules and first operands that are a prompt or a debugger. */
+const DEBUGGERS = /^(?:i?pdb|pudb|code|asyncio|IPython|[bp]tpython|bpython|inspect|debug)$/;
 
 /** The same for a program that another one is given: `php artisan tinker`, `unshare bash`. */
 function promptsIn([program, ...args]: readonly ShellWord[]): boolean {
@@ -157,15 +152,15 @@ function namesInput({ name, value }: Option): boolean {
 /** Programs that start another one in another place. */
 const PLACES = /^(?:docker|docker-compose|podman|podman-compose|nerdctl|kubectl|oc|lxc|incus|ssh)$/;
 const SSH_VALUES = '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -P -p -R -S -W -w';
-const GLOBAL_VALUES =
-  '-c -H -l -f -p -n -s --context --host --log-level --config --file --project-name --profile --env-file --project-directory --ansi --parallel --progress --namespace --kubeconfig --cluster --server --user --token --request-timeout --connection --url --tlscacert --tlscert --tlskey --as --as-group --as-uid --cache-dir --certificate-authority --client-certificate --client-key --tls-server-name --username --password -v --root --runroot --runtime --storage-driver --storage-opt --identity --log-opt --address --snapshotter --data-root';
 const OTHER_VALUES = `${CONTAINER_VALUES} -n -f --container --namespace --image --index --label --target --overrides --context --kubeconfig`;
 /** Options of containers without a value. */
 const SWITCHES =
   /^--(?:detach|init|interactive|stdin|tty|privileged|publish-all|read-only|read-only-tmpfs|rm|rmi|replace|quiet|quiet-pull|sig-proxy|oom-kill-disable|disable-content-trust|use-api-socket|env-host|http-proxy|rootfs|passwd|latest|service-ports|use-aliases|build|remove-orphans|no-.*)$/;
 
+const VERBS = /^(?:run|exec|start|attach)$/;
+
 /** Returns whether a program in another place gets the terminal and takes commands from it: `docker exec -i web sh`. */
-function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): boolean {
+function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
   if (place === 'ssh') {
     const split = splitOptions(args, SSH_VALUES, true);
     // Options may stand behind the host as well.
@@ -173,47 +168,32 @@ function asksElsewhere(place: string, args: readonly ShellWord[], more = ''): bo
     const isMute = [split, behind].some((each) => hasOption(each, '-G', '-N', '-T', '-Q', '-f', '-O', '-W', '-V'));
     return !isMute && promptsInText(behind.operands.map(({ text, source }) => text ?? source).join(' '), true);
   }
-  let [verb, ...given] = splitOptions(args, GLOBAL_VALUES, true).operands;
-  let isCompose = place.endsWith('-compose');
-  while (verb?.template === 'compose' || verb?.template === 'container') {
-    isCompose ||= verb.template === 'compose';
-    [verb, ...given] = splitOptions(given, GLOBAL_VALUES, true).operands;
-  }
   const isOfSystem = place === 'lxc' || place === 'incus';
   const isCluster = place === 'kubectl' || place === 'oc' || isOfSystem;
+  if (place === 'docker' && args[0]?.template === 'debug')
+    return !args.some(({ template }) => /^(?:-c|--command)/.test(template));
+  const verbs = isOfSystem ? /^(?:exec|shell|console)$/ : isCluster ? /^(?:run|exec|debug|attach|rsh)$/ : VERBS;
+  const at = args.findIndex(({ template }) => verbs.test(template));
+  const isCompose = args.slice(0, at).some(({ template }) => template === 'compose') || place.endsWith('-compose');
+  const verb = args[at]?.template;
+  const given = args.slice(at + 1);
   const end = isCluster ? given.findIndex(({ template }) => template === '--') : -1;
-  const split = splitOptions(end === -1 ? given : given.slice(0, end), `${OTHER_VALUES}${more}`, !isCluster);
-  // An option that is not known may take the next word or not.
-  const unknown = split.options.filter(
-    ({ name, value }) => value === undefined && /^--/.test(name) && !SWITCHES.test(name),
-  );
-  if (more === '' && !isCluster && unknown.length > 0) {
-    const values = unknown.map(({ name }) => ` ${name}`).join('');
-    if (asksElsewhere(place, args, values)) return true;
-  }
-  const command = end === -1 ? split.operands.slice(1) : given.slice(end + 1);
-  const isWanted = hasOption(split, '-i', '--interactive', '--stdin') && !hasOption(split, '-d', '--detach');
-  // Compose gives a terminal unasked.
-  const isOpen = isWanted || ((isCompose || isOfSystem) && !hasOption(split, '-d', '--detach'));
-  switch (verb?.template) {
-    case 'run':
-      return isOpen && promptsInText(quoted([...entrypoint(split), ...command]), isWanted);
-    case 'exec':
-      return isOpen && promptsInText(quoted(command), false);
-    case 'debug':
-      return place === 'docker' ? !hasOption(split, '-c', '--command') : isOpen && promptsInText(quoted(command), true);
-    case 'start':
-      return given.some(({ template }) => /^-a?i|^--interactive$/.test(template));
-    case 'attach':
-      return isCluster ? isOpen : !hasOption(split, '--no-stdin');
-    case 'rsh':
-      return promptsInText(quoted(command), true);
-    case 'shell':
-    case 'console':
-      return isOfSystem;
-    default:
-      return false;
-  }
+  const isOpenWith = (values: string): boolean => {
+    const split = splitOptions(end === -1 ? given : given.slice(0, end), values, !isCluster);
+    // An option that is not known may take the next word or not.
+    const unknown = split.options.filter(({ name, value }) => !value && /^--/.test(name) && !SWITCHES.test(name));
+    const more = unknown.map(({ name }) => ` ${name}`).join('');
+    if (more !== '' && !isCluster && isOpenWith(`${values}${more}`)) return true;
+    if (verb === 'start') return given.some(({ template }) => /^-a?i|^--interactive$/.test(template));
+    const isWanted = hasOption(split, '-i', '--interactive', '--stdin') && !hasOption(split, '-d', '--detach');
+    if (verb === 'attach') return isCluster ? isWanted : !hasOption(split, '--no-stdin');
+    // Compose gives a terminal unasked.
+    const isOpen = isWanted || verb === 'rsh' || ((isCompose || isOfSystem) && !hasOption(split, '-d', '--detach'));
+    const command = end === -1 ? split.operands.slice(1) : given.slice(end + 1);
+    const whole = verb === 'run' ? [...entrypoint(split), ...command] : command;
+    return isOpen && promptsInText(quoted(whole), verb === 'run' ? isWanted : verb !== 'exec');
+  };
+  return at !== -1 && isOpenWith(OTHER_VALUES);
 }
 
 /** Returns words as a text for a shell. Those that are known only at run time stand as they were written. */

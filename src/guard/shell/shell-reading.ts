@@ -129,8 +129,8 @@ export interface ShellReading {
   /** Words with unknown meaning: the program may write to a file that one of them names. */
   readonly named: readonly NamedWords[];
   readonly undecidable: readonly Undecidable[];
-  /** Descriptors that are copies of the standard streams: `exec 3<&0`. */
-  readonly copies: readonly string[];
+  /** Descriptors as which the command opens files or texts to read: `exec 3< list`. */
+  readonly descriptors: readonly string[];
   /** Standalone assignments, before the commands that they may affect. */
   readonly assigned: readonly string[];
 }
@@ -146,7 +146,7 @@ export const emptyReading = (): Growing<ShellReading> => ({
   reads: [],
   named: [],
   undecidable: [],
-  copies: [],
+  descriptors: [],
   assigned: [],
 });
 

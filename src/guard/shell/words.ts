@@ -2,9 +2,6 @@ import { escapeGlob } from './glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from './shell-reading.ts';
 import { literalOrNull, type ValueWord } from './shell-state.ts';
 
-/** Names of standard input. */
-export const STDIN = /^\/(?:dev\/(?:stdin|fd\/0)|proc\/(?:thread-)?self\/fd\/0)$/;
-
 /** Assembles words piece by piece, and splits them like the shell. */
 export class WordBuilder {
   private readonly words: ShellWord[] = [];
@@ -13,9 +10,7 @@ export class WordBuilder {
   private pattern = '';
   private open = false;
   private glob = false;
-  private under: SearchedTree | undefined;
-  private content: string | undefined;
-  private contentUnder: SearchedTree | undefined;
+  private more: Pick<ShellWord, 'under' | 'content' | 'contentUnder'> = {};
 
   constructor(source: string) {
     this.source = source;
@@ -36,8 +31,7 @@ export class WordBuilder {
 
   readable(content: string, under?: SearchedTree): void {
     this.unknown();
-    this.content = content;
-    this.contentUnder = under;
+    this.more = { ...this.more, content, ...(under && { contentUnder: under }) };
   }
 
   /** Adds the values of a variable or of a substitution; several become several words. */
@@ -61,7 +55,7 @@ export class WordBuilder {
   }
 
   private quotedValue(value: ValueWord): void {
-    this.under ??= value.under;
+    this.find(value);
     if (value.pattern === undefined) this.literal(value.template);
     else this.globbed(value.template, value.pattern);
   }
@@ -76,29 +70,24 @@ export class WordBuilder {
       if (piece === '') return;
       if (piece.includes('*') || piece.includes('?') || piece.includes('[')) this.globbed(piece);
       else this.literal(piece);
-      this.under ??= value.under;
+      this.find(value);
     });
+  }
+
+  private find({ under }: ValueWord): void {
+    if (under !== undefined) this.more = { under, ...this.more };
   }
 
   private finishWord(): void {
     if (!this.open) return;
-    const { template, source, under, content, contentUnder } = this;
-    this.words.push({
-      text: literalOrNull(template),
-      template,
-      source,
-      ...(this.glob ? { glob: true as const, pattern: this.pattern } : {}),
-      ...(under === undefined ? {} : { under }),
-      ...(content === undefined ? {} : { content }),
-      ...(contentUnder === undefined ? {} : { contentUnder }),
-    });
+    const { template, source, pattern } = this;
+    const glob = this.glob ? { glob: true as const, pattern } : {};
+    this.words.push({ text: literalOrNull(template), template, source, ...glob, ...this.more });
     this.template = '';
     this.pattern = '';
     this.open = false;
     this.glob = false;
-    this.under = undefined;
-    this.content = undefined;
-    this.contentUnder = undefined;
+    this.more = {};
   }
 }
 

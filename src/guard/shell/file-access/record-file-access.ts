@@ -56,20 +56,18 @@ export function recordNamed(command: ShellCommand, words: Call['words'], { facts
   if (words.length > 0) facts.named.push({ command, words, mayWrite: mayWrite(command) });
 }
 
-const GNU_TOOLS = new Set([
-  ...['sed', 'cp', 'mv', 'rm', 'ln', 'tar', 'dd', 'awk', 'tee', 'touch', 'truncate', 'install', 'shred'],
-]);
-
 /** Returns whether nothing is known about what a program does here with its words. */
 export function isUnknown(name: string): boolean {
   return ruleOf(name) === undefined && !ELSEWHERE.test(name);
 }
 
 function ruleOf(name: string): FileAccessRule | undefined {
+  const find = (each: string): FileAccessRule | undefined => {
+    const row = rowOf(each);
+    return row === undefined ? ruleByName(each) : filesOf(row);
+  };
   // GNU tools on a Mac: gsed, gcp, grm.
-  const plain = name.startsWith('g') && GNU_TOOLS.has(name.slice(1)) ? name.slice(1) : name;
-  const row = rowOf(plain);
-  return row === undefined ? ruleByName(plain) : filesOf(row);
+  return find(name) ?? (name.startsWith('g') ? find(name.slice(1)) : undefined);
 }
 
 function recorderIn(

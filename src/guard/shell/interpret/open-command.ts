@@ -1,7 +1,7 @@
 import { shellWord } from '../../../text/quote.ts';
 import { commandLines } from '../../client-tools.ts';
 import { isOfSystem, isUnknown, recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
-import { basenameOf, commandsOfOptions, gitWords, isShell, isStandardInput } from '../program-words.ts';
+import { basenameOf, commandsOfOptions, gitWords, isShell, STDIN } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Opened, Outcome, ShellContext, ShellState } from '../shell-state.ts';
 import {
@@ -52,12 +52,12 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
 function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   openInterpreter(call, name, context);
   const programs = call.assignments.filter((each) => PROGRAM_VARIABLES.test(each.name));
-  const texts = programs.map(({ words }) => (words[0]?.template ?? '').replace(/^!/, ''));
+  const texts = programs.map((each) => programText(each.name, each.words[0]?.template ?? ''));
   if (name === 'git') texts.push(...gitTexts(call));
   // A program that is not known may run the lines of its input.
   if (isUnknown(name) && call.stdin.kind !== 'none') texts.push(commandLines(call.stdin.text));
   for (const text of [...texts, ...commandsOfOptions(name, call.words)])
-    context.interpret(text, [call.state], call.stdin, inside(context, call, name));
+    context.interpret(text, [call.state], name === 'man' ? UNKNOWN_STREAM : call.stdin, inside(context, call, name));
   const command = recordCommand(call, name, context);
   const before = context.facts.writes.length;
   recordFileAccess(command, call, context);
@@ -165,6 +165,11 @@ const PROGRAM_KEYS =
 const PROGRAM_VARIABLES =
   /^(GIT_(PAGER|EDITOR|SEQUENCE_EDITOR|SSH_COMMAND|SSH|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND)|PAGER|EDITOR|VISUAL)$/;
 
+/** Returns the command that a setting or a variable names. A pager's input is not the terminal. */
+function programText(key: string, value: string): string {
+  return value.replace(/^!/, '') + (/pager/i.test(key) ? ' < /dev/null' : '');
+}
+
 /** Returns one word as a text for a shell; several as a command with quoted words. */
 function oneText(words: readonly string[]): string {
   const [first = ''] = words;
@@ -174,8 +179,7 @@ function oneText(words: readonly string[]): string {
 /** Returns the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
 function gitTexts(call: Call): string[] {
   const { words, aliased, settings } = gitWords(call.words, call.state.variables);
-  const programs = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? [value] : []));
-  const told = programs.map((text) => text.replace(/^!/, ''));
+  const told = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? programText(key, value) : []));
   if (aliased?.startsWith('!')) return [...told, aliased.slice(1)];
   // An alias from the environment is not among the command's words: its expansion is interpreted.
   const meant = aliased === undefined ? [] : [oneText(['git', ...words.map((word) => word.template)])];
@@ -205,7 +209,7 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
         if (value === undefined) return [];
         // An alias is evaluated where it is defined, because a later use may go unnoticed.
         if (/^alias\.[^=]+$/i.test(text)) return [value.startsWith('!') ? value.slice(1) : `git ${value}`];
-        return PROGRAM_KEYS.test(text.toLowerCase()) ? [value.replace(/^!/, '')] : [];
+        return PROGRAM_KEYS.test(text.toLowerCase()) ? programText(text, value) : [];
       });
     default:
       return [];
@@ -226,7 +230,7 @@ function runLater(call: Call, name: string, context: ShellContext): void {
     const text = variables.get(variable)?.[0]?.template ?? '';
     if (text.includes(UNKNOWN) && /_/.test(variable)) reportCall(context, 'dynamic-piped-to-shell', call);
     if (variable === 'PROMPT_COMMAND') return text;
-    return (isStandardInput(text) ? call.stdin.text : files.get(fileKey(text, call.state))) ?? expansionOf(text);
+    return (STDIN.test(text) ? call.stdin.text : files.get(fileKey(text, call.state))) ?? expansionOf(text);
   });
   const state = set.reduce((each, variable) => withVariable(each, variable, undefined), call.state);
   for (const text of [...texts, ...subscripts.flatMap(({ template }) => expansionOf(template))])

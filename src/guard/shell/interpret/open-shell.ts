@@ -1,6 +1,6 @@
 import { recordRead } from '../file-access/file-access-rule.ts';
 import { recordFileAccess } from '../file-access/record-file-access.ts';
-import { isStandardInput, takesInput } from '../program-words.ts';
+import { STDIN, takesInput } from '../program-words.ts';
 import { type ShellCommand, type ShellWord, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
 import {
   type Call,
@@ -15,32 +15,27 @@ import {
   withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, byProgram, optionValues, splitOptions, wordOf } from '../words.ts';
+import { asValue, byProgram, hasOption, optionValues, splitOptions, wordOf } from '../words.ts';
 
 /** Pattern for options that make a glob match more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
-/** Pattern for options that take the next word: `-o pipefail`, `-euo pipefail`, `--rcfile x`. */
-const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
 /** Placeholder for files that a search inserts into a text (`xargs -I% sh -c 'rm %'`). */
 const FOUND = 'FOUND_BY_A_SEARCH';
 
 /** Reads the options of a shell: whether the first word after them (`rest`) is a script text, and whether it reads its input. */
 function shellOptions(args: Call['words']) {
-  let at = 0;
-  let takesText = false;
-  let takesStdin = false;
-  for (; at < args.length; at += 1) {
-    const option = args[at]?.template ?? '';
-    if (/^-[a-zA-Z]*c/.test(option) || option === '--command') takesText = true;
-    if (TAKES_VALUE.test(option)) at += 1;
-    else if (option === '--' || option === '-') {
-      at += 1;
-      break;
-    } else if (!/^[-+]/.test(option)) break;
-    else if (/^-[a-zA-Z]*s/.test(option)) takesStdin = true;
-  }
-  return { takesText, takesStdin, rest: args.slice(at) };
+  // `+o x` takes a value as `-o x` does, and a single dash ends the options as two do.
+  const words = args.map((word) => ({
+    ...word,
+    template: word.template.replace(/^\+(?=.)/, '-').replace(/^-$/, '--'),
+  }));
+  const split = splitOptions(words, '-o -O --rcfile --init-file', true);
+  return {
+    takesText: hasOption(split, '-c', '--command'),
+    takesStdin: hasOption(split, '-s'),
+    rest: args.slice(args.length - split.operands.length),
+  };
 }
 
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
@@ -55,7 +50,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
   }
   if (first !== undefined && !takesStdin) {
     const content = contentOf(first, call);
-    if (isStandardInput(first.template)) return runInput();
+    if (STDIN.test(first.template)) return runInput();
     if (content !== undefined) {
       if (first.content === undefined) record();
       else recordOpened(call, name, context);

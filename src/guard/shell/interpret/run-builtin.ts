@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { firstLine } from '../../../text/quote.ts';
 import { withoutEndSlashes } from '../../comparable-path.ts';
-import { isStandardInput } from '../program-words.ts';
+import { STDIN } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 import { caseKey, fromCwd, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
@@ -92,7 +92,7 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
   const word = call.words[1];
   const path = args[0];
   if (word === undefined || path === undefined) return undefined;
-  const content = isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : contentOf(word, call);
+  const content = STDIN.test(path) && call.stdin.kind !== 'none' ? call.stdin.text : contentOf(word, call);
   if (content === undefined) return undefined;
   if (content.includes(UNKNOWN)) reportCall(context, 'dynamic-piped-to-shell', call);
   return runText(call, content, context);

@@ -2,7 +2,7 @@ import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { valuesOf } from '../expand/expand-parameter.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
-import { basenameOf } from '../program-words.ts';
+import { basenameOf, STDIN } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import {
@@ -16,7 +16,7 @@ import {
   UNKNOWN_STREAM,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, STDIN, wordOf } from '../words.ts';
+import { asValue, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every possible state, and follows what it starts. */
@@ -137,8 +137,7 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
       if (isUnset && /^[A-Za-z_]\w*$/.test(part.parameter)) names.add(part.parameter);
     }
   };
-  if (!node.name?.text.includes('${') && !node.suffix.some(mayHaveDefault) && !node.prefix.some(mayHaveDefault))
-    return [state];
+  if (!context.source.slice(node.pos, node.end).includes('${')) return [state];
   for (const each of [node.name, ...node.suffix, ...node.prefix]) {
     if (each?.type === 'Word') look(each.parts);
     else if (each?.type === 'Assignment' && each.value.type === 'Word') look(each.value.parts);
@@ -154,11 +153,6 @@ function forkOnDefaults(node: Shell.Command, state: ShellState, context: ShellCo
         ]),
       [state],
     );
-}
-
-function mayHaveDefault(each: Shell.Command['suffix'][number] | Shell.Command['prefix'][number]): boolean {
-  if (each.type === 'Word' || each.type === 'Assignment') return each.text.includes('${');
-  return (each.type === 'Redirect' || each.type === 'HereString') && each.target?.text.includes('${') === true;
 }
 
 const SCREEN = /^\/dev\/(null|tty|stdout|stderr|fd\/[12])$/;
@@ -179,6 +173,10 @@ export function readRedirections(
   let away = false;
   for (const state of states) {
     for (const redirect of redirects) {
+      const given = redirect.descriptor;
+      const descriptor = given === undefined ? 1 : given.type === 'FileDescriptor' ? given.value : given.name;
+      if (redirect.type !== 'Redirect' || /^<>?$/.test(redirect.operator))
+        context.facts.descriptors.push(`${descriptor}`);
       if (redirect.type === 'HereDoc') {
         const { body, delimiter } = redirect;
         const live = delimiter?.quoted !== true && /[`$\\]/.test(body.text);
@@ -194,7 +192,10 @@ export function readRedirections(
       }
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
       for (const word of expandWord(redirect.target, state, context)) {
-        if (duplicates) followCopy(redirect, word, { state, by, stdin }, context);
+        // Of a descriptor that the command does not open as a file, the terminal may be read.
+        const from = word.template.includes(UNKNOWN) ? word.source.replace(/[${}"]/g, '') : word.template;
+        if (redirect.operator === '<&' && /^(?!0)\w+-?$/.test(from))
+          recordRead({ word: wordOf(`/dev/fd/${from.replace(/-$/, '')}`), state, by }, context, redirect.pos);
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
           // Other descriptors are not followed.
           if (redirect.operator === '>&' && /^[3-9]|^\d\d/.test(word.template)) away = true;
@@ -212,7 +213,6 @@ export function readRedirections(
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;
-        const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : 1;
         if (descriptor === 1) stdoutTo = word;
         if (descriptor === 1 && !(word.template.startsWith('/dev/') && SCREEN.test(word.template))) away = true;
         if (word.content === undefined) recordWrite({ word, state, by, how: 'redirect' }, context, redirect.pos);
@@ -220,19 +220,4 @@ export function readRedirections(
     }
   }
   return { stdin: input, stdoutTo, away };
-}
-
-/** Follows copies of a descriptor, `exec 3<&0` or `{fd}<&0`: the terminal can be read by each, and by those of its output. */
-function followCopy(
-  { descriptor, operator, pos }: Shell.Redirect,
-  word: ShellWord,
-  { state, by, stdin }: { readonly state: ShellState; readonly by: string; readonly stdin: Stream },
-  context: ShellContext,
-): void {
-  const { copies } = context.facts;
-  const from = word.template.includes(UNKNOWN) ? word.source.replace(/[${}"]/g, '') : word.template.replace(/-$/, '');
-  if (!copies.includes(from) && !(from === '0' ? stdin.kind === 'none' : /^[12]$/.test(from))) return;
-  const own = descriptor?.type === 'FileDescriptor' ? `${descriptor.value}` : descriptor?.name;
-  if (own !== undefined && !/^[012]$/.test(own)) copies.push(own);
-  else if (operator === '<&' && from !== '0') recordRead({ word: wordOf(`/dev/fd/${from}`), state, by }, context, pos);
 }

@@ -91,21 +91,18 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
   const wrapper = wrapperOf(name);
   if (wrapper === undefined) return undefined;
-  const split = splitOptions(call.words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+  const values = `${wrapper.values} ${wrapper.textOption ?? ''}`;
+  let split = splitOptions(call.words.slice(1), values, true);
   if (wrapper.asks !== undefined && hasOption(split, ...wrapper.asks)) return undefined;
-  let words = split.operands;
   if (wrapper.subcommands !== undefined) {
-    if (!wrapper.subcommands.includes(words[0]?.template ?? '')) return undefined;
-    const inner = splitOptions(words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
-    if (wrapper.textOption === ' ') return asText(inner.operands.map((word) => word.template).join(' '));
-    const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
-    return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
+    if (!wrapper.subcommands.includes(split.operands[0]?.template ?? '')) return undefined;
+    split = splitOptions(split.operands.slice(1), values, true);
   }
+  const words = split.operands.slice(wrapper.skip ?? 0);
   if (wrapper.texts === true) return asText(...words.map(({ template }) => template.replace(SCRIPT, "$1 run '$2'")));
-  words = words.slice(wrapper.skip ?? 0);
+  if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
   if (wrapper.textOption !== undefined) {
-    if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
-    const late = splitOptions(words, `${wrapper.values} ${wrapper.textOption}`, true);
+    const late = splitOptions(words, values, true);
     const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
     if (text !== undefined) return asText(text.template);
     if (wrapper.textOnly === true) return undefined;
