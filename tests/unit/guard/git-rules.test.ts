@@ -248,6 +248,17 @@ describe('what removes files that git does not track', () => {
       assert.equal(await decide(command, rules), 'deny');
       assert.equal((await call(command, {}, false, [join(dir, 'local.txt')])).decision, 'deny');
     });
+  for (const place of ['GIT_INDEX_FILE=x git', 'git --git-dir=o/.git', 'sudo GIT_DIR=x git'])
+    it(`counts every file as untracked for another index: ${place}`, async () => {
+      for (const command of [
+        'clean -fd',
+        'stash -u',
+        'ls-files -o --exclude-standard | xargs rm',
+        'ls-files | xargs rm',
+      ])
+        assert.equal(await decide(`${place} ${command}`, { protectedFiles: ['deploy/**'] }), 'deny', command);
+      assert.equal(await decide('GIT_PAGER=cat git clean -fd', { protectedFiles: ['deploy/**'] }), 'allow');
+    });
 });
 
 describe('the pathspecs of git grep and git ls-files', () => {

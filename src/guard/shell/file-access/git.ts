@@ -180,7 +180,7 @@ function removesUntracked(
 }
 
 /** Returns whether git may have another index or repository here. */
-function isElsewhere({ state, words }: AccessRecorder): boolean {
+export function isElsewhere({ state, words }: Pick<AccessRecorder, 'state' | 'words'>): boolean {
   const isSet = [...state.variables.keys()].some((name) =>
     /^GIT_(?!PAGER|EDITOR|AUTHOR|COMMITTER|SSH|TERMINAL)/.test(name),
   );
