@@ -170,9 +170,12 @@ const MAX_PART = 6000;
 /** With this option npm and pnpm pass in silence if no package has the script. */
 const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
 const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
-/** A call of a test runner with a reporter of choice, or content without a test; and one that runs none but counts them. */
+/**
+ * A call of a test runner with a reporter of choice, or content without a test; and one that runs none but counts them. A
+ * reporter of dots shows each test, though not which were skipped.
+ */
 const UNCOUNTED =
-  /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?with-?no-?tests|--list-?tests)(?:[\s=]|$)/i;
+  /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?(?![ =]dot)|--format|--pass-?with-?no-?tests|--list-?tests)(?:[\s=]|$)/i;
 const DRY_RUN = /(?:^|[\s/])(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';

@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import type { GitView } from '../git/run-git.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
@@ -62,9 +64,10 @@ export async function runPinnedCommand(
 /** Lets go name each test: without -v it reports a package whose tests were all skipped as one that passed. */
 function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
   if (!programs.has('go')) return env;
-  // The user's own flags may stand in go's settings. The root folder has no go.mod that asks for another version.
-  const { stdout } = spawnSync('go', ['env', 'GOFLAGS'], { env, cwd: '/', encoding: 'utf8', timeout: 10_000 });
-  return stdout ? { ...env, GOFLAGS: `${stdout.trim()} -v`.trim() } : env;
+  // As go does: the user's own flags are in the environment, else in the file of `go env -w`.
+  const file = env['GOENV'] || join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'go', 'env');
+  const own = env['GOFLAGS'] || /^GOFLAGS=(.*)$/m.exec(readRegularFile(file) ?? '')?.[1] || '';
+  return { ...env, GOFLAGS: `${own} -v`.trim() };
 }
 
 /** Returns the pinned keys of a contract that a command relies on, and the programs that it starts. */

@@ -56,17 +56,18 @@ test('a check that exits with 0 is refused if its runner reports failed tests', 
 test('a passing runner whose reporter counts nothing proves nothing, and says so', async (context) => {
   const header = (call: string): string => `printf '\\n> a@1.0.0 test\\n> ${call}\\n\\n..\\n'`;
   const commands = [
-    `${RUN} --test-reporter=dot web.test.js`,
+    `${RUN} --test-reporter=lcov web.test.js`,
     ...['jest --ci --reporters=jest-junit', 'mocha -R landing', 'jest --listTests'].map(header),
     `${header('jest --reporters=github-actions')}; exit 1`,
     `${header('vitest run --reporter=dot')}; echo '      Tests  1 passed (1)'`,
+    `${RUN} --test-reporter=dot web.test.js`,
     ...['jest', 'eslint --format unix', 'kubectl apply --dry-run=server'].map(header),
     `${header('mocha --dry-run')}; echo '  1 passing (1ms)'`,
   ];
   const results = await gate(folderWith(context, { 'web.test.js': WORKSPACES['web/web.test.js'] }), commands);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
-    [...new Array(4).fill('unavailable'), 'failed', ...new Array(4).fill('ok'), 'vacuous'],
+    [...new Array(4).fill('unavailable'), 'failed', ...new Array(5).fill('ok'), 'vacuous'],
   );
   assert.match(
     results[0]?.detail ?? '',
@@ -76,13 +77,16 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
 
 test('go is asked to name each test, beside the flags that its user has set', async (context) => {
   const go = [
-    '[ "$1" = env ] && echo "-mod=mod" && exit',
     'case "$GOFLAGS" in "-mod=mod -v") echo "--- SKIP: TestA (0.00s)";; esac',
     "printf 'ok  \\ta\\t0.1s\\n'",
   ].join('\n');
-  const folder = folderWith(context, { 'bin/go': `#!/bin/sh\n${go}\n`, Makefile: 'test:\n\tgo test ./...\n' });
+  const folder = folderWith(context, {
+    'bin/go': `#!/bin/sh\n${go}\n`,
+    'config/go/env': 'GOFLAGS=-mod=mod\n',
+    Makefile: 'test:\n\tgo test ./...\n',
+  });
   chmodSync(join(folder, 'bin/go'), 0o755);
-  const env = { ...ENV, PATH: `${join(folder, 'bin')}:${ENV['PATH']}` };
+  const env = { ...ENV, XDG_CONFIG_HOME: join(folder, 'config'), PATH: `${join(folder, 'bin')}:${ENV['PATH']}` };
   const results = await gate(folder, ['go test ./...', 'make test', 'bin/go test ./...'], { env });
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
