@@ -107,8 +107,7 @@ function projectFiles(dir: string) {
   const read = (name: string): string => readRegularFile(join(dir, name), MAX_BYTES) ?? '';
   const shows = (sign: Sign): boolean =>
     typeof sign === 'string' ? matching(sign).length > 0 : matching(sign[0]).some((name) => sign[1].test(read(name)));
-  const first = (...names: readonly string[]): string | undefined => names.find((name) => matching(name).length > 0);
-  return { dir, matching, read, shows, first };
+  return { dir, matching, read, shows };
 }
 
 function ecosystemCommands({ from, when, commands, by = [] }: Ecosystem, project: Project): ProjectCommand[] {

@@ -277,9 +277,6 @@ function addTarget(search: Search, folder: string, target: string, depth: number
 
 /** Returns the nearest folder with a package.json, within the project. */
 function packageDirectory(projectDir: string, from: string): string | null {
-  for (let at = from; projectPath(projectDir, at, 'package.json') !== null; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json'))) return at;
-    if (at === dirname(at)) return null;
-  }
-  return null;
+  const holds = (folder: string): boolean => isWithin(projectDir, folder) && existsSync(join(folder, 'package.json'));
+  return upward(projectDir, from).find(holds) ?? null;
 }

@@ -187,21 +187,36 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     failed: [/^\d\d:\d\d \+\d+(?: ~\d+)? -\d+: (?:\S+\.dart: )?(?<name>.+) \[E\]$/],
     begins: /^\d\d:\d\d \+(?!.* \[E\]$)/,
   },
-  // Of the following runners counts are read, and names of failed tests where a line says nothing else. GoogleTest:
+  // Of the following runners counts are read, and names of failed tests where a line says nothing else. Here a count is a total.
   {
     totals: [
+      // GoogleTest
       /^\[ {2}PASSED {2}\] (?<passed>\d+) tests?\.$/,
       /^\[ {2}FAILED {2}\] (?<failed>\d+) tests?, listed below:$/,
       /^\[ {2}SKIPPED \] (?<skipped>\d+) tests?, listed below:$/,
-    ],
-    named: [/^\[ {2}FAILED {2}\] (?<name>[\w/]+\.[\w/]+)/],
-  },
-  // Catch2, doctest
-  {
-    totals: [
+      // Catch2, doctest
       /^All tests passed \(.* in (?<passed>\d+) test cases?\)$/,
       /^(?:\[doctest\] )?test cases: *\d+(?= +\|)(?: +\| *(?<passed>\d+) passed)?(?: +\| *(?<failed>\d+) failed(?! as))?(?: +\| *(?<passed2>\d+) failed as expected)?(?: +\| *(?<skipped>\d+) skipped)?/,
+      // TestCafe
+      /^ (?<passed>\d+) passed \((?:\d+m )?\d+s\)$/,
+      /^ (?<failed>\d+)\/\d+ failed \((?:\d+m )?\d+s\)$/,
+      // JUnit's console and JUnit 4
+      /^\[ +(?<passed>\d+) tests successful +\]$/,
+      /^\[ +(?<failed>\d+) tests failed +\]$/,
+      /^\[ +(?<skipped>\d+) tests skipped +\]$/,
+      /^OK \((?<all>\d+) tests?\)$/,
+      /^Tests run: (?<all>\d+), {2}Failures: (?<failed>\d+)$/,
+      // NUnit, xUnit
+      /^ *Test Count: (?<all>\d+), Passed: \d+, Failed: (?<failed>\d+),.* Skipped: (?<skipped>\d+)$/,
+      /^ +\S+ +Total: (?<all>\d+), Errors: (?<failed>\d+), Failed: (?<failed2>\d+), Skipped: (?<skipped>\d+),/,
+      // busted
+      /^(?<passed>\d+) success(?:es)? \/ (?<failed>\d+) failures? \/ (?<failed2>\d+) errors? \/ (?<skipped>\d+) pending\b/,
+      // behave, cucumber
+      /^(?<passed>\d+) scenarios? passed, (?<failed>\d+) failed,.*?(?<skipped>\d+) skipped\b/,
+      /^\d+ scenarios? \((?<list>.*)\)$/,
     ],
+    nothing: [/^0 scenarios$/],
+    named: [/^\[ {2}FAILED {2}\] (?<name>[\w/]+\.[\w/]+)/],
   },
   // meson
   {
@@ -232,49 +247,16 @@ export const OTHER_RUNNERS: readonly Runner[] = [
     totals: [/^[A-Z][\w ]* [\d.]+ \(.*\): Executed (?<all>\d+) of \d+(?: \((?<failed>\d+) FAILED\))?(?= |$)/],
     lastTotalCounts: true,
   },
-  // TestCafe
-  { totals: [/^ (?<passed>\d+) passed \((?:\d+m )?\d+s\)$/, /^ (?<failed>\d+)\/\d+ failed \((?:\d+m )?\d+s\)$/] },
-  // JUnit's console and JUnit 4
-  {
-    totals: [
-      /^\[ +(?<passed>\d+) tests successful +\]$/,
-      /^\[ +(?<failed>\d+) tests failed +\]$/,
-      /^\[ +(?<skipped>\d+) tests skipped +\]$/,
-      /^OK \((?<all>\d+) tests?\)$/,
-      /^Tests run: (?<all>\d+), {2}Failures: (?<failed>\d+)$/,
-    ],
-  },
   // Microsoft.Testing.Platform
   {
     sign: /^Test run summary: /,
     totals: [/^ {2}succeeded: (?<passed>\d+)$/],
     nothing: [/^Test run summary: Zero tests ran\b/],
   },
-  // NUnit, xUnit
-  {
-    totals: [
-      /^ *Test Count: (?<all>\d+), Passed: \d+, Failed: (?<failed>\d+),.* Skipped: (?<skipped>\d+)$/,
-      /^ +\S+ +Total: (?<all>\d+), Errors: (?<failed>\d+), Failed: (?<failed2>\d+), Skipped: (?<skipped>\d+),/,
-    ],
-  },
-  // busted
-  {
-    totals: [
-      /^(?<passed>\d+) success(?:es)? \/ (?<failed>\d+) failures? \/ (?<failed2>\d+) errors? \/ (?<skipped>\d+) pending\b/,
-    ],
-  },
   // testthat, which counts as it goes
   {
     totals: [/^\[ FAIL (?<failed>\d+) \| WARN \d+ \| SKIP (?<skipped>\d+) \| PASS (?<passed>\d+) \]/],
     lastTotalCounts: true,
-  },
-  // behave, cucumber
-  {
-    totals: [
-      /^(?<passed>\d+) scenarios? passed, (?<failed>\d+) failed,.*?(?<skipped>\d+) skipped\b/,
-      /^\d+ scenarios? \((?<list>.*)\)$/,
-    ],
-    nothing: [/^0 scenarios$/],
   },
   // Robot Framework: one total for each suite, then for all
   {
