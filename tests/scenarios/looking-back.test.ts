@@ -65,6 +65,7 @@ const at = '2026-01-01T00:00:00Z';
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
   ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-loop start --resume --launch/],
   ['it works', { sessionId: 's', clientPid: process.pid }, /is working on iteration 1 of 25/, /Nothing/],
+  ['it works in a session of unknown process', { sessionId: 's', clientPid: null }, /is working on/, /Nothing/],
   ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /has exited/, /ralph-loop resume/],
   [
     'it was told to stop',
@@ -103,15 +104,6 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
     /the very message/,
     next,
   ]),
-  [
-    'its run waits for a rate limit',
-    {
-      ...{ mode: 'runner', status: 'paused', sessionId: 's', clientPid: process.pid },
-      paused: { since: at, reason: 'rate-limited', message: 'the very message.', resumesAt: null },
-    },
-    /the very message/,
-    /^Nothing; the run continues by itself\. Continue now: .* resume/,
-  ],
 ];
 
 for (const [when, state, why, next] of someOf(LIVE, 5)) {

@@ -106,7 +106,7 @@ export function explainLive(
   }
   switch (state.status) {
     case 'running':
-      return { at: state.lastRunAt, ...running(state, clientAlive) };
+      return { at: state.lastRunAt, ...running(state) };
     case 'verifying':
       return {
         at: state.verifying.since,
@@ -142,14 +142,14 @@ export function explainLive(
   }
 }
 
-function running(state: LoopState, clientAlive: boolean | null): Explained {
+function running(state: LoopState): Explained {
   if (state.stopRequested) {
     return {
       why: 'The user stopped it; it finishes its iteration first.',
       next: advise('Nothing.', 'End it now', 'cancel'),
     };
   }
-  if (clientAlive === null && state.mode === 'hook') {
+  if (state.sessionId === null && state.mode === 'hook') {
     return {
       why: 'It was started, but no client has joined it yet.',
       next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),

@@ -128,8 +128,8 @@ export function liveWords(live: LiveLoop): string {
   return live.status === 'running' && isUnjoined(live) ? 'waiting for a session' : statusWords(live.status);
 }
 
-function isUnjoined({ mode, clientPid }: LiveLoop): boolean {
-  return mode === 'hook' && clientPid === null;
+function isUnjoined({ mode, sessionId }: LiveLoop): boolean {
+  return mode === 'hook' && sessionId === null;
 }
 
 /** Formats a count, such as `3 of 10`. */
@@ -146,11 +146,12 @@ function progressText(live: LiveLoop): string {
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 
-function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
+function clientText({ clientPid, clientAlive, mode, name, sessionId }: LiveLoop, paint: Paint): string {
   const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
   if (mode === 'runner' && clientAlive !== null) {
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
   }
+  if (mode === 'hook' && clientPid === null && sessionId !== null) return `session ${sessionId}`;
   if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
 }

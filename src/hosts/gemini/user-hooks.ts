@@ -48,7 +48,8 @@ function problemIn({ cwd, env, node, hookPath }: HookPlace): string | null {
   const blocked = lastOf('blocked', redactions);
   if (lastOf('enabled', redactions) === true && [blocked].flat().some((each) => /^RALPH_/i.test(textOf(each))))
     return 'security.environmentVariableRedaction.blocked names variables of ralph-loop';
-  if (!isTrusted(cwd, env, [defaults, user, system])) return 'this folder is not one that Gemini CLI trusts';
+  if (!isTrusted(cwd, env, [defaults, user, system]))
+    return 'this folder is not one that Gemini CLI trusts: start gemini in it and type /permissions trust';
   const isStrict = Boolean(env['GITHUB_SHA']) || env['SURFACE'] === 'Github';
   return isStrict
     ? 'Gemini CLI withholds RALPH_ACTIVE from hooks while GITHUB_SHA is set or SURFACE is Github: unset it'
