@@ -157,17 +157,12 @@ const wordsOf = (text: string): string[] => text.match(/[^\s,()[\]]+/g) ?? [];
 /** Returns the commands of the goals (default: the first rule) and of what they need. */
 function recipesOf(rules: ReadonlyMap<string, Rule>, goals: readonly string[]): string[] {
   const patterns = [...rules].filter(([name]) => name.includes('%'));
-  const ruleOf = (goal: string) => rules.get(goal) ?? patterns.find(([name]) => isLike(name, goal))?.[1];
+  const isLike = (goal: string, [before = '', after = '']: string[]) => goal.startsWith(before) && goal.endsWith(after);
+  const ruleOf = (goal: string) => rules.get(goal) ?? patterns.find(([name]) => isLike(goal, name.split('%', 2)))?.[1];
   const reached = new Set(goals.flatMap((goal) => ruleOf(goal) ?? []));
   const first = [...rules].find(([name]) => !name.startsWith('.'))?.[1];
   if (reached.size === 0 && first !== undefined) reached.add(first);
   // A set also visits elements that are added meanwhile.
   for (const { needs } of reached) for (const rule of needs.flatMap((goal) => ruleOf(goal) ?? [])) reached.add(rule);
   return [...reached].flatMap(({ commands }) => commands);
-}
-
-/** Returns whether a goal has the form of a pattern such as `%-test`. */
-function isLike(name: string, goal: string): boolean {
-  const [before = '', after = ''] = name.split('%', 2);
-  return goal.startsWith(before) && goal.endsWith(after);
 }

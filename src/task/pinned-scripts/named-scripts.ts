@@ -212,15 +212,16 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
   if (call === null) return;
   const isRead = (file: string): boolean => existsSync(join(call.directory, file)) && !WRITTEN_BY_BUILDS.test(file);
   for (const file of call.files.filter(isRead)) addFile(search, call.directory, file, depth);
-  for (const name of call.absent) {
-    const path = projectPath(projectDir, call.directory, name);
-    if (path !== null) steering.set(path, 'pinned');
-  }
+  const steer = (names: readonly string[], as: 'pinned' | 'reported'): void => {
+    const paths = names.flatMap((name) => projectPath(projectDir, call.directory, name) ?? []);
+    for (const path of paths) if (as === 'pinned' || !steering.has(path)) steering.set(path, as);
+  };
+  steer(call.absent, 'pinned');
   // Make runs nothing for a goal that exists as a file, and reads `-include` files once they exist.
-  for (const name of [...call.goals, ...call.files].filter((file) => !isRead(file))) {
-    const path = projectPath(projectDir, call.directory, name);
-    if (path !== null && !steering.has(path)) steering.set(path, 'reported');
-  }
+  steer(
+    [...call.goals, ...call.files].filter((file) => !isRead(file)),
+    'reported',
+  );
   for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
 }
 
