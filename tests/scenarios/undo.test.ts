@@ -407,6 +407,7 @@ const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?
     'echo a >> priv.txt; git add -f priv.txt; git commit -qm f',
     'priv.txt',
   ],
+  'the rules of git to which a link leads': ['echo o > rules; ln -sf "$PWD/rules" .gitignore', 'echo x > new.txt'],
 };
 
 for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 4)) {

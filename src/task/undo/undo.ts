@@ -1,7 +1,7 @@
 import { lstatSync, lutimesSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
+import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { escaped, quoted } from '../../text/quote.ts';
 import {
@@ -158,7 +158,10 @@ async function ignoredAtStart(around: Around, facts: UndoFacts, since: readonly 
     const rules = names.filter((path) => IGNORE_RULES.test(path));
     await putFiles(around, commit, rules, folder);
     const top = join(folder, '.gitignore');
-    writeFileSync(top, [...(facts.ignores ?? []), readRegularFile(top) ?? ''].join('\n'));
+    const own = readRegularFile(top) ?? '';
+    // A link would lead to a file of the user.
+    removeIfThere(top);
+    writeFileSync(top, [...(facts.ignores ?? []), own].join('\n'));
     const words = [`--git-dir=${gitDir}`, `--work-tree=${folder}`, 'check-ignore', '--no-index', '-z', '--stdin'];
     return new Set((await git(around, words, { input: nulList(added), at: folder })).text.split('\0'));
   } finally {
