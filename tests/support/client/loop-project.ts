@@ -94,7 +94,12 @@ export type LoopProject = {
   /** Oldest first. */
   readonly archive: () => Archived[];
   /** The one archived loop's `ended`; throws when there is none or more than one. */
-  readonly ended: () => { readonly as: string; readonly message: string; readonly verified: boolean };
+  readonly ended: () => {
+    readonly as: string;
+    readonly message: string;
+    readonly text?: string;
+    readonly verified: boolean;
+  };
 };
 
 /** Lines of the client's stream in which a hook speaks to the user, `Stop says: ralph: ...`. */
