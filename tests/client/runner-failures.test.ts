@@ -57,9 +57,17 @@ test('a limit without a reset time is waited for longer each time', async () => 
 
 test('a loop that its user pauses while it waits for a limit stays paused until the user resumes it', async () => {
   const limited = status(429, { headers: { 'x-should-retry': 'false' } });
-  await inLoopProject({ ...options, standIn: true }, steps([limited, done]), async (project) => {
-    const running = startRunner(project, { env: { RALPH_RATE_LIMIT_WAIT: '1h' } });
-    await until('it waits', () => ofType(running.events(), 'wait.started').length > 0);
+  await inLoopProject({ ...options, standIn: true }, steps([limited, limited, done]), async (project) => {
+    const waiting = async (command: string) => {
+      const started = startRunner(project, { command: [command], env: { RALPH_RATE_LIMIT_WAIT: '1h' } });
+      await until('it waits', () => ofType(started.events(), 'wait.started').length > 0);
+      return started;
+    };
+    const terminated = await waiting('run');
+    terminated.signal('SIGTERM');
+    const [left] = ofType((await terminated.done).events, 'run.ended');
+    assert.match(left?.message ?? '', /^This runner has left the loop, which is still live\. Resume: .* resume\.$/);
+    const running = await waiting('resume');
     assert.equal(project.main(['pause']).code, 0);
     await until('it rests', () => ofType(running.events(), 'loop.paused').length > 0);
     assert.equal(ofType(running.events(), 'loop.paused')[0]?.reason, 'operator');

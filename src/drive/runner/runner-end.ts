@@ -17,7 +17,9 @@ export type RunnerEnd = RunnerEventOf<'run.ended'>;
 export function runnerEnd({ files, loopId, options }: Runner, last: LoopState): RunnerEnd {
   const { status, state, message } = standing(files, loopId);
   const { iteration, usage } = state ?? last;
-  const hasLeft = status === 'interrupted' && state?.status !== 'ended';
+  // For a rate limit a runner waits, and tells of that itself.
+  const waited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
+  const hasLeft = waited || (status === 'interrupted' && state?.status !== 'ended');
   return {
     type: 'run.ended',
     status,
