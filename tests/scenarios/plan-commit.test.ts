@@ -225,6 +225,16 @@ test('what a user writes outside the scope while the checks run is named, and in
   assert.equal(read(p, 'notes.md'), 'half\n');
 });
 
+test('a report that the checks wrote before the start is no change outside the scope', (t) => {
+  const files = { 'check.sh': 'date +%N > report.txt; test -e work/1.txt\n' };
+  const p = placeWith(t, CHECKED + task(1), files, `${AGENT}sh check.sh\n`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.equal(p.git('ls-files', 'report.txt'), '', 'it is in no commit');
+  const other = placeWith(t, CHECKED + task(1), files, `${AGENT}sh check.sh; date > other.txt\n`);
+  assert.equal(other.run(null).code, 3, 'control: a file of the agent');
+});
+
 test('no copy is left, and neither plan nor index shows a tick while a commit is verified', (t) => {
   const files = {
     'check.sh': 'grep -c "^- .x." "$(cat "$XDG_STATE_HOME/where")" >> "$XDG_STATE_HOME/ticks"; true\n',

@@ -11,6 +11,7 @@ import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { isSameMark, markFile } from '../../task/progress/marks.ts';
+import { startRecordOf } from '../prompt/project-change.ts';
 import type { OpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
@@ -59,7 +60,10 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   }
   const changed = await changedSince(place, stands);
   const own = ownPaths(directory, task.planPath);
-  const changes = changed.filter((path) => !own.includes(path) && isOfTask(directory, task, path));
+  // A report that the checks write is no change of the agent's. What they prove of a commit rests on none of it.
+  const byChecks = contract.verifyIn === undefined ? [] : (startRecordOf(files, contract)?.written ?? []);
+  const isOfChecks = (path: string): boolean => byChecks.includes(path) && !isInScope(path, task.scope);
+  const changes = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []

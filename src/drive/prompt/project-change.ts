@@ -59,11 +59,17 @@ export async function apartFromWork<T>(
   return { result, changed: before.files.length > 0 ? 'yes' : unchanged };
 }
 
+/** Returns the files at the start of a loop, and those that its checks wrote before; null if it has no record of it. */
+export function startRecordOf(files: LoopFiles, contract: Contract): StartRecord | null {
+  const bytes = readEvidence(files, contract, 'startFiles');
+  return bytes && (evidenceJson(files.startFiles, bytes) as unknown as StartRecord);
+}
+
 /** Returns the files that the agent has changed since the start; null if the loop has no record of it. */
 async function workSinceStart(files: LoopFiles, contract: Contract, options: GitOptions): Promise<Changes | null> {
-  const bytes = readEvidence(files, contract, 'startFiles');
-  if (bytes === null) return null;
-  const { files: start, written } = evidenceJson(files.startFiles, bytes) as unknown as StartRecord;
+  const record = startRecordOf(files, contract);
+  if (record === null) return null;
+  const { files: start, written } = record;
   const changes = await changesSinceStart(files.projectDir, start, options);
   const isOwn = loopsFiles(contract);
   const found = changes.files.filter((path) => !isOwn(path) && !written.includes(path));

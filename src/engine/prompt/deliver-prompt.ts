@@ -22,19 +22,10 @@ type Place = { readonly taskPath: string } | { readonly promptPath: string | nul
 /** Chooses the form by the loop's `reinject` and the prompt's length. */
 export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinject'], place: Place): DeliveredPrompt {
   const whole = wholePrompt(prompt);
-  switch (reinject) {
-    case 'reason':
-      return { reason: whole, context: null };
-    case 'pointer':
-      return { reason: pointerTo(prompt, place), context: null };
-    case 'context':
-    case 'auto':
-      if (reinject === 'auto' && whole.length <= REASON_LIMIT) return { reason: whole, context: null };
-      if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
-      return { reason: pointerTo(prompt, place), context: null };
-    default:
-      return reinject satisfies never;
-  }
+  const isShort = reinject === 'auto' && whole.length <= REASON_LIMIT;
+  if (reinject === 'reason' || isShort) return { reason: whole, context: null };
+  if (reinject !== 'pointer' && whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
+  return { reason: pointerTo(prompt, place), context: null };
 }
 
 /** Returns a pointer. The task file holds only the body, so its pointer adds what is specific to this iteration. */
