@@ -105,7 +105,7 @@ function sessionEvents(files: LoopFiles, loopId: string): News {
   return (state) => {
     const done: RunnerEvent[] = [];
     next = readStream(files, loopId, next, (entry) => done.push(...eventOf(entry, calls)));
-    const isJoined = state !== null && state.clientPid !== null;
+    const isJoined = state !== null && state.sessionId !== null;
     const key = JSON.stringify([state?.status, state?.iteration, isJoined, state?.steering.map(({ id }) => id)]);
     if (state === null || key === before) return done;
     before = key;
@@ -167,7 +167,7 @@ function standing(state: LoopState): RunnerEvent[] {
   const pending: RunnerEvent = { type: 'steering.pending', texts: steering };
   switch (state.status) {
     case 'running':
-      if (state.mode === 'hook' && state.clientPid === null)
+      if (state.mode === 'hook' && state.sessionId === null)
         return [pending, { type: 'agent.notice', message: UNJOINED }];
       return [iterationStarted(state), pending];
     case 'verifying':
