@@ -78,13 +78,11 @@ const ANY = '*';
 function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
+  const written = reading.writes.filter(({ word }) => TURNS.test(word.template));
+  const turning = [...commands.filter((each) => turnsPush(each, noPushTo)), ...written].map(({ position }) => position);
+  const turnedFrom = reading.assigned.some((text) => TURNS.test(text)) ? 0 : Math.min(...turning);
   for (const command of commands) {
-    const isEarlier = ({ position }: { readonly position: number }): boolean => position <= command.position;
-    const written = reading.writes.filter(isEarlier).map(({ word }) => word.template);
-    const isTurned =
-      [...reading.assigned, ...written].some((text) => TURNS.test(text)) ||
-      commands.some((each) => isEarlier(each) && turnsPush(each, noPushTo));
-    const branch = pushedTo(command, noPushTo, projectDir, isTurned);
+    const branch = pushedTo(command, noPushTo, projectDir, turnedFrom <= command.position);
     if (branch !== null) return deny('push-main', pushDenied(branch));
   }
   return null;
@@ -105,12 +103,19 @@ function turnsPush(command: ShellCommand, kept: readonly string[]): boolean {
   const set = assignments.map(({ name }) => `${name}=`);
   const own = isGit ? [...gitWords(argv).settings.keys()] : [];
   if ([...set, ...(isGit || command.opened ? textsOf(argv) : [])].some((text) => TURNS.test(text))) return true;
-  const [verb = '', ...rest] = isGit ? textsOf(subcommandWords(command) ?? []) : [];
-  const isSet = verb === 'config' && !rest.some((text) => /^(?:--get|-l$|--list$)/.test(text));
-  if ([...own, ...(isSet ? rest : [])].some((key) => PUSH_SETTING.test(key))) return true;
+  const words = isGit ? (subcommandWords(command) ?? []) : [];
+  const [verb = '', ...rest] = textsOf(words);
+  // Without a value it is read.
+  const [key = '', value] = textsOf(splitOptions(words.slice(1), '-f --file --type').operands).filter(
+    (text) => text !== 'set',
+  );
+  if ([...own, ...(verb === 'config' && value !== undefined ? [key] : [])].some((each) => PUSH_SETTING.test(each)))
+    return true;
   if (verb === 'remote') return rest.some((text) => /^--mirror(?:=push)?$/.test(text));
   if (!/^(?:switch|checkout|symbolic-ref|branch)$/.test(verb) || rest.includes('--')) return false;
-  return rest.some((text) => text === '-' || /\0|@\{/.test(text) || kept.includes(text.replace(/^.*[/=]/s, '')));
+  return rest.some(
+    (text) => text === '-' || /\0|@\{/.test(text) || kept.includes(text.replace(/^(?:.*[/=]|-\w)/s, '')),
+  );
 }
 
 function pushedTo(
@@ -144,8 +149,8 @@ function pushedTo(
 /** Returns the words with an alias of the repository's settings in full. */
 function unaliased(words: readonly ShellWord[], settings: string): readonly ShellWord[] {
   const [, verb] = /^(?!push$)([\w-]+)$/.exec(words[0]?.template ?? '') ?? [];
-  const alias = verb === undefined ? null : new RegExp(`^\\s*${verb}\\s*=\\s*(?!!)(.+)$`, 'im').exec(settings);
-  if (alias === null) return words;
+  const alias = [...settings.matchAll(new RegExp(`^[ \\t]*${verb}[ \\t]*=(.+)$`, 'gim'))].at(-1);
+  if (verb === undefined || alias === undefined) return words;
   return [
     ...(alias[1] ?? '')
       .trim()
@@ -157,13 +162,16 @@ function unaliased(words: readonly ShellWord[], settings: string): readonly Shel
 
 /** Settings of a repository that say where a push goes which names no branch. */
 const SAYS_WHERE =
-  /^\s*(?:push\s*=|mirror\s*=\s*(?!false)|default\s*=\s*(?!simple|current|nothing|upstream|tracking))/im;
+  /^[ \t]*(?:push[ \t]*=|mirror[ \t]*=(?!\s*false)|default[ \t]*=(?!\s*(?:simple|current|nothing|upstream|tracking)))/im;
 
 /** Returns the targets of a push without a refspec: the branch and its upstream. */
 function byDefault(settings: string, current: string): readonly string[] {
   if (current === ANY || SAYS_WHERE.test(settings)) return [ANY];
-  const section = settings.split(/^\s*\[/m).find((each) => each.startsWith(`branch "${current}"]`)) ?? '';
-  return [current, ...[...section.matchAll(/^\s*merge\s*=\s*(?:refs\/heads\/)?(\S+)/gim)].map(([, name = '']) => name)];
+  const section = settings.split(/^[ \t]*\[/m).find((each) => each.startsWith(`branch "${current}"]`)) ?? '';
+  return [
+    current,
+    ...[...section.matchAll(/^[ \t]*merge[ \t]*=[ \t]*(?:refs\/heads\/)?(\S+)/gim)].map(([, name = '']) => name),
+  ];
 }
 
 /** Returns the branches that a refspec pushes to; for a glob or a lone colon, the protected ones. */

@@ -185,6 +185,19 @@ describe('a push', () => {
     assert.equal(await bash('git push'), 'push-main');
     onBranch('work', 'work');
   });
+  it('goes by usual settings to the branch of the same name, and they are read in linear time', async () => {
+    for (const setting of [
+      '[push]\n\tdefault = simple\n',
+      '[remote "origin"]\n\tmirror = false\n',
+      '\n'.repeat(200_000),
+    ]) {
+      writeFileSync(at('.git/config'), setting);
+      assert.equal(await bash('git push'), null, setting.slice(0, 40));
+    }
+    writeFileSync(at('.git/config'), '[alias]\n\tp = status\n\tp = push origin main\n');
+    assert.equal(await bash('git p'), 'push-main');
+    onBranch('work', 'work');
+  });
   const config = 'git config';
   for (const command of [
     'git send-pack origin HEAD:refs/heads/main',
@@ -211,6 +224,8 @@ describe('a push', () => {
     `${config} branch.work.merge refs/heads/main && git push`,
     `${config} remote.origin.mirror true; git push`,
     `${config} push.default "$MODE"; git push`,
+    'git checkout -Bmain && git push',
+    'git branch -umain; git push',
     `${config} alias.p "push origin main"; git p`,
     `${config} alias.p push && git p origin main`,
     'git -c push.default=current push',
@@ -235,6 +250,7 @@ describe('a push', () => {
     'git -c user.name=x push origin work',
     'git -c push.default=matching status',
     'git config --get push.default',
+    'git config remote.origin.url && git push',
     'git config alias.p "push origin work"; git p',
     'git config push.default simple; git push origin work',
     'git config alias.st status; git st',
