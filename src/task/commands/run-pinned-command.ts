@@ -65,7 +65,9 @@ export async function runPinnedCommand(
 function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
   if (!programs.has('go')) return env;
   // As go does: the user's own flags are in the environment, else in the file of `go env -w`.
-  const file = env['GOENV'] || join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'go', 'env');
+  const settings = join(homedir(), process.platform === 'darwin' ? 'Library/Application Support' : '.config');
+  const folder = (process.platform !== 'darwin' && env['XDG_CONFIG_HOME']) || settings;
+  const file = env['GOENV'] || join(folder, 'go', 'env');
   const own = env['GOFLAGS'] || /^GOFLAGS=(.*)$/m.exec(readRegularFile(file) ?? '')?.[1] || '';
   return { ...env, GOFLAGS: `${own} -v`.trim() };
 }
