@@ -17,6 +17,8 @@ export interface Prompt {
   readonly verbs?: RegExp;
   /** One dash begins a whole word, as in `-batch`; case does not count. */
   readonly words?: true;
+  /** What stands before the name of a module in the same word: `-mpdb`. */
+  readonly module?: RegExp;
   /** Words that say nothing here, and whose letters are no options: `-M:dev`. */
   readonly skips?: RegExp;
   /** Keys run commands. They come from the terminal, wherever the standard input comes from. */
@@ -42,6 +44,7 @@ const promptOf = byProgram<Prompt>(() => ({
       '-c -W -X --check-hash-based-pycs --profile --profile-dir --ipython-dir --config --colors --ext --logfile --gui --matplotlib --pylab',
     given: '-c -V -h',
     asks: '-i',
+    module: /^-[bBdEIOPqRsSuvx]*m(?=\w)/,
   },
   'node nodejs tsx ts-node': {
     values:
@@ -49,7 +52,7 @@ const promptOf = byProgram<Prompt>(() => ({
     given: '-e -p -c -v -h --eval --print --check --run --test --prof-process --v8-options --build-snapshot',
     asks: '-i --interactive',
   },
-  'ruby irb jruby': { values: '-r -I -C -E -F -e -W -K -T', given: '-e -v -h' },
+  'ruby irb jruby': { values: '-r -I -C -E -F -e', given: '-e -v -h', skips: /^-[WTK]./ },
   perl: { values: '-I -e -E -M -m', given: '-e -E -v -V -h', asks: '-d', skips: /^-d:/ },
   php: { values: '-d -c -z -t', given: '-f -r -R -F -B -E -S -i -m -v -h -s -w --run --ini', asks: '-a --interactive' },
   'lua luajit': { values: '-e -l', given: '-e -v', asks: '-i' },

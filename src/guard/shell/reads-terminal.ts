@@ -136,12 +136,12 @@ function promptsIn([program, ...args]: readonly ShellWord[]): boolean {
   return prompt !== undefined && prompts(args, prompt);
 }
 
-/** Returns `-batch` as `--batch` where one dash begins a whole word, and `+o` of a shell as `-o`. */
-function asOption(word: ShellWord, { words }: Prompt): ShellWord {
-  const { template } = word;
+/** Returns `-batch` as `--batch` where one dash begins a whole word, `-mpdb` as its module, and `+o` of a shell as `-o`. */
+function asOption(word: ShellWord, { words, module }: Prompt): ShellWord {
+  const template = module === undefined ? word.template : word.template.replace(module, '');
   if (words === true && /^-[a-zA-Z]{2,}(?:=|$)/.test(template))
     return { ...word, template: `-${template.toLowerCase()}` };
-  return /^\+[oO]$/.test(template) ? { ...word, template: '-o' } : word;
+  return { ...word, template: /^\+[oO]$/.test(template) ? '-o' : template };
 }
 
 /** Returns whether an option names standard input as the file to be run: `psql -f -`. */
