@@ -20,12 +20,13 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   const isInDoubt = facts.isTemporary && [...facts.commands, ...facts.opened].some(isOdd);
   const read = isInDoubt ? factsOf(source, { ...options, doubtsTemporary: true }) : facts;
   const calls = read.commands.filter((command) => programName(command) === 'git').map(gitText);
-  const moves = calls.some((text) => MOVES.test(text));
   const restore = calls.find((text) => RESTORES.test(text));
   const texts = [...read.commands, ...read.opened].flatMap(({ argv, assignments }) => [
     ...argv.map(({ template }) => template),
-    ...assignments.map(({ value }) => value ?? ''),
+    ...assignments.flatMap(({ name, value }) => [name, value ?? '']),
   ]);
+  const isElsewhere = [...read.assigned, ...texts].some((text) => ELSEWHERE.test(text));
+  const moves = isElsewhere || calls.some((text) => MOVES.test(text));
   const restoresIgnoreFile =
     texts.some((text) => /core\.excludesfile/i.test(text)) ||
     (restore !== undefined &&
@@ -35,9 +36,13 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   const doubted = (use: FileAccess): FileAccess => {
     const { compared, ...unsure } = use;
     const doubt = moves && use.how === 'git-path' ? unsure : use;
-    // A search may skip nothing.
-    const { ignores: _, visible: __, ...under } = use.word.under ?? { roots: [], names: [] };
-    return restoresIgnoreFile && use.word.under !== undefined ? { ...doubt, word: { ...use.word, under } } : doubt;
+    if (use.word.under === undefined) return doubt;
+    // A search may skip nothing, and git may take any file for one that it tracks or not.
+    const { ignores, visible, tracked, ...under } = use.word.under;
+    const known = isElsewhere || tracked === undefined ? {} : { tracked };
+    return restoresIgnoreFile || isElsewhere
+      ? { ...doubt, word: { ...use.word, under: { ...under, ...known } } }
+      : doubt;
   };
   return { ...read, writes: read.writes.map(doubted), reads: read.reads.map(doubted) };
 }
@@ -47,9 +52,11 @@ function gitText(command: ShellCommand): string {
   return (subcommandWords(command) ?? []).map(({ template }) => template).join(' ');
 }
 
+/** Variables and options by which git may have another index or repository. */
+const ELSEWHERE = /^(?:GIT_(?!PAGER|EDITOR|AUTHOR|COMMITTER|SSH|TERMINAL)|--git-dir)/;
 /** Calls that may give git another index or revision before it restores files of a folder. */
 const MOVES =
-  /^(?:\0|(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)(?: |$)|(?:restore|rm|apply) (?:.* )?(?:--staged|--cached|-S)(?: |$))/;
+  /^(?:\0|(?:reset|read-tree|update-index|update-ref|fetch|branch|tag)(?: |$)|(?:restore|rm|apply) (?:.* )?(?:--sta|--ca|-(?!\w*W)\w*S))/s;
 /** Calls that may give .gitignore another version, before those that remove what it does not name. */
 const RESTORES = /^(?:\0|(?:checkout|restore|reset|stash|switch|pull|merge|rebase)(?: |$))/;
 const REMOVES = /^(?:\0|(?:clean|ls-files|stash)(?: |$))/;

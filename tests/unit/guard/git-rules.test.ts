@@ -203,6 +203,7 @@ describe('a restore of a folder', () => {
     'sudo GIT_DIR=x git checkout .',
     'v=reset; git $v HEAD~1; git restore .',
   );
+  MOVED.push('git restore -Ss HEAD~1 .; git restore .', 'while :; do git restore .; export GIT_INDEX_FILE=x; done');
   MOVED.push('git $verb; git restore .', 'python3 -c \'import os; os.system("git reset HEAD~1")\'; git restore .');
   for (const command of [
     'git checkout HEAD~1 -- .',

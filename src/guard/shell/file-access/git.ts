@@ -175,22 +175,14 @@ function removesUntracked(
   left: string[] = [],
 ): void {
   const { except = [], ...tree } = pathspecTree(access.words, paths, access.state);
-  const under = { ...tree, ...(isElsewhere(access) ? {} : { tracked: false }), except: [...except, ...left] };
+  const under = { ...tree, tracked: false, except: [...except, ...left] };
   access.write({ ...wordOf('.', 'git clean'), under: all ? under : { ...under, ignores: true } }, 'delete');
-}
-
-/** Returns whether git may have another index or repository here. */
-export function isElsewhere({ state, words }: Pick<AccessRecorder, 'state' | 'words'>): boolean {
-  const isSet = [...state.variables.keys()].some((name) =>
-    /^GIT_(?!PAGER|EDITOR|AUTHOR|COMMITTER|SSH|TERMINAL)/.test(name),
-  );
-  return isSet || words.some(({ template }) => template.startsWith('--git-dir'));
 }
 
 /** Records paths that git restores to their version in a revision; without one, to that in the index. */
 function restored(access: AccessRecorder, paths: readonly ShellWord[], from: ShellWord | null = null): void {
   const known = from === null ? '' : revision(from, '');
-  const compared = known === null || isElsewhere(access) ? undefined : [known].filter(Boolean);
+  const compared = known === null ? undefined : [known].filter(Boolean);
   for (const path of paths) access.write(pathspec(path, access.state), 'git-path', { recursive: true, compared });
 }
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { isElsewhere, pathsOfGrep, pathspecTree } from '../file-access/git.ts';
+import { pathsOfGrep, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
 import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
@@ -102,7 +102,6 @@ const git: Output = ({ call: { words, state } }) => {
   if (verb?.template !== 'ls-files' && !(isGrep && isOneOf(/^(-[a-zA-Z]*l|--name-only)/))) return UNKNOWN_STREAM;
   const paths = isGrep ? pathsOfGrep(rest, state) : splitOptions(rest, LS_FILES).operands;
   const under = pathspecTree(words, directory === undefined ? paths : [], state);
-  if (isElsewhere({ words, state })) return { ...UNKNOWN_STREAM, under };
   if (!isOneOf(/^(-[a-z]*o[a-z]*|--others)$/)) return { ...UNKNOWN_STREAM, under: { ...under, tracked: true } };
   if (isGrep || isOneOf(/^(-[a-z]*[cdims][a-z]*|--cached|--deleted|--directory|--ignored|--modified|--stage)$/))
     return { ...UNKNOWN_STREAM, under };
