@@ -82,7 +82,7 @@ export function struggleText(failed: number): string {
 
 export function tripText(trip: Trip): Message {
   return advise(
-    `Stopped by the circuit breaker (${signalName(trip.signal)}): ${trip.evidence}.`,
+    asSentence(`Stopped by the circuit breaker (${signalName(trip.signal)}): ${trip.evidence}`),
     'Change the task, or try again',
     'resume',
   );

@@ -192,13 +192,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
     },
     script: '$RALPH run',
     typed: '\n',
-    shows: /Permission mode/,
+    shows: /\(acceptEdits\)/,
   },
   'a run of plain words': {
     prepare: repository,
     script: '$RALPH run "fix the failing tests of the parser, all of them, and keep its output as it is"',
-    typed: 'c\n',
-    shows: /\[c\]ancel/,
+    typed: '\n',
+    shows: /Task fix the failing tests of the parser, .* Checks npm test/,
   },
   'a run that completes': run(
     'max_iterations: 3\nvalidation: [{name: proof, run: sh proof.sh}]',
