@@ -23,7 +23,7 @@ export const GOAL_PROGRAMS = {
   task: {
     files: 'Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml'.split(' '),
     options: 'dt',
-    rule: /^['"]?(\w[\w:-]*)['"]?:()(?: +(.*))?$/,
+    rule: /^['"]?(\w[\w.:/*-]*)['"]?:()(?: +(.*))?$/,
     command: /^ +(?:- +)?(?:cmds?: +)?['"[]*/,
   },
 };
@@ -103,7 +103,7 @@ function variablesOf(text: string): ReadonlyMap<string, string> {
 }
 
 function fillVariables(line: string, variables: ReadonlyMap<string, string>, depth = 0): string {
-  if (depth > 5) return line;
+  if (depth > 5 || !line.includes('$')) return line;
   const filled = line.replace(/\$[({]([\w.-]+)[)}]/g, (whole, name) => {
     const value = variables.get(name);
     return value === undefined ? (name === 'MAKE' ? 'make' : whole) : fillVariables(value, variables, depth + 1);
@@ -122,12 +122,12 @@ interface Rule {
 /** Returns the rules in files of make, just or task, by goal, with plain variables filled in. */
 export function goalRules(name: GoalProgram, texts: readonly string[]): ReadonlyMap<string, Rule> {
   const { rule, command } = GOAL_PROGRAMS[name];
-  const text = texts.map((each) => (name === 'task' ? tasksOf(each) : each)).join('\n');
+  const text = texts.map((each) => plainRules(name, each.replaceAll('\r', ''))).join('\n');
   const variables = variablesOf(text);
   const fill = (line: string): string => fillVariables(line, variables);
   const rules = new Map<string, Rule>();
   let current: Rule[] = [];
-  for (const line of text.replaceAll('\r', '').replaceAll('\\\n', ' ').split('\n')) {
+  for (const line of text.replaceAll('\\\n', ' ').split('\n')) {
     const [, goals, needs = '', inline = ''] = rule.exec(line) ?? [];
     if (goals !== undefined) {
       current = wordsOf(fill(goals)).map((goal) => rules.get(goal) ?? { needs: [], commands: [] });
@@ -144,21 +144,26 @@ export function goalRules(name: GoalProgram, texts: readonly string[]): Readonly
 }
 
 /** Goals in place of a command: in a Taskfile, as a list or as one of its lines. */
-const GOALS = /^(?:(?:task|deps):(.*)|([\w:-]+))$/;
+const GOALS = /^(?:\{? *(?:task|deps):(.*)|([\w.:/-]+))['"]?$/;
 
-/** Returns the tasks of a Taskfile without the indentation that they all have. */
-function tasksOf(text: string): string {
-  const [, indent = '', tasks = ''] = /^tasks:.*\n(?:[ \t]*(?:#.*)?\r?\n)*( +)(\S[\s\S]*)/m.exec(text) ?? [];
-  return tasks.replace(new RegExp(`^${indent}`, 'gm'), '');
+/** Returns a justfile with an alias as a rule, and the tasks of a Taskfile without the indentation that they all have. */
+function plainRules(name: GoalProgram, text: string): string {
+  if (name !== 'task') return name === 'just' ? text.replace(/^alias +([\w-]+) *:= *([\w-]+)/gm, '$1: $2') : text;
+  const [, indent = '', tasks = ''] = /^tasks:.*\n(?:[ \t]*(?:#.*)?\n)*( +)(\S[\s\S]*)/m.exec(text) ?? [];
+  const lines = tasks.replace(/^( *)cmds: *\[(.*)\]/gm, (_, at, list: string) =>
+    list.replace(/(?:^|, *)/g, `\n${at} - `),
+  );
+  return lines.replace(new RegExp(`^${indent}`, 'gm'), '');
 }
 
-const wordsOf = (text: string): string[] => text.match(/[^\s,()[\]]+/g) ?? [];
+const wordsOf = (text: string): string[] => text.match(/[^\s,()[\]{}'"]+/g) ?? [];
 
 /** Returns the commands of the goals (default: the first rule) and of what they need. */
 function recipesOf(rules: ReadonlyMap<string, Rule>, goals: readonly string[]): string[] {
-  const patterns = [...rules].filter(([name]) => name.includes('%'));
+  const patterns = [...rules].filter(([name]) => /[%*]/.test(name));
   const isLike = (goal: string, [before = '', after = '']: string[]) => goal.startsWith(before) && goal.endsWith(after);
-  const ruleOf = (goal: string) => rules.get(goal) ?? patterns.find(([name]) => isLike(goal, name.split('%', 2)))?.[1];
+  const ruleOf = (goal: string) =>
+    rules.get(goal) ?? patterns.find(([name]) => isLike(goal, name.split(/[%*]/, 2)))?.[1];
   const reached = new Set(goals.flatMap((goal) => ruleOf(goal) ?? []));
   const first = [...rules].find(([name]) => !name.startsWith('.'))?.[1];
   if (reached.size === 0 && first !== undefined) reached.add(first);

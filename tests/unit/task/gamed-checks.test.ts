@@ -138,6 +138,12 @@ const GAMES: readonly Game[] = [
     ],
     ['make -d test', 'Makefile', 'all:\n\ttrue\ntest: ## a = b\n\tsh ./run.sh\n'],
     ['task -t ci.yml a:b', 'ci.yml', "vars:\n  b: c\ntasks:\n    # x\n    a:b:\n        - 'sh run.sh'\n"],
+    [
+      'task a:b',
+      'Taskfile.yml',
+      "tasks:\r\n  x: y\r\n  a:*:\r\n    deps: ['t.u']\r\n  t.u:\r\n    cmds: [x, 'sh run.sh']\r\n",
+    ],
+    ['just t', 'justfile', 'x:\n  y\nalias t := unit\nunit:\n  sh run.sh\n'],
     ['nx test web', 'web/project.json', '{"targets":{"test":{"options":{"commands":[{"command":"sh run.sh"}]}}}}'],
   ].map(([check = '', file = '', text = ''], at) => ({
     what: `a script that a recipe runs: ${file}, ${at}`,
