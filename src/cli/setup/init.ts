@@ -121,9 +121,9 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
   const { created, updated, removed, kept, settings } = report;
   const done = created.length + updated.length === 0 ? `${projectDir} is already set up.` : `${projectDir} is set up.`;
   return [
-    ...titled('Created', created),
-    ...titled('Updated', updated),
-    ...titled('Removed, no longer needed', removed),
+    ...titled('Created', chunksTogether(created)),
+    ...titled('Updated', chunksTogether(updated)),
+    ...titled('Removed, no longer needed', chunksTogether(removed)),
     ...titled('Kept as you have them', kept),
     `.claude/settings.json: ${SETTINGS_WORDS[settings]}.`,
     ...notes,
@@ -131,6 +131,15 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
     `${done} Next: write your task into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
   ].join('\n');
 }
+
+/** Names the parts of the program, of which there are about 20, in one line. */
+function chunksTogether(paths: readonly string[]): readonly string[] {
+  const [first, ...more] = paths.filter((path) => CHUNK.test(path));
+  if (first === undefined || more.length === 0) return paths;
+  return [...paths.filter((path) => !CHUNK.test(path)), `${dirname(first)}/ralph-*.cjs (${more.length + 1} files)`];
+}
+
+const CHUNK = /\/scripts\/ralph-[^/]*\.cjs$/;
 
 function titled(title: string, paths: readonly string[]): string[] {
   return paths.length === 0 ? [] : [`${title}:`, ...paths.map((path) => `  ${path}`)];
