@@ -149,7 +149,9 @@ function substitute({ script, operator }: Substitution, state: ShellState, conte
 function valueOfCommand(part: Shell.CommandExpansionPart, state: ShellState, context: ShellContext): ValueWord {
   const { text, under } = substitute(part, state, context);
   // In a function, an `eval` or another shell, or where a command may find another mktemp, it may print something else.
-  const isSure = context.depth === 1 && !state.functions.has('mktemp') && !/PATH|TMPDIR/.test(context.source);
+  const { variables, functions } = state;
+  const isOdd = /PATH|TMPDIR/.test(context.source) || variables.has('PATH') || variables.has('TMPDIR');
+  const isSure = context.depth === 1 && !functions.has('mktemp') && !isOdd;
   const made = isSure && MKTEMP.test(part.text) ? temporaryPath(part.pos, context) : text.replace(/\n+$/, '');
   return { template: made, ...(under && { under }) };
 }

@@ -53,6 +53,7 @@ export const BESIDE_NEW_FOLDERS: readonly string[] = [
   'pushd $(mktemp -d); popd; rm -rf .claude',
   'exit() { :; }; cd src || exit; cd nowhere || exit; rm -rf ../.claude',
   'export TMPDIR=@PROJECT@; d=$(mktemp -d); rm -rf $d/../.claude',
+  'export TM""PDIR=@PROJECT@; d=$(mktemp -d); rm -rf $d/../.claude',
   'd=$(mktemp -d); rm -rf $d/../..@PROJECT@/.claude',
   'TMPDIR=@PROJECT@; rm -rf ${TMPDIR:-/tmp}/.claude',
   'cd "$(mktemp -d -t foo)"; rm -rf .claude',
