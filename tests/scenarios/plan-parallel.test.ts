@@ -331,12 +331,19 @@ longTest('another program that ticks or renames a task at work is told, and the 
 
 test('an agent cannot free the next task of the plan from its proof', (t) => {
   const [mark, scope] = ['s/\\] \\*\\*Task 2/] (no-change) **Task 2/', '/Task 2/,$s#work/2#work/1#'];
-  const cheat = `[ $id = 2 ] && exit 0; sed -i '${mark}; ${scope}' "$MAIN_DIR/PLAN.md"\n${MAKES}`;
-  const p = planProject(t, planText([{ id: 1 }, { id: 2, needs: [1] }]), cheat, 'true\n');
+  // A report that the checks wrote before the start holds no task whose agent runs them.
+  const cheat = `[ $id = 2 ] && exit 0; sh check.sh; sed -i '${mark}; ${scope}' "$MAIN_DIR/PLAN.md"\n${MAKES}`;
+  const p = planProject(
+    t,
+    planText([{ id: 1 }, { id: 2, needs: [1] }]),
+    cheat,
+    'date +%N > report.txt; test -e work/1\n',
+  );
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--parallel', '2']);
   assert.equal(code, 3, stdout);
   assert.match(stdout, /tasks of PLAN\.md were changed while the agent worked: Task 2 \(no-change\)\. If you did not/);
   assert.match(stdout, /no file in the scope of Task 2 changed/);
+  assert.doesNotMatch(stdout, /commit is without them/);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   // Control: the user's own mark.
   p.write('PLAN.md', p.read('PLAN.md').replace('(no-change) (blocked)', '(no-change)').replace('(blocked) ', ''));

@@ -199,7 +199,7 @@ export class PlanRunner extends SideBySideRunner {
   #start(entry: BatchTask): void {
     const { projectDir, env, tell } = this.options;
     const { name, planTask: id = '' } = entry;
-    const { branch, done, baseline, noChange = [] } = this.#record.plan;
+    const { branch, done, baseline, noChange = [], written = [] } = this.#record.plan;
     const words = wordsOfTask(this.#record, projectDir, env, entry);
     const mayBeDone = entry.step !== 'waiting';
     this.#saveTask({ ...entry, step: 'started', end: null });
@@ -216,6 +216,7 @@ export class PlanRunner extends SideBySideRunner {
           branch,
           done: done.length,
           noChange,
+          written,
           ...(baseline && { baseline }),
         },
         onTurn: () => this.#turn(name),

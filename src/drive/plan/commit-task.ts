@@ -10,7 +10,7 @@ import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
 import { type CheckedWork, isProved, moveBranch } from './commit-journal.ts';
-import { isOfTask } from './examine-work.ts';
+import { isOfTask, reportsOf } from './examine-work.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';
 
@@ -54,7 +54,9 @@ export async function commitTask(
   const failing = problem === null ? await proveAgain(place, intent, checks) : [];
   if (problem === null && failing.length === 0) {
     const { head: commit = null, changed = [] } = typeof stands === 'string' ? {} : stands;
-    const left = changed.filter((path) => !isInScope(path, task.scope) && isOfTask(directory, task, path));
+    const reports = reportsOf(place);
+    const isLeft = (path: string): boolean => !isInScope(path, task.scope) && !reports.includes(path);
+    const left = changed.filter((path) => isLeft(path) && isOfTask(directory, task, path));
     const more = [
       ...(left.length === 0 ? [] : [PLAN_TEXTS.leftOut(left, task.id)]),
       ...(hooks ? [] : [PLAN_TEXTS.otherHooks]),

@@ -60,8 +60,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   }
   const changed = await changedSince(place, stands);
   const own = ownPaths(directory, task.planPath);
-  // A report that the checks write is no change of the agent's. What they prove of a commit rests on none of it.
-  const byChecks = contract.verifyIn === undefined ? [] : (startRecordOf(files, contract)?.written ?? []);
+  const byChecks = reportsOf(place);
   const isOfChecks = (path: string): boolean => byChecks.includes(path) && !isInScope(path, task.scope);
   const changes = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
@@ -90,6 +89,11 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { results, changes, within: within.filter((path) => !leading.includes(path)), notes };
+}
+
+/** Returns reports that the checks write: no change of the agent's. What they prove of a commit rests on none of it. */
+export function reportsOf({ files, contract, part }: PlanPlace): readonly string[] {
+  return contract.verifyIn === undefined ? [] : ((part ?? startRecordOf(files, contract))?.written ?? []);
 }
 
 /** Leaves out files that differ only in the index: staged or committed, then reverted. */

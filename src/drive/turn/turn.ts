@@ -204,6 +204,8 @@ export interface PlanTerms {
   readonly noChange: readonly string[];
   /** Results of the last verification before its task; absent if they are unknown. */
   readonly baseline?: Baseline;
+  /** Files that the checks wrote before the start. */
+  readonly written?: readonly string[];
 }
 
 /** A loop on one task of a plan, in a worktree with copies of the main project's plan and progress file. */

@@ -110,6 +110,8 @@ export const batch = z.strictObject({
         .optional(),
       /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
       baseline: baseline.optional(),
+      /** Files that the checks wrote before the start. */
+      written: z.array(z.string()).optional(),
     })
     .optional(),
 });

@@ -174,7 +174,8 @@ class BatchStart implements ReviewedStart<Batch> {
     if (changed.length > 0) user.say(PARALLEL_TEXTS.restsChanged(changed, 'The run takes them.'));
     const { baseline } = checked;
     const rests = restsOf(first, head);
-    const plan = { ...batch.plan, rests, ...(baseline !== null && { baseline: baseline.baseline }) };
+    const found = baseline && { baseline: baseline.baseline, written: [...baseline.record.written] };
+    const plan = { ...batch.plan, rests, ...found };
     return resumes ? { ...batch, plan } : withPolicy({ ...batch, plan }, first.resolved.policy);
   }
 }
