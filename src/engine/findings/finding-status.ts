@@ -15,7 +15,7 @@ const CLOSED =
   /[[(]\s*[*_`]*(FIXED[^\])]*)[\])]|(?:^|[|–—:✅✔☑✓]|\s-+\s)\uFE0F?[\s*_`]*(FIXED(?:_[A-Z_]+)?[*_`]*(?:\s*(?:$|[.,:;|?!(/–—]|-+\s|(?:in|by)\s).*))/i;
 /** What makes a remark behind FIXED more than its reason: it denies, limits, postpones or takes back. What is doubtful holds. */
 const DOUBT =
-  /[?%]|\d of \d|n['’]t\b|\bno\b(?! [a-z])|\b(?:not|never|but|except|only|still|yet|again|(?:re-?)?open(?:ed)?|part(?:ial(?:ly)?|ly)?|mostly|revert(?:ed)?|regressed|regression(?! tests?\b)|false|fails?|failing|broken|soon|later|pending|planned|todo|tbd|wip|almost|nearly|maybe|probably)\b/i;
+  /[?%]|\d of \d|n['’]t\b|\bno\b(?! [a-z])|\b(?:not|never|but|except|only|still|yet|again|(?:re-?)?open(?:ed)?|part(?:ial(?:ly)?|ly)?|mostly|revert(?:ed)?|regressed|regression(?! tests?\b)|false|fails?|failing|broken|soon|later|pending|planned|postponed|deferred|awaiting|tomorrow|in progress|incomplete|unfinished|untested|unverified|hopefully|todo|tbd|wip|almost|nearly|maybe|probably)\b/i;
 const DONE_MARK = '✅|✔|☑|✓|:(?:white_check_mark|heavy_check_mark|ballot_box_with_check):';
 const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
 

@@ -399,6 +399,7 @@ const TAKEN_BACK: readonly string[] = [
     'FIXED_REVERT',
     'FIXED soon',
     'FIXED pending review',
+    ...['FIXED: postponed', 'FIXED (in progress)', 'FIXED, untested'],
   ],
 ];
 const CLOSED: readonly string[] = [
