@@ -133,7 +133,21 @@ const DEBUGGERS = /^(?:i?pdb|pudb|code|asyncio|IPython|[bp]tpython|bpython|inspe
 /** The same for a program that another one is given: `php artisan tinker`, `unshare bash`. */
 function promptsIn([program, ...args]: readonly ShellWord[]): boolean {
   const prompt = promptFor(program);
-  return prompt !== undefined && prompts(args, prompt);
+  return prompt !== undefined && nested(() => prompts(args, prompt));
+}
+
+const MOST_NESTED = 20;
+let nesting = 0;
+
+/** Returns what `asks` finds in a program within another; true if too many are nested, which would take for ever. */
+function nested(asks: () => boolean): boolean {
+  if (nesting >= MOST_NESTED) return true;
+  nesting += 1;
+  try {
+    return asks();
+  } finally {
+    nesting -= 1;
+  }
 }
 
 /** Returns `-batch` as `--batch` where one dash begins a whole word, `-mpdb` as its module, and `+o` of a shell as `-o`. */
@@ -183,7 +197,7 @@ function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
     // An option that is not known may take the next word or not.
     const unknown = split.options.filter(({ name, value }) => !value && /^--/.test(name) && !SWITCHES.test(name));
     const more = unknown.map(({ name }) => ` ${name}`).join('');
-    if (more !== '' && !isCluster && isOpenWith(`${values}${more}`)) return true;
+    if (more !== '' && !isCluster && nested(() => isOpenWith(`${values}${more}`))) return true;
     if (verb === 'start') return given.some(({ template }) => /^-a?i|^--interactive$/.test(template));
     const isWanted = hasOption(split, '-i', '--interactive', '--stdin') && !hasOption(split, '-d', '--detach');
     if (verb === 'attach') return isCluster ? isWanted : !hasOption(split, '--no-stdin');
@@ -205,7 +219,7 @@ function quoted(words: readonly ShellWord[]): string {
 function promptsInText(text: string, ifEmpty: boolean): boolean {
   if (text === '') return ifEmpty;
   const reading = readShellCommand(text, { cwd: '/', home: '/', variables: {}, directoryExists: () => false });
-  return readsTerminal(reading) !== null;
+  return nested(() => readsTerminal(reading) !== null);
 }
 
 /** Options with which screen starts in the background, or tells another one something. */

@@ -32,6 +32,8 @@ const TYPED = [
   'python3 -',
   'python3 -m pdb x.py',
   'python3 -Impdb x.py',
+  `${'sudo '.repeat(3000)}true`,
+  `docker run -i ${Array.from({ length: 1000 }, (_, at) => `--y${at} b`).join(' ')} img ls`,
   'node inspect x.js',
   'node -i',
   'irb',
