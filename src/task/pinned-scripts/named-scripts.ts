@@ -137,7 +137,10 @@ function addSteering(search: Search, words: readonly string[], base: string, dep
 
 /** Adds the files that a command runs or is configured by, the executable ones among its other arguments. */
 function addFiles(search: Search, given: readonly string[], base: string, depth: number): void {
-  const words = given.map((word) => word.replace(UNKNOWN_FOLDER, './'));
+  const words = given.map((word) => {
+    const value = word.replace(/^-[\w-]+=/, '');
+    return word.slice(0, word.length - value.length) + value.replace(UNKNOWN_FOLDER, './');
+  });
   const [command = ''] = words;
   addFile(search, base, command, depth);
   const { runs, passes } = fileRoles(words, (word) => existsSync(resolve(base, fromHome(word))));

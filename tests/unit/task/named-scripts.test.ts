@@ -36,6 +36,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['"./check.sh"', ['check.sh']],
   ['$PWD/check.sh', ['check.sh']],
   ['sh "$(git rev-parse --show-toplevel)/check.sh"', ['check.sh']],
+  ['node --require=$PWD/none.js scripts/verify.js', ['scripts/verify.js']],
   ['$HOME/check.sh', []],
   ['node scripts/verify', ['scripts/verify.js']],
   ['FOO=1 timeout 60 bash ./scripts/../check.sh', ['check.sh']],
