@@ -112,7 +112,11 @@ export function readPlanText(projectDir: string, path: string): string {
 export function planEnd(
   projectDir: string,
   { plan, tasks: entries, atOnce, words }: PlanBatch,
-  { refused, pressed }: { readonly refused: string | null; readonly pressed: boolean },
+  {
+    refused,
+    pressed,
+    isHeld,
+  }: { readonly refused: string | null; readonly pressed: boolean; readonly isHeld: boolean },
 ): PlanEnd {
   const { path, from, maxTasks, done, blocked } = plan;
   const { tasks } = readPlan(readPlanText(projectDir, path));
@@ -121,7 +125,8 @@ export function planEnd(
   const left = entries.filter(({ step }) => step !== 'ended');
   const { resume } = PARALLEL_TEXTS;
   if (left.length > 0 || stop === null) {
-    const codes = left.map(({ end }) => end?.code ?? 3);
+    // A loop that was held left by itself, as one that has not begun waits.
+    const codes = left.map(({ end }) => (end === null || (isHeld && !pressed && end.code === 130) ? 3 : end.code));
     const code = firstCode(codes) ?? (refused === null ? 3 : 2);
     const status = code === 2 ? 'budget-exhausted' : code === 1 ? 'error' : pressed ? 'stopped' : 'interrupted';
     const message = { text: PARALLEL_TEXTS.unfinished(path), advice: [resume] };

@@ -51,6 +51,8 @@ export class PlanRunner extends SideBySideRunner {
   #halted: string | null = null;
   #arranging: Promise<void> = Promise.resolve();
   #failure: unknown = null;
+  /** What the checks rest on changed by no task, so that no other agent starts. */
+  #isHeld = false;
 
   constructor(options: BatchRun & { readonly batch: PlanBatch }) {
     super(options);
@@ -74,7 +76,8 @@ export class PlanRunner extends SideBySideRunner {
     if (failure !== null) throw failure;
     this.#tasks = this.#plan.now();
     this.#save({});
-    const end = planEnd(this.options.projectDir, this.#record, { refused: this.refused, pressed: this.pressed > 0 });
+    const why = { refused: this.refused, pressed: this.pressed > 0, isHeld: this.#isHeld };
+    const end = planEnd(this.options.projectDir, this.#record, why);
     const { text, advice: [next = null] = [] } = end.message;
     return { batch: this.close(this.#record, { status: end.status, text, next }, end.isOver), code: end.code };
   }
@@ -102,6 +105,7 @@ export class PlanRunner extends SideBySideRunner {
     // Each task fixes a contract of its own, from a branch that a process of an earlier agent may have moved.
     if (!this.closed) notice(PARALLEL_TEXTS.restsChanged(changed, 'No other agent starts. Review them, then resume.'));
     this.closed = true;
+    this.#isHeld = true;
     return { kind: 'leave' };
   }
 

@@ -107,7 +107,6 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   }
   const removable = new Set(added);
   const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
-  const inTheWay = blocked.filter((path) => !behind.includes(path));
   // A folder moves with files that keep names and times. Those that are brought back at their former place lose nothing here.
   const back = new Set(bring);
   const gone = since.filter(({ path, is }) => is === null && back.has(path));
@@ -116,9 +115,9 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     if (end !== null && moved.has(`${present} ${posix.basename(path)}`)) added.push(path);
     else left.push({ path, why: 'users' });
   }
-  const all = [...left, ...inTheWay.map(inPlace)];
+  left.push(...blocked.filter((path) => !behind.includes(path)).map(inPlace));
   const converts = await convertsLineEnds(around, [...bring, ...behind]);
-  return { around, start, end, bring, added, behind, left: all, commits, convertsLineEnds: converts };
+  return { around, start, end, bring, added, behind, left, commits, convertsLineEnds: converts };
 }
 
 /** What git has begun, by the file that says so, and the command that ends it and leaves all files. */
@@ -350,7 +349,9 @@ export async function undoBack(
   if (present) await putIndex(around, { to: index, was: present, known: [start.index] });
   removeFiles(around, removed, (made) => made >= at);
   await putFiles(around, ref, returning);
-  for (const path of returning) {
+  // Also those that a call which was cut short has brought back: a new time would make them the user's.
+  const isBack = (path: Path): boolean => since.has(path) && !later.has(path) && isFileAt(around.top, path);
+  for (const path of [...returning, ...paths.filter(isBack)]) {
     const [file, time] = [onDisk(around.top, path), times[path]];
     keepPrivate(file, modes[path] ?? 0o100777);
     if (time !== undefined) lutimesSync(file, Date.now() / 1000, time / 1000);
