@@ -270,6 +270,8 @@ for (const word of someOf(['update-ref -m', 'restore', 'reset'], 3)) {
     p.ralph(['undo', '--yes', '--new-files']);
     const undone = look();
     assert.deepEqual(undone.slice(2), ['one\nmine\n', null, 'mine\n'], 'undone');
+    // So late that files with the time of the way back would pass for the user's.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
     kill('--back');
     assert.equal(p.ralph(['undo', '--back']).stdout, 'The undo was taken back.\n');
     assert.deepEqual(look(), end, 'the way back is finished');
@@ -352,8 +354,9 @@ for (const [what, prepare, reason] of someOf(
 test('an undo changes nothing, and names the file, where what it rests on is lost', () => {
   const { p } = ranLoop(CHANGES);
   const { outsideDir } = loopFiles(p.dir, null, p.env);
-  const [start, contract] = ['contract.json.start-point', 'contract.json.ended'].map((name) => join(outsideDir, name));
-  assert.ok(start && contract);
+  const names = ['contract.json.start-point', 'contract.json.ended', 'git-view.json'];
+  const [start, contract, rules] = names.map((name) => join(outsideDir, name));
+  assert.ok(start && contract && rules);
   const refuses = (named: RegExp): void => {
     const { code, stderr } = p.ralph(['undo', '--yes']);
     assert.notEqual(code, 0);
@@ -363,6 +366,7 @@ test('an undo changes nothing, and names the file, where what it rests on is los
   for (const [path, named] of [
     [start, /start-point is missing/],
     [contract, /contract\.json\.ended is missing or unreadable/],
+    [rules, /git-view\.json is missing/],
   ] as const) {
     renameSync(path, `${path}.away`);
     refuses(named);

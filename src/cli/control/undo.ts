@@ -5,8 +5,8 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
-import { formerView } from '../../task/git/git-view.ts';
-import { type StartPoint, startPointOf } from '../../task/git/start-point.ts';
+import { pinsAtEnd } from '../../task/git/git-view.ts';
+import { startPointOf } from '../../task/git/start-point.ts';
 import { freeBytes } from '../../task/undo/put-files.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { workTimes } from '../../task/undo/work-times.ts';
@@ -46,14 +46,13 @@ async function undo(context: CommandContext): Promise<number> {
   const { files, state } = endedLoop(context, context.positionals[0]);
   const { loopId } = state;
   const contract = contractOf(files, loopId);
-  const start = startOf(files, contract);
+  const { start, rules } = startOf(files, contract);
   if (start === null) {
     throw new RalphError(
       'refused',
       'This loop cannot be undone: its start was not recorded, for want of a git repository or a commit, or because git refused.',
     );
   }
-  const rules = formerView(files, contract)?.pins.texts ?? {};
   const facts = {
     ignores: ['excludes', 'info/exclude'].flatMap((name) => rules[name] ?? []),
     sandbox: contract.sandbox,
@@ -129,10 +128,10 @@ function contractOf(files: LoopFiles, loopId: string): Contract {
   throw new RalphError('refused', `${files.contract}.ended is missing or unreadable. Restore it; nothing was changed.`);
 }
 
-/** Returns the start point of the loop; null if it has none. Throws `refused` if it is lost. */
-function startOf(files: LoopFiles, contract: Contract): StartPoint | null {
+/** Returns the start point of the loop, null if it has none, and git's rules then, by name. Throws `refused` if one is lost. */
+function startOf(files: LoopFiles, contract: Contract) {
   try {
-    return startPointOf(files, contract);
+    return { start: startPointOf(files, contract), rules: pinsAtEnd(files, contract)?.texts ?? {} };
   } catch (error) {
     throw new RalphError('refused', `${lossIn(error).text} Nothing was changed.`, error);
   }

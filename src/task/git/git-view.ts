@@ -44,6 +44,11 @@ export function viewAtEnd(files: LoopFiles, contract: EvidenceOf): GitView | nul
   return viewOf(filesAtEnd(files), contract);
 }
 
+/** Returns git's settings at the start of a loop that may have ended; null if its contract has none. Throws `evidence-lost`. */
+export function pinsAtEnd(files: LoopFiles, contract: EvidenceOf): GitPins | null {
+  return recordOf(filesAtEnd(files), contract)?.pins ?? null;
+}
+
 /** Returns the view of a loop that is about to be resumed; null if it has none that can be believed. */
 export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView | null {
   return unlessLost(() => former && viewAtEnd(files, former), null);
