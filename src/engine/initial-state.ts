@@ -120,6 +120,11 @@ export function resumeState(state: LoopState, at: string, consented: boolean, la
   };
 }
 
+/** Returns whether a loop of a session waits for one to join it. */
+export function isUnjoined({ mode, sessionId }: Pick<LoopState, 'mode' | 'sessionId'>): boolean {
+  return mode === 'hook' && sessionId === null;
+}
+
 export interface ClientIdentity {
   readonly sessionId: string;
   readonly clientPid: number | null;

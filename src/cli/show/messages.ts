@@ -1,4 +1,5 @@
 import type { EndReport } from '../../engine/end-report.ts';
+import { isUnjoined } from '../../engine/initial-state.ts';
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -149,7 +150,7 @@ function running(state: LoopState): Explained {
       next: advise('Nothing.', 'End it now', 'cancel'),
     };
   }
-  if (state.sessionId === null && state.mode === 'hook') {
+  if (isUnjoined(state)) {
     return {
       why: 'It was started, but no client has joined it yet.',
       next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),

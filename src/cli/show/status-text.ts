@@ -1,6 +1,7 @@
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
+import { isUnjoined } from '../../engine/initial-state.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';
 import type { Run } from '../../engine/schema/run.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
@@ -126,10 +127,6 @@ function stateText(status: LiveLoop, at: string): string {
 /** Returns the status of a live loop in words; a started loop that no session has joined does not run yet. */
 export function liveWords(live: LiveLoop): string {
   return live.status === 'running' && isUnjoined(live) ? 'waiting for a session' : statusWords(live.status);
-}
-
-function isUnjoined({ mode, sessionId }: LiveLoop): boolean {
-  return mode === 'hook' && sessionId === null;
 }
 
 /** Formats a count, such as `3 of 10`. */

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isUnjoined } from '../../engine/initial-state.ts';
 import { billedTokens } from '../../engine/policy/budget.ts';
 import { timeStopped } from '../../engine/policy/loop-time.ts';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
@@ -105,8 +106,8 @@ function sessionEvents(files: LoopFiles, loopId: string): News {
   return (state) => {
     const done: RunnerEvent[] = [];
     next = readStream(files, loopId, next, (entry) => done.push(...eventOf(entry, calls)));
-    const isJoined = state !== null && state.sessionId !== null;
-    const key = JSON.stringify([state?.status, state?.iteration, isJoined, state?.steering.map(({ id }) => id)]);
+    const isWaiting = state !== null && isUnjoined(state);
+    const key = JSON.stringify([state?.status, state?.iteration, isWaiting, state?.steering.map(({ id }) => id)]);
     if (state === null || key === before) return done;
     before = key;
     return [...done, ...standing(state)];
@@ -167,8 +168,7 @@ function standing(state: LoopState): RunnerEvent[] {
   const pending: RunnerEvent = { type: 'steering.pending', texts: steering };
   switch (state.status) {
     case 'running':
-      if (state.mode === 'hook' && state.sessionId === null)
-        return [pending, { type: 'agent.notice', message: UNJOINED }];
+      if (isUnjoined(state)) return [pending, { type: 'agent.notice', message: UNJOINED }];
       return [iterationStarted(state), pending];
     case 'verifying':
       return [verificationStarted(state)];
