@@ -72,7 +72,10 @@ export function storeBaseline(files: LoopFiles, loopId: string, at: string, take
 /** Stores the start point of a new loop; drops what a resumed one has lost of it, and views the repository afresh. */
 function storeRepository(files: LoopFiles, loopId: string, begun: Beginning): void {
   const { former, isNew, isLost, startPoint, gitPins } = begun;
-  if (isNew) writeStartPoint(files, loopId, startPoint);
+  if (isNew) {
+    writeStartPoint(files, loopId, startPoint);
+    return;
+  }
   if (former !== null) dropLostStartPoint(files, former);
   if (gitPins || isLost) storeGitView(files, loopId, gitPins, formerView(files, former));
 }

@@ -6,7 +6,7 @@ import { hashContract, sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
 import { findContract, type LoopFiles } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lossBy, lostBy, unlessLost } from './evidence-lost.ts';
+import { evidenceBytes, evidenceJson, evidenceLost, lossBy, lossIn, lostBy, unlessLost } from './evidence-lost.ts';
 import { beginMemory, heldAgainst, hold, proveNotices } from './held-digests.ts';
 
 /**
@@ -137,11 +137,11 @@ export function liveContract(
 
 /** Returns the contract of a loop as `liveContract` does, or the message about what of it is lost. */
 export function contractOrLoss(files: LoopFiles, state: Pick<LoopState, 'loopId' | 'contractHash'>) {
-  let stored: StoredContract | null = null;
-  const lost = lossBy(() => {
-    stored = liveContract(files, state);
-  });
-  return { stored: stored as StoredContract | null, lost };
+  try {
+    return { stored: liveContract(files, state), lost: null };
+  } catch (error) {
+    return { stored: null, lost: lossIn(error) };
+  }
 }
 
 /** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
