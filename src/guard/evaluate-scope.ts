@@ -149,15 +149,10 @@ function pushedTo(
 /** Returns the words with an alias of the repository's settings in full. */
 function unaliased(words: readonly ShellWord[], settings: string): readonly ShellWord[] {
   const [, verb] = /^(?!push$)([\w-]+)$/.exec(words[0]?.template ?? '') ?? [];
-  const alias = [...settings.matchAll(new RegExp(`^[ \\t]*${verb}[ \\t]*=(.+)$`, 'gim'))].at(-1);
-  if (verb === undefined || alias === undefined) return words;
-  return [
-    ...(alias[1] ?? '')
-      .trim()
-      .split(/\s+/)
-      .map((text) => wordOf(text)),
-    ...words.slice(1),
-  ];
+  if (verb === undefined) return words;
+  const aliases = settings.matchAll(new RegExp(`^[ \\t]*${verb}[ \\t]*=(.+)$`, 'gim'));
+  const meant = [...aliases].at(-1)?.[1]?.match(/\S+/g);
+  return meant ? [...meant.map((text) => wordOf(text)), ...words.slice(1)] : words;
 }
 
 /** Settings of a repository that say where a push goes which names no branch. */

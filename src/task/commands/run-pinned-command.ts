@@ -1,8 +1,8 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
+import { configFolder, homeFolder } from '../../state/home-folder.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import type { GitView } from '../git/run-git.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
@@ -65,8 +65,8 @@ export async function runPinnedCommand(
 function namingTests(env: NodeJS.ProcessEnv, programs: ReadonlySet<string>): NodeJS.ProcessEnv {
   if (!programs.has('go')) return env;
   // As go does: the user's own flags are in the environment, else in the file of `go env -w`.
-  const settings = join(homedir(), process.platform === 'darwin' ? 'Library/Application Support' : '.config');
-  const folder = (process.platform !== 'darwin' && env['XDG_CONFIG_HOME']) || settings;
+  const isMac = process.platform === 'darwin';
+  const folder = isMac ? join(homeFolder(env), 'Library', 'Application Support') : configFolder(env);
   const file = env['GOENV'] || join(folder, 'go', 'env');
   const own = env['GOFLAGS'] || /^GOFLAGS=(.*)$/m.exec(readRegularFile(file) ?? '')?.[1] || '';
   return { ...env, GOFLAGS: `${own} -v`.trim() };

@@ -130,8 +130,9 @@ export function goalRules(name: GoalProgram, texts: readonly string[]): Readonly
   for (const line of text.replaceAll('\\\n', ' ').split('\n')) {
     const [, goals, needs = '', inline = ''] = rule.exec(line) ?? [];
     if (goals !== undefined) {
-      current = wordsOf(fill(goals)).map((goal) => rules.get(goal) ?? { needs: [], commands: [] });
-      for (const [at, goal] of wordsOf(fill(goals)).entries()) rules.set(goal, current[at] as Rule);
+      const names = new Set(wordsOf(fill(goals)));
+      for (const goal of names) if (!rules.has(goal)) rules.set(goal, { needs: [], commands: [] });
+      current = [...names].flatMap((goal) => rules.get(goal) ?? []);
     }
     const said = goals === undefined && command.test(line) ? fill(line.replace(command, '')) : fill(inline);
     const [, listed = '', alone = ''] = GOALS.exec(said) ?? [];
