@@ -87,7 +87,7 @@ export function commandLines(text: string): string {
 /** Pattern for keys whose lists contain commands, not the words of one command. */
 const PLURAL = /s$/i;
 
-/** Returns the texts in the input of a call, at any depth, that its tool runs. Throws RangeError for an endless depth. */
+/** Returns the texts in the input of a call, at any depth, that its tool runs. */
 export function runTexts(call: ToolCall): RunText[] {
   const kind = classOf(call.tool);
   if (kind === 'reads' || kind === 'changes') return [];

@@ -94,6 +94,9 @@ const TURNS =
 /** Settings by which git knows where to push, and other names for it. */
 const PUSH_SETTING = /^(?:alias|push|remote|branch|include\w*)\./i;
 
+/** Options with which `git branch` lists or deletes: git refuses them beside those that rename or set. */
+const LISTS = /^(?:-[aqrvf]*[dDl][aqrvf]*|--(?:contains|delete|list|merged|no-contains|no-merged|points-at)(?:=.*)?)$/s;
+
 const textsOf = (words: readonly ShellWord[]): string[] => words.map(({ template }) => template);
 
 /** Returns whether a push that names no branch may go elsewhere because of this command: its settings, a switch to one kept. */
@@ -113,6 +116,7 @@ function turnsPush(command: ShellCommand, kept: readonly string[]): boolean {
     return true;
   if (verb === 'remote') return rest.some((text) => /^--mirror(?:=push)?$/.test(text));
   if (!/^(?:switch|checkout|symbolic-ref|branch)$/.test(verb) || rest.includes('--')) return false;
+  if (verb === 'branch' && rest.some((text) => LISTS.test(text))) return false;
   return rest.some(
     (text) => text === '-' || /\0|@\{/.test(text) || kept.includes(text.replace(/^(?:.*[/=]|-\w)/s, '')),
   );

@@ -7,6 +7,8 @@ import type { ProtectionReport } from '../control/restore-protected.ts';
 export const TOOL_TEXTS = {
   onlyReading: (lost: string): string =>
     `${lost} Until the user has looked into it, only reading is allowed. End your turn and report this.`,
+  unreadable:
+    'the input of this call cannot be read: it is no object, or nested more than 500 levels deep. Pass it in a flatter form, or in a file.',
   cancelledStop: 'The loop was cancelled.',
   toolFailed: (message: string): string =>
     `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,

@@ -111,7 +111,7 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
   // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
-  if (!isFields(input.raw['tool_input'] ?? {})) throw new Error('the input of the call is no object');
+  if (!isFields(input.raw['tool_input'] ?? {})) return deny('unreadable-input', TOOL_TEXTS.unreadable);
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);
   const rules = guardRules(files, env, stored, openTask);

@@ -33,8 +33,8 @@ const TERMINAL = /^\/dev\/(?:tty|stdin|stdout|stderr|console|pts\/.*)$|^\/(?:dev
  * Returns the first program of a command that takes commands, or the content of a file, from the terminal; null if there is none.
  * Its client types into a running command without asking a hook.
  */
-export function readsTerminal(reading: ShellReading): string | null {
-  const fed = [...reading.commands, ...reading.opened].find((command) => takesInput(command, reading));
+export function readsTerminal(reading: ShellReading, depth = 0): string | null {
+  const fed = [...reading.commands, ...reading.opened].find((command) => takesInput(command, reading, depth));
   if (fed !== undefined) return fed.name === '' ? (fed.argv[0]?.source ?? '') : fed.name;
   // Standard input that a pipe or a file gives another command gives this one nothing.
   const isOpen = ({ by, word }: FileAccess): boolean =>
@@ -77,7 +77,7 @@ function copiesInput({ name, argv }: ShellCommand): boolean {
   return operands.slice(isGiven ? 0 : before).every((word) => word === '-');
 }
 
-function takesInput(command: ShellCommand, reading: ShellReading): boolean {
+function takesInput(command: ShellCommand, reading: ShellReading, depth: number): boolean {
   const { name, argv, stdinFrom } = command;
   const args = argv.slice(1);
   const words = args.map(({ template }) => template);
@@ -87,24 +87,24 @@ function takesInput(command: ShellCommand, reading: ShellReading): boolean {
   const prompt = promptFor(argv[0]);
   if (prompt !== undefined && args.some((word) => isCopy(namedIn(word), reading))) return true;
   if (stdinFrom !== 'none' && prompt?.keys !== true) return false;
-  if (prompt !== undefined) return prompts(args, prompt);
+  if (prompt !== undefined) return prompts(args, prompt, depth);
   if (name === 'read' || name === 'mapfile' || name === 'readarray') {
     const from = splitOptions(args, '-u -p -d -n -N -t -i -O -s -c -C').options.find((each) => each.name === '-u');
     return from === undefined || (from.value !== undefined && isTerminal(`/dev/fd/${namedIn(from.value)}`, reading));
   }
   if (name === 'xargs' || name === 'parallel') return !words.some((word) => /^-a|^--arg-file|^:::/.test(word));
   if (name === 'source' || name === '.') return args.some((word) => isTerminal(namedIn(word), reading));
-  if (PLACES.test(name)) return asksElsewhere(name, args);
+  if (PLACES.test(name)) return asksElsewhere(name, args, depth);
   // `rbenv exec irb`, `crictl exec -i ID sh`
   const started = words.includes('exec') ? args.slice(words.indexOf('exec') + 1) : [];
   const at = started.findIndex((word) => promptFor(word) !== undefined);
-  if (at !== -1) return promptsIn(started.slice(at));
+  if (at !== -1) return promptsIn(started.slice(at), depth);
   // What it copies may be run, or stand in a file: `cat | bash`, `cat > f`.
   return copiesInput(command);
 }
 
 /** Returns whether a program takes commands from its terminal when it is called with these words. */
-function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
+function prompts(args: readonly ShellWord[], prompt: Prompt, depth: number): boolean {
   const { values = '', given = '', asks = '', places = 0, verbs } = prompt;
   const isNamed = (names: string, { name }: Pick<Option, 'name'>): boolean => ` ${names} `.includes(` ${name} `);
   const gives = (option: Option): boolean => isNamed(given, option) && !namesInput(option);
@@ -120,35 +120,26 @@ function prompts(args: readonly ShellWord[], prompt: Prompt): boolean {
   if (options.some((option) => gives(option) || isNamed('--help --version', option))) return false;
   if (verbs !== undefined) {
     const program = splitOptions(end === -1 ? [] : args.slice(end + 1), SSH_VALUES, true).operands;
-    return verbs.test(operands.map(({ template }) => template).join(' ')) && promptsInText(quoted(program), true);
+    return (
+      verbs.test(operands.map(({ template }) => template).join(' ')) && promptsInText(quoted(program), true, depth)
+    );
   }
   const [script, ...rest] = operands.slice(places);
   if (script === undefined || script.template === '-' || TERMINAL.test(script.template)) return true;
-  return places === 0 && (DEBUGGERS.test(script.template) || promptsIn([script, ...rest]));
+  return places === 0 && (DEBUGGERS.test(script.template) || promptsIn([script, ...rest], depth));
 }
 
 /** Modules and first operands that are a prompt or a debugger. */
 const DEBUGGERS = /^(?:i?pdb|pudb|code|asyncio|IPython|[bp]tpython|bpython|inspect|debug)$/;
 
 /** The same for a program that another one is given: `php artisan tinker`, `unshare bash`. */
-function promptsIn([program, ...args]: readonly ShellWord[]): boolean {
+function promptsIn([program, ...args]: readonly ShellWord[], depth: number): boolean {
   const prompt = promptFor(program);
-  return prompt !== undefined && nested(() => prompts(args, prompt));
+  return prompt !== undefined && (depth >= MOST_NESTED || prompts(args, prompt, depth + 1));
 }
 
+/** Number of programs within others above which one counts as prompting: to look into more would take for ever. */
 const MOST_NESTED = 20;
-let nesting = 0;
-
-/** Returns what `asks` finds in a program within another; true if too many are nested, which would take for ever. */
-function nested(asks: () => boolean): boolean {
-  if (nesting >= MOST_NESTED) return true;
-  nesting += 1;
-  try {
-    return asks();
-  } finally {
-    nesting -= 1;
-  }
-}
 
 /** Returns `-batch` as `--batch` where one dash begins a whole word, `-mpdb` as its module, and `+o` of a shell as `-o`. */
 function asOption(word: ShellWord, { words, module }: Prompt): ShellWord {
@@ -174,13 +165,14 @@ const SWITCHES =
 const VERBS = /^(?:run|exec|start|attach)$/;
 
 /** Returns whether a program in another place gets the terminal and takes commands from it: `docker exec -i web sh`. */
-function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
+function asksElsewhere(place: string, args: readonly ShellWord[], depth: number): boolean {
   if (place === 'ssh') {
     const split = splitOptions(args, SSH_VALUES, true);
     // Options may stand behind the host as well.
     const behind = splitOptions(split.operands.slice(1), SSH_VALUES, true);
     const isMute = [split, behind].some((each) => hasOption(each, '-G', '-N', '-T', '-Q', '-f', '-O', '-W', '-V'));
-    return !isMute && promptsInText(behind.operands.map(({ text, source }) => text ?? source).join(' '), true);
+    const text = behind.operands.map((word) => word.text ?? word.source).join(' ');
+    return !isMute && promptsInText(text, true, depth);
   }
   const isOfSystem = place === 'lxc' || place === 'incus';
   const isCluster = place === 'kubectl' || place === 'oc' || isOfSystem;
@@ -192,12 +184,12 @@ function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
   const verb = args[at]?.template;
   const given = args.slice(at + 1);
   const end = isCluster ? given.findIndex(({ template }) => template === '--') : -1;
-  const isOpenWith = (values: string): boolean => {
+  const isOpenWith = (values: string, deep: number): boolean => {
     const split = splitOptions(end === -1 ? given : given.slice(0, end), values, !isCluster);
     // An option that is not known may take the next word or not.
     const unknown = split.options.filter(({ name, value }) => !value && /^--/.test(name) && !SWITCHES.test(name));
     const more = unknown.map(({ name }) => ` ${name}`).join('');
-    if (more !== '' && !isCluster && nested(() => isOpenWith(`${values}${more}`))) return true;
+    if (more !== '' && !isCluster && (deep >= MOST_NESTED || isOpenWith(`${values}${more}`, deep + 1))) return true;
     if (verb === 'start') return given.some(({ template }) => /^-a?i|^--interactive$/.test(template));
     const isWanted = hasOption(split, '-i', '--interactive', '--stdin') && !hasOption(split, '-d', '--detach');
     if (verb === 'attach') return isCluster ? isWanted : !hasOption(split, '--no-stdin');
@@ -205,9 +197,9 @@ function asksElsewhere(place: string, args: readonly ShellWord[]): boolean {
     const isOpen = isWanted || verb === 'rsh' || ((isCompose || isOfSystem) && !hasOption(split, '-d', '--detach'));
     const command = end === -1 ? split.operands.slice(1) : given.slice(end + 1);
     const whole = verb === 'run' ? [...entrypoint(split), ...command] : command;
-    return isOpen && promptsInText(quoted(whole), verb === 'run' ? isWanted : verb !== 'exec');
+    return isOpen && promptsInText(quoted(whole), verb === 'run' ? isWanted : verb !== 'exec', deep);
   };
-  return at !== -1 && isOpenWith(OTHER_VALUES);
+  return at !== -1 && isOpenWith(OTHER_VALUES, depth);
 }
 
 /** Returns words as a text for a shell. Those that are known only at run time stand as they were written. */
@@ -216,10 +208,11 @@ function quoted(words: readonly ShellWord[]): string {
 }
 
 /** Returns whether the text of a shell in another place takes commands from its terminal; without one, its own program may. */
-function promptsInText(text: string, ifEmpty: boolean): boolean {
+function promptsInText(text: string, ifEmpty: boolean, depth: number): boolean {
   if (text === '') return ifEmpty;
+  if (depth >= MOST_NESTED) return true;
   const reading = readShellCommand(text, { cwd: '/', home: '/', variables: {}, directoryExists: () => false });
-  return nested(() => readsTerminal(reading) !== null);
+  return readsTerminal(reading, depth + 1) !== null;
 }
 
 /** Options with which screen starts in the background, or tells another one something. */

@@ -14,6 +14,7 @@ export interface HookInput {
   /** Source of a SessionStart: startup, resume, clear, compact. */
   readonly source: string | null;
   readonly prompt: string | null;
+  /** `tool_input` is an object of at most 500 levels, or its call is denied. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +30,8 @@ export function parseHookInput(text: string): HookInput | null;
 export function parseHookInput(text: string, read: HookHost['read']): HookInput | 'ignored' | null;
 export function parseHookInput(text: string, read: HookHost['read'] = (same) => same): HookInput | 'ignored' | null {
   const payload = parseFields(text);
-  const raw = payload === null ? null : read(payload);
+  const isDeep = payload !== null && !isReadable(payload['tool_input']);
+  const raw = payload === null ? null : read(isDeep ? { ...payload, tool_input: 'nested too deeply' } : payload);
   if (raw === null || raw === 'ignored') return raw;
   const event = string(raw['hook_event_name']);
   const sessionId = string(raw['session_id']);
@@ -46,6 +48,16 @@ export function parseHookInput(text: string, read: HookHost['read'] = (same) => 
     prompt: string(raw['prompt'], true),
     raw,
   };
+}
+
+/** Most levels of a tool's input that are read: more would exhaust the stack of what looks through it. */
+const MAX_LEVELS = 500;
+
+function isReadable(input: unknown): boolean {
+  let open = [input];
+  for (let level = 0; open.length > 0 && level <= MAX_LEVELS; level += 1)
+    open = open.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  return open.length === 0;
 }
 
 function tasks(value: unknown): BackgroundTask[] {

@@ -15,7 +15,7 @@ import {
   withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, byProgram, hasOption, optionValues, splitOptions, wordOf } from '../words.ts';
+import { asValue, byProgram, optionValues, splitOptions, wordOf } from '../words.ts';
 
 /** Pattern for options that make a glob match more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;
@@ -24,25 +24,36 @@ export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?shor
 const FOUND = 'FOUND_BY_A_SEARCH';
 
 /** Reads the options of a shell: whether the first word after them (`rest`) is a script text, and whether it reads its input. */
-function shellOptions(args: Call['words']) {
-  // `+o x` takes a value as `-o x` does, and a single dash ends the options as two do.
-  const words = args.map((word) => ({
-    ...word,
-    template: word.template.replace(/^\+(?=.)/, '-').replace(/^-$/, '--'),
-  }));
-  const split = splitOptions(words, '-o -O --rcfile --init-file', true);
-  return {
-    takesText: hasOption(split, '-c', '--command'),
-    takesStdin: hasOption(split, '-s'),
-    rest: args.slice(args.length - split.operands.length),
-  };
+function shellOptions(args: Call['words'], name: string) {
+  let letters = '';
+  let at = 0;
+  for (; /^[-+]/.test(args[at]?.template ?? ''); at += 1) {
+    const text = args[at]?.template ?? '';
+    if (text === '-' || text === '--') return { ...found(), rest: args.slice(at + 1) };
+    if (/^--?(?:rcfile|init-file)$/.test(text)) at += 1;
+    else if (text === '--command') letters += 'c';
+    else if (!LONG.test(text)) {
+      // bash takes a word for each `o`, wherever the letter stands; others take the rest of the word.
+      const own = /^(?:zsh|m?ksh)$/.test(name) ? text.replace(/(?<=[oO]).+/, '') : text;
+      if (own === text) at += own.replace(/[^oO]/g, '').length;
+      letters += own;
+    }
+  }
+  return { ...found(), rest: args.slice(at) };
+
+  function found() {
+    return { takesText: letters.includes('c'), takesStdin: letters.includes('s') };
+  }
 }
+
+/** Options of a word, which bash also takes with one dash. */
+const LONG = /^--|^-(?:login|no(?:editing|profile|rc)|posix|protected|restricted|verbose|version)$/;
 
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
 export function openShell(call: Call, name: string, context: ShellContext): Outcome {
   const inner = inside(context, call, name);
   const args = call.words.slice(1);
-  const { takesText, takesStdin, rest } = shellOptions(args);
+  const { takesText, takesStdin, rest } = shellOptions(args, name);
   const first = rest[0];
   if (takesText) {
     recordOpened(call, name, context);

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { GEMINI_HOOKS } from '../../../../src/hosts/gemini/hook-output.ts';
+import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
 import { writeContract } from '../../../../src/state/evidence/store-evidence.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
@@ -312,10 +314,38 @@ test('The worker part of the command line is protected like the command line its
 for (const input of ['git push', ['git push'], 7])
   test(`a call whose input is ${JSON.stringify(input)} cannot be judged, so it is denied`, async (t) => {
     const project = aGuardedLoop(t);
-    await assert.rejects(ask(project, { input: {}, payload: { tool_input: input } }), /no object/);
+    const answer = await ask(project, { input: {}, payload: { tool_input: input } });
+    assert.match(reasonOf(answer) ?? '', /^\[blocked by guardrail: unreadable-input\] .* no object/);
+    assert.deepEqual(
+      journal(project).map(({ phase, rule }) => [phase, rule]),
+      [['denied', 'unreadable-input']],
+    );
     assert.equal(
       await ask(project, { input: {}, payload: { tool_input: undefined } }),
       null,
       'a call without an input',
     );
   });
+
+test('A call whose input is nested too deeply is denied by name, whatever the client.', async (t) => {
+  const project = aGuardedLoop(t);
+  const nested = (levels: number): string => `{"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  const asked = (event: string, levels: number): string =>
+    `{"hook_event_name":"${event}","session_id":"session-1","tool_name":"mcp__a__b","tool_input":${nested(levels)}}`;
+  for (const [levels, rule] of [
+    [400, null],
+    [5000, 'unreadable-input'],
+    [500_000, 'unreadable-input'],
+  ] as const) {
+    for (const [event, host] of [
+      ['PreToolUse', undefined],
+      ['BeforeTool', GEMINI_HOOKS],
+    ] as const) {
+      const input = parseHookInput(asked(event, levels), host?.read ?? ((same) => same));
+      assert.ok(input !== null && input !== 'ignored');
+      const answer = await preToolUse({ ...aHook(project, 'PreToolUse'), input, now: () => AT });
+      const named = /^\[blocked by guardrail: (.+?)\]/.exec(reasonOf(answer) ?? '')?.[1] ?? null;
+      assert.equal(named, rule, `${event} ${levels}`);
+    }
+  }
+});

@@ -228,6 +228,13 @@ export const BLOCKED: Readonly<Record<string, readonly string[]>> = {
   'shells in shells': [
     "bash -c 'git push'",
     'bash -c "git push"',
+    "bash -oc errexit 'git push'",
+    "bash -euooc pipefail posix 'git push'",
+    "bash +Oc extglob 'git push'",
+    "sh + -c 'git push'",
+    "bash -login -c 'git push'",
+    "bash -init-file x -c 'git push'",
+    "zsh -oxtrace -c 'git push'",
     "sh -c 'git push origin main'",
     "zsh -c 'npm publish'",
     "bash -lc 'git push'",
