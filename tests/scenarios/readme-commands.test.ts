@@ -13,7 +13,7 @@ const README = readFileSync(join(root, 'README.md'), 'utf8');
 
 /** Commands that another test plays, because they need a client, a terminal or a running loop, and a word of that test. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, word: string]>> = {
-  'npm install && npm install -g .': ['scenarios/package.test.ts', "'install', '--global'"],
+  'npm install -g .': ['scenarios/package.test.ts', "'install', '--global'"],
   'claude plugin marketplace add ../ralph-loop-plugin': ['client/plugin.test.ts', "'marketplace'"],
   'claude plugin install ralph-loop@ralph': ['client/plugin.test.ts', "'install', 'ralph-loop@ralph'"],
   'npm start': ['client/quick-start.test.ts', 'tests/tools/quick-start.ts'],
