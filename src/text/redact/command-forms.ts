@@ -108,7 +108,7 @@ const isIn = (list: string, word: string): boolean => !word.includes(' ') && ` $
 /** Ends of words whose values are secrets, wherever the word stands in a name: PGPASSWORD, SECRET_KEY_BASE, X-Auth-Token. */
 const SECRET_WORD = /(?:passw(?:or)?d|passphrase|secret|token|credentials?|apikey|cookie|storepass|keypass)$/;
 /** Words that are secrets as the last one of a longer name. */
-const LAST_WORDS = 'pat pwd pass jwt otp sig signature auth';
+const LAST_WORDS = 'pat pwd pw pass jwt otp sig signature auth';
 const KEYS =
   'api access private secret auth signing encryption account master service admin deploy session app hmac license webhook jwt storage shared consumer subscription client';
 /** Words behind a secret's that make it another thing: PASSWORD_MIN_LENGTH, tokenUrl, secret_name. */
@@ -139,7 +139,7 @@ export function isSecretName(name: string): boolean {
   const at = words.findLastIndex((word) => SECRET_WORD.test(word));
   if (at !== -1 && words[at] === 'token' && isIn(HARMLESS_BEFORE, words[at - 1] ?? '')) return false;
   if (at !== -1) return !isIn(HARMLESS_AFTER, words[at + 1] ?? '');
-  if (name === '_auth' || name === 'pwd' || name === 'psk') return true;
+  if (/^(?:_auth|psk|pwd)$/i.test(name)) return true;
   while (words.length > 2 && isIn(FORM_OF_A_KEY, words.at(-1) ?? '')) words.pop();
   const [last = '', before = ''] = [words.at(-1), words.at(-2)];
   if (last === 'key') return isIn(KEYS, before);
@@ -165,7 +165,6 @@ export function isNoSecret(value: string, name = ''): boolean {
   if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
   // No one writes a sentence about the name of an environment variable and its value.
   if (!/^[A-Z][A-Z\d_]*$/.test(name) && isIn(PROSE, value.toLowerCase())) return true;
-  if (name === 'pwd' && /^(?:[~./]|[A-Z]:)/.test(value)) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;
   return isNamedAlike(value, name);
 }

@@ -26,9 +26,9 @@ const QUERY_SIGNATURE =
   /([?&](?:(?:x-(?:amz|goog)-(?:signature|security-token)|sig|signature|code|key|auth)=(?=[^\s&"'`<>]{0,200}\d)|pwd=))[^\s&"'`<>]{8,}/gi;
 /** An element of XML, whose name says what its text is. */
 const ELEMENT = /(<([\w.:-]{4,60})(?:\s[^<>]{0,100})?>)([^<>\s]{3,200})(?=<\/\2>)/g;
-/** A list of settings as Kubernetes, Compose and task definitions write them: a name, then its value. */
+/** A setting as Kubernetes, Compose, task definitions and files of .NET and Java write it: a name, then its value. */
 const PAIR =
-  /(?<![\w-])["']?name["']?[ \t]{0,8}:[ \t]{0,8}["']?([\w.-]{3,100})["']?,?(?:[ \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}:[ \t]{0,8}(?=\S)/gi;
+  /(?<![\w-])["']?(?:name|key)["']?[ \t]{0,8}[:=][ \t]{0,8}["']?([\w.-]{3,100})["']?(?:[, \t]|\r?\n){1,60}["']?value["']?[ \t]{0,8}[:=][ \t]{0,8}(?=\S)/gi;
 /** What a pair holds whose name is not an environment variable's: a step of a test and its result, a setting. */
 const FIGURE_OR_WORDS = /^(?:\d{1,5}|[a-z]+(?:-[a-z]+)+)$/;
 /** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
@@ -43,7 +43,7 @@ const MAY_HOLD =
 /** Pattern for a word as long as every token of a known form is. */
 const LONG_WORD = /[\w.~+/%=-]{14}/;
 /** Pattern that every name of a secret matches: what the words of a name are compared with is only asked of such a text. */
-const MAY_NAME = /pass|secret|token|credential|key|cookie|auth|pat|pwd|jwt|otp|sig|psk/i;
+const MAY_NAME = /pass|secret|token|credential|key|cookie|auth|pat|pw|jwt|otp|sig|psk/i;
 
 /** An instant or the id of a loop, which every record has and which only looks as if it could hold a secret. */
 const PLAIN = /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,12}Z|loop-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
@@ -177,6 +177,7 @@ function redactAssignments(text: string): string {
     const [, word = ''] = WORD_BEFORE.exec(text.slice(Math.max(0, found.index - LONGEST_WORD), found.index)) ?? [];
     const isPhrase = !isSecretName(name) && word !== '' && isSecretName(`${word}_${name}`);
     if (!isPhrase && !isSecretName(name)) continue;
+    if (/^pwd$/i.test(name) && FOLDER.test(text.slice(NAMED.lastIndex, NAMED.lastIndex + 9))) continue;
     const value = valueAt(text, NAMED.lastIndex, separator, name);
     if (value === null || value.to - value.from < MASK.length) continue;
     const secret = text.slice(value.from, value.to);
@@ -190,6 +191,8 @@ function redactAssignments(text: string): string {
   return out + text.slice(done);
 }
 
+/** What the shell's PWD holds; that of a connection string is a password. */
+const FOLDER = /^\\{0,4}["'`]?(?:[~./]|[A-Z]:|pwd\b)/;
 /** Pattern for the word before a name, `API key`, and its maximum length with the blank. */
 const WORD_BEFORE = /(?<![\w.-])([a-z]+)[ \t]$/i;
 const LONGEST_WORD = 16;
