@@ -38,6 +38,18 @@ test('run NAME works through the checklist of that loop directory, and status an
   );
 });
 
+test('the end of a checklist with missing items names them, and no command that only a live loop takes', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO.replace('# settings', 'validation: ["true"]\n# settings'));
+  const drop = `cat > /dev/null; sed -i '/login/d; s/\\[ \\]/[x]/' ${TASK}; echo dropped one`;
+  const { code, stdout } = p.ralph(['run', '--plain', '--agent', drop, '--max-iterations', '1', 'site']);
+  assert.equal(code, 2, stdout);
+  const [, end = ''] = stdout.split('\nralph-loop: Stopped after 1 iteration');
+  assert.match(end, /checklist: .*1 item is missing from \.ralph\/site\/task\.md: "login"[\s\S]* resume site/);
+  assert.doesNotMatch(end, / accept\b/);
+  assert.match(stdout, / accept --loop site\./, 'control: the loop said it while it ran');
+});
+
 test('files of a loop are archived when it starts again, and kept when it is resumed', (context) => {
   const p = project(context);
   p.write(TASK, TWO);

@@ -267,6 +267,16 @@ test('a host that drives a loop learns that it cannot become a TDD loop', (t) =>
   assert.match(again.stderr, /--tdd/);
 });
 
+test('advice about the list of a named loop names that loop, whether it is missing or not yet agreed to', async (t) => {
+  const where = aProject(t);
+  assert.match(String(tdd(where, 'status --loop cart').json['message']), / tdd init --loop cart --scenario /);
+  where.write('list.md', '- [ ] it works: `test -f a.txt`\n');
+  assert.equal(tdd(where, 'init --loop cart --input list.md', AGENT).code, 0);
+  const shown = await peopleTerminal(t, where, '$RALPH tdd status --loop cart; echo over');
+  assert.match((await shown.waitFor(/^over$/m)).replaceAll(/\s+/g, ' '), / tdd init --loop cart --consent\./);
+  await shown.close();
+});
+
 test('options that agree to a list create none', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');

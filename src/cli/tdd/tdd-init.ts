@@ -60,7 +60,7 @@ function approveList(context: CommandContext): Approval | null {
   const by = askInPerson(files, {
     command: `tdd init --${asks ? 'consent' : 'accept'}`,
     heading: asks ? 'An agent created this list:' : 'Changed since the list was created:',
-    lines: [...(asks ? [forReading(list, (_, text) => text)] : []), ...changes],
+    lines: [...(asks ? [forReading(list, (_, text) => text, files.name)] : []), ...changes],
     question: 'May these commands run?',
     declined: advise('nothing was approved, and nothing has changed.', 'Another list', 'tdd init', {
       fresh: true,

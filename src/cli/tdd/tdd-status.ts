@@ -12,7 +12,7 @@ import type { CommandContext } from '../command.ts';
 export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
-    const message = show(whyNoList(found));
+    const message = show(whyNoList(found), { name: context.files.name, mode: 'hook' });
     if (context.atTerminal) context.out(withPrefix(message));
     else context.json({ active: false, message });
     return 0;
@@ -33,7 +33,11 @@ export function sayList(
   const todo = { text: '', advice: [start, { verb: 'Or see the first step', command: 'tdd next' }] };
   const next = allComplete(record) ? TDD_TEXTS.nothingToStart : todo;
   const isNew = record.consented && record.loopId === null;
-  out([forReading(record, paint), ...notes, ...(isNew ? [withPrefix(next, { name, mode: 'runner' })] : [])].join('\n'));
+  out(
+    [forReading(record, paint, name), ...notes, ...(isNew ? [withPrefix(next, { name, mode: 'runner' })] : [])].join(
+      '\n',
+    ),
+  );
 }
 
 export function statusOf(record: TddRecord): object {
@@ -60,7 +64,7 @@ const TAKEN_OVER = (count: number): string =>
   `${count} of the complete scenarios ${count === 1 ? 'was' : 'were'} adopted as complete from a tdd-state.json, without a recorded run.`;
 
 /** Renders the list with each description and command on one line, free of control characters. */
-export function forReading(record: TddRecord, paint: Paint): string {
+export function forReading(record: TddRecord, paint: Paint, name: string | null): string {
   const rows = record.scenarios.map(({ id, description, run }) => {
     const standing = standingOf(record, id);
     const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
@@ -80,6 +84,8 @@ export function forReading(record: TddRecord, paint: Paint): string {
     `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
     table(rows),
     ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
-    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${show(TDD_TEXTS.noConsent)}`)]),
+    ...(record.consented
+      ? []
+      : [paint('yellow', `Nothing runs yet: ${show(TDD_TEXTS.noConsent, { name, mode: 'hook' })}`)]),
   ].join('\n');
 }

@@ -5,7 +5,6 @@ import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/i
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { show } from '../../state/process/program.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';
 import { readTask, type TaskText } from './read-task.ts';
@@ -41,7 +40,7 @@ export function checkChecklist(files: LoopFiles, loop: Loop): CheckResult[] {
   const open = items.filter(({ checked }) => !checked).map(({ text }) => text);
   const reasons = [
     ...(open.length > 0 ? [openItemsText(stand, open)] : []),
-    ...checklistWarnings(loop.taskPath, stand).map((text) => show(text)),
+    ...checklistWarnings(loop.taskPath, stand).map((warning) => (typeof warning === 'string' ? warning : warning.text)),
   ];
   const none = stand.total === 0 && reasons.length === 0 ? ['it has no items.'] : [];
   return [{ name: 'checklist', outcome: 'failed', detail: [...reasons, ...none].join('\n'), refutesOnly: true }];

@@ -41,12 +41,13 @@ export const SCENARIOS = 'scenarios';
 export function tddChecks(files: LoopFiles, contract: TermsOfList): CheckResult[] {
   const list = loopsList(files, contract);
   if (list === null) return [];
-  if (list === 'changed') return [{ name: SCENARIOS, outcome: 'changed', detail: show(TDD_TEXTS.listChanged) }];
+  const tell = (message: Message | string) => show(message, { name: files.name, mode: 'hook' });
+  if (list === 'changed') return [{ name: SCENARIOS, outcome: 'changed', detail: tell(TDD_TEXTS.listChanged) }];
   if (list.broken !== null) {
-    return [{ name: SCENARIOS, outcome: 'failed', detail: show(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
+    return [{ name: SCENARIOS, outcome: 'failed', detail: tell(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
   }
   const left = remaining(list).map(({ id }) => id);
-  const detail = show(TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left));
+  const detail = tell(TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left));
   return [{ name: SCENARIOS, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
 }
 

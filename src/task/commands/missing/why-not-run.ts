@@ -15,7 +15,7 @@ const NOT_FOUND = 127;
  * one that the `task` names, has to bring is left to the task: such a check has failed.
  */
 export function whyNotRun(
-  { name, outcome, exitCode, detail, refutesOnly }: CheckResult,
+  { name, outcome, exitCode, detail, tests, refutesOnly }: CheckResult,
   { run }: Pick<CommandDefinition, 'run'>,
   place: ProjectPlace,
   { mayChange = [], task = '' }: Pick<Contract, 'mayChange'> & { readonly task?: string },
@@ -25,9 +25,10 @@ export function whyNotRun(
   if (exitCode === undefined) return null;
   const isNoProgram = exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE;
   // A script that an earlier command was to make is missing as well; then its interpreter says nothing.
-  const found = missingIn(run, place).find((each) =>
+  const known = missingIn(run, place).find((each) =>
     each.kind === 'argument' ? isSaid(each, detail, place) : isNoProgram || !['program', 'file'].includes(each.kind),
   );
+  const found = known ?? (tests === undefined ? saidScript(detail, mayChange) : undefined);
   if (found !== undefined) {
     const isFree = picomatch([...mayChange], { dot: true });
     const isNamed = (path: string): boolean => !existsSync(join(place.dir, path)) && task.includes(basename(path));
@@ -37,6 +38,17 @@ export function whyNotRun(
   }
   if (!isNoProgram) return null;
   return `${name} cannot run: ${lastLine(detail)} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
+}
+
+/** What a package manager says of a script that it does not find: which package it looks in, the command alone may know. */
+const NO_SCRIPT =
+  /^(?:npm (?:error|ERR!) Missing script: |.*\bERR_PNPM_NO_SCRIPT\b.* Missing script: |error: Script not found |error Command (?=.* not found)|Usage Error: Couldn't find a script named )"?([\w:.-]+)/m;
+
+function saidScript(output: string, mayChange: readonly string[]): Missing | undefined {
+  const name = NO_SCRIPT.exec(output)?.[1]?.replace(/\.$/, '');
+  if (name === undefined) return undefined;
+  const files = ['package.json', ...mayChange.filter((path) => path.endsWith('/package.json'))];
+  return { kind: 'script', name, why: `no package.json that it reads has a script "${name}".`, hint: '', files };
 }
 
 function correction(exitCode: number, run: string, { dir }: ProjectPlace): string {

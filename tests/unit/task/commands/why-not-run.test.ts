@@ -7,7 +7,9 @@ import { folderWith } from '../../../support/folder.ts';
 
 const ENV = { PATH: process.env['PATH'], HOME: '/nonexistent' };
 const FILES = {
-  'package.json': '{"scripts": {"check": "node gone.js", "outer": "node there.js"}}',
+  'package.json':
+    '{"scripts": {"check": "node gone.js", "outer": "node there.js", "inner": "npm --prefix pkg run gone"}}',
+  'pkg/package.json': '{"scripts": {"check": "exit 1"}}',
   'there.js': "require('./gone.js');\n",
   'there.py': 'import gone\n',
   'there.sh': 'cat gone.sh; node gone.js\n',
@@ -35,6 +37,13 @@ const CANNOT: readonly (readonly [run: string, says: RegExp])[] = [
   ['perl -w gone.pl', /no file gone\.pl\./],
   ['true && node gone.js', /no file gone\.js\./],
   ['make nosuch', /no target "nosuch"/],
+  ['cd pkg && npm run gone', /no package\.json that it reads has a script "gone"\. Correct the name/],
+  ['npm --prefix pkg test', /has a script "test"/],
+  ['npm run inner', /has a script "gone"/],
+  [`echo ' ERR_PNPM_NO_SCRIPT  Missing script: e2e:ci'; exit 1`, /has a script "e2e:ci"/],
+  [`echo 'error Command "gone" not found.'; exit 1`, /has a script "gone"/],
+  [`echo "Usage Error: Couldn't find a script named \\"gone\\"."; exit 1`, /has a script "gone"/],
+  [`echo 'error: Script not found "gone"'; exit 1`, /has a script "gone"/],
 ];
 
 for (const [run, says] of CANNOT)
@@ -57,6 +66,7 @@ const FAILED = [
   'node --test gone.test.js',
   'python3 -c "open(\'gone.py\')"',
   'make check',
+  'cd pkg && npm run check',
   'test -f gone.js',
 ];
 
@@ -69,4 +79,14 @@ test('a script that the task names, or that may change, is left to the task', (t
   assert.equal(why(t, 'node gone.js', { task: 'Write `gone.js`, which prints 1.' }), null);
   assert.equal(why(t, 'node gone.js', { mayChange: ['*.js'] }), null);
   assert.match(why(t, 'node gone.js', { task: 'Write there.js.' }) ?? '', /cannot run/, 'control');
+  assert.equal(why(t, 'cd pkg && npm run gone', { mayChange: ['pkg/package.json'] }), null);
+});
+
+test('a script that a test reports as missing is no check that cannot run', (t) => {
+  const dir = folderWith(t, FILES);
+  const result = { name: 'it', outcome: 'failed', detail: 'npm error Missing script: "gone"\n', exitCode: 1 } as const;
+  const tests = { run: 1, failed: 1, skipped: 0, failures: [] };
+  const place = { dir, env: ENV };
+  assert.equal(whyNotRun({ ...result, tests }, { run: './ci' }, place, {}), null);
+  assert.match(whyNotRun(result, { run: './ci' }, place, {}) ?? '', /has a script "gone"/, 'control');
 });
