@@ -213,7 +213,8 @@ function work({ directory, env, files }: Project, turn: TurnOf, before: number, 
 /** Ends the wait that the loop is in, once, as the turn before it says; gives the turn where there was none. */
 function passWait({ directory, env, files }: Project, turn: TurnOf | null, clock: FarClock): TurnOf | null {
   const state = liveState(files.state);
-  if (state?.status !== 'waiting') return turn;
+  // The driver that was woken has not looked yet: what it waited for does not pass as well.
+  if (state?.status !== 'waiting' || state.waiting.woken) return turn;
   const at = new Date().toISOString();
   const { budget } = readContract(files)?.contract.policy ?? assert.fail('a loop that waits has a contract');
   // A clock passes the end of max_time before that of a longer wait.
