@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Supervisor } from '../../drive/parallel/supervise.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
+import { catchUpToResume } from '../../drive/start/resume/catch-up.ts';
 import { startLoop } from '../../drive/start/start-loop.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import type { WorktreePlace } from '../../drive/worktree/worktree-place.ts';
@@ -87,7 +88,10 @@ async function runIn(
   try {
     const { code } = await runLoop(
       files,
-      () => {
+      async () => {
+        const { request } = approved.prepared;
+        if (part !== null && request.existing === 'resume')
+          await catchUpToResume(files, { env, now: context.now, part });
         const started = startLoop(approved);
         review.isKept = true;
         return started;

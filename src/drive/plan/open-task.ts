@@ -226,7 +226,7 @@ export function errorsIn({ problems }: PlanFile): string | null {
  * Moves a worktree to the tip of the plan's branch at the start of its session, so that it has everything that the plan marks
  * as done. Work of an earlier session moves along. A worktree whose agent has left its branch is left alone.
  */
-async function catchUp(place: PartPlace): Promise<void> {
+export async function catchUp(place: PartPlace): Promise<void> {
   const { files, contract, part } = place;
   const calm = { ...place, signal: new AbortController().signal };
   const stands = await readRepository(files.projectDir, gitOptions(calm));

@@ -18,7 +18,7 @@ import { watchOperator } from './watch-operator.ts';
 /** Drives a loop to its end under its lease, and always ends its agent. Calls `start` once the lease is held. */
 export async function runLoop(
   files: StartedLoop['files'],
-  start: () => StartedLoop,
+  start: () => StartedLoop | Promise<StartedLoop>,
   optionsFor: (started: StartedLoop) => RunnerOptions,
 ): Promise<RunnerEnd> {
   let lost = false;
@@ -31,7 +31,7 @@ export async function runLoop(
   try {
     await lease.alone;
     deliverOutbox(files, now());
-    const started = start();
+    const started = await start();
     const given = optionsFor(started);
     const options = { ...given, tell: recordLive(files, started.state, given.tell) };
     runner = newRunner(started, options, lease);
