@@ -73,7 +73,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
-  const own = testsOf(may.scenario, projectDir, record.tests);
+  const own = testsOf(may.scenario, projectDir, record.tests, Object.keys(redScripts ?? {}));
   const testsBefore = phase === 'red' ? { ...dataFor(own, projectDir), ...own } : record.redTests;
   const notes = [...repairs];
   const unfit = phase === 'red' ? unfitTests(record, may.scenario, own, projectDir, notes) : null;
@@ -140,7 +140,18 @@ function unfitTests(
   if (others?.isRewritten) return TDD_TEXTS.testsRewritten(others.paths, others.ids);
   if (others !== null) notes.push(TDD_TEXTS.testsOfOthers(others.paths, others.ids));
   const unread = unreadableIn(tests);
-  return unread.length > 0 ? TDD_TEXTS.testsUnreadable(unread) : null;
+  if (unread.length > 0) return TDD_TEXTS.testsUnreadable(unread);
+  const other = record.completed.find(
+    ({ id, evidenceCommand }) => id !== scenario.id && evidenceCommand === scenario.run,
+  );
+  if (other === undefined || isComplete(record, scenario.id) || testsInCode(scenario, projectDir) !== null) return null;
+  // Where the same command has passed since, only another test shows that it was this behaviour that was missing.
+  const isFirst = standingOf(record, scenario.id) === 'pending';
+  const then = { ...(isFirst && record.provedTests?.[other.id]), ...record.tests };
+  const paths = Object.keys(tests);
+  return paths.length > 0 && paths.every((path) => isKept(then[path], tests[path]))
+    ? TDD_TEXTS.noNewTest(other.id)
+    : null;
 }
 
 /** Says which test of the scenario is not the one that was red, with `data` that was added; null before green, and if all are. */

@@ -71,6 +71,8 @@ export const TDD_TEXTS = {
   noTest: 'no test was executed, which is neither red nor green. Write the test where the command finds it.',
   neverBegan: (code: number): string =>
     `the command failed before any test ran (exit code ${code}; see its output), which is not a failing test.`,
+  noNewTest: (id: string): string =>
+    `the same command passed for ${id}, and no test was added or changed since: write a test of what is missing now.`,
   passes:
     'it already passes, so the test shows nothing new. Make it stricter until it fails because the behaviour is missing.',
   fails: (code: number): string => `it still fails (exit code ${code}).`,

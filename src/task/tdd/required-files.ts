@@ -8,7 +8,7 @@ import { isProjectFile } from '../project-file.ts';
 const IN_FOLDER =
   /(?:^|\/)(?:(?:__)?(?:tests?|specs?|testing|e2e)(?:__)?|__(?:fixtures|mocks|snapshots)__|testdata|tap-snapshots)\//i;
 const BY_NAME =
-  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|[^/]+\.feature)$/;
+  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|tests?\.(?:[cm]?[jt]sx?|py|rb|php|rs|sh|lua|exs)|[^/]+\.(?:feature|bats|t))$/;
 /** Pattern for the steps of Cucumber and behave. Below the sources, a folder of features holds code of the program. */
 const OF_FEATURES = /(?:^|\/)features\/(?:environment\.py$|(?:.*\/)?(?:step_?definitions|steps|support)\/)/;
 const CODE =
@@ -89,6 +89,7 @@ export function filesOf(projectDir: string, covers: (path: string) => boolean): 
 export function withRequired(own: readonly string[], projectDir: string): Set<string> {
   const all = new Set(own);
   let code: ReadonlySet<string> | null = null;
+  let helpers: readonly string[] | null = null;
   const isForTests = (path: string, by: string): boolean => {
     const isSubject = isCode(path) && subjectOf(by) === subjectOf(path);
     if (!isDouble(path) && (!isHelper(path) || isSubject)) return false;
@@ -98,6 +99,9 @@ export function withRequired(own: readonly string[], projectDir: string): Set<st
   // A set that grows while it is read.
   for (const by of all) {
     for (const path of requiredBy(by, projectDir)) if (isTest(path) || isForTests(path, by)) all.add(path);
+    helpers ??= filesOf(projectDir, (path) => isCode(path) && (isTest(path) || isDouble(path)));
+    for (const path of namedWithoutPath(by, helpers, projectDir))
+      if (isTest(path) || isForTests(path, by)) all.add(path);
   }
   return all;
 }
@@ -121,8 +125,38 @@ function requiredByCode(projectDir: string): Set<string> {
   return new Set(filesOf(projectDir, isPlain).flatMap((path) => requiredBy(path, projectDir)));
 }
 
+/** Ways to name a file without its path: an alias or a package in an import, a module of Rust, a class. */
+const ALIASES = /\b(?:from|import|require|mock)\b[ \t(]*["']([^."'][^"'\n]*)["']|^[ \t]*(?:pub )?mod (\w+);/gm;
+const CLASSES = /\b[A-Z]\w+/g;
+const HAS_CLASSES = /\.(?:java|kts?|scala|cs|fs|swift|php|dart|exs?|rb|groovy)$/;
+const DEFINED_IN_GO = /^(?:func (?:\([^)]*\) ?)?|type |var |const )(?!(?:Test|Benchmark|Example|Fuzz))(\w+)/gm;
+
+/** Returns those of these files that code names without a path: by their name, their folder's, or in Go by what they define. */
+function namedWithoutPath(by: string, files: readonly string[], projectDir: string): string[] {
+  const textOf = (path: string): string => (isCode(path) && bytesOf(join(projectDir, path))?.toString('utf8')) || '';
+  const text = textOf(by);
+  if (by.endsWith('.go')) {
+    const words = new Set(text.match(/\w+/g));
+    const isUsed = (path: string): boolean =>
+      path !== by &&
+      dirname(path) === dirname(by) &&
+      path.endsWith('_test.go') &&
+      [...textOf(path).matchAll(DEFINED_IN_GO)].some(([, name = '']) => words.has(name));
+    return files.filter(isUsed);
+  }
+  const folded = (name: string): string => name.replace(/[_-]/g, '').toLowerCase();
+  const modules = [...text.matchAll(ALIASES)].map(([, at = '', module]) => module ?? basename(at, extname(at)));
+  const names = new Set([...modules, ...((HAS_CLASSES.test(by) && text.match(CLASSES)) || [])].map(folded));
+  const nameOf = (path: string): string => {
+    const name = basename(path, extname(path));
+    return /^(?:index|mod|main|lib|src|__init__)$/.test(name) && path.includes('/') ? nameOf(dirname(path)) : name;
+  };
+  return names.size === 0 ? [] : files.filter((path) => path !== by && names.has(folded(nameOf(path))));
+}
+
 const QUOTED = /["'`]([\w.@-]*(?:\/[\w.@-]+)+)["'`]/g;
-const RUBY = /\brequire_relative\s*\(?\s*["']([^"'\n]+)["']/g;
+/** Files beside the one that names them: in Ruby, C, bats and a shell. */
+const BESIDE = /(?:\brequire_relative|^#[ \t]*include|^[ \t]*(?:load|source|\.))[ \t(]+["']?([^"'\s()<>;]+)/gm;
 const PYTHON = /^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import|import[ \t]+([.\w]+))/gm;
 
 /** Returns the files of its own project that a file of code names: as a module, or by a path. */
@@ -135,10 +169,10 @@ function requiredBy(path: string, projectDir: string): string[] {
     ...[...text.matchAll(QUOTED)].flatMap(([, at = '']) =>
       at.startsWith('.') ? [join(folder, at)] : [at, join(folder, at)],
     ),
-    ...[...text.matchAll(RUBY)].map(([, at = '']) => join(folder, at)),
+    ...[...text.matchAll(BESIDE)].flatMap(([, at = '']) => [at, join(folder, at)]),
     ...[...text.matchAll(PYTHON)].flatMap(([, from, whole]) => modulePaths(from ?? whole ?? '', folder)),
   ];
-  const endings = ['', extname(path), '.js', '.ts', '.json', `/index${extname(path)}`, '/__init__.py'];
+  const endings = ['', extname(path), '.js', '.ts', '.json', '.bash', `/index${extname(path)}`, '/__init__.py'];
   const found = new Set(stems.flatMap((stem) => [...endings, ...swapped(stem)].map((end) => withEnding(stem, end))));
   return [...found, ...loadedWith(path)].filter((each) => isProjectFile(projectDir, each));
 }

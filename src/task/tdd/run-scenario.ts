@@ -6,6 +6,7 @@ import { redact } from '../../text/redact/redact.ts';
 import { failedTestsText } from '../../text/test-results/test-summary.ts';
 import { withDeciding } from '../commands/deciding-environment.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
+import { isTestCode } from './required-files.ts';
 
 export interface ScenarioRun {
   /** Reason why the run does not count for the phase, or null. */
@@ -37,8 +38,9 @@ export async function runScenario(
   const rule = await blockingRule(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: null }, 0);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  // A red test may add a script; a green run uses the scripts of the red one.
-  const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
+  // A red test may add a script, or be one that changes; a green run uses the scripts of the red one.
+  const listed = Object.fromEntries(Object.entries(record.scripts).filter(([path]) => !isTestCode(path)));
+  const scripts = phase === 'red' ? listed : { ...record.redScripts, ...listed };
   const ran = await runPinnedCommand({ scripts, sandbox }, projectDir, command, {
     signal,
     env: withDeciding(env, record.environment),

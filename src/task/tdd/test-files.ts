@@ -39,14 +39,23 @@ export function testFiles(projectDir: string): TestFiles {
 }
 
 /**
- * Hashes the test files of a scenario: those that its command names and those that changed since it began (`before`); if there
- * are none, all test code of the project. Adds the files that these require and that exist for tests only.
+ * Hashes the test files of a scenario: those that its command names, itself or by a script (`scripts`), and those that changed
+ * since it began (`before`); if there are none, all test code of the project. Adds the files that these require and that exist for tests only.
  */
-export function testsOf({ run }: TddScenario, projectDir: string, before: TestFiles | undefined): TestFiles {
+export function testsOf(
+  { run }: TddScenario,
+  projectDir: string,
+  before: TestFiles | undefined,
+  scripts: readonly string[],
+): TestFiles {
   const now = testFiles(projectDir);
   const isOurs = (path: string): boolean => isTestCode(path) || now[path] !== UNREADABLE;
   const changed = before === undefined ? [] : Object.keys(now).filter((path) => now[path] !== before[path]);
-  const own = [...changed.filter(isOurs), ...namedBy(run, projectDir)];
+  const own = [
+    ...changed.filter(isOurs),
+    ...namedBy(run, projectDir),
+    ...scripts.filter((path) => now[path] && isTestCode(path)),
+  ];
   const all = withRequired(own.length === 0 ? Object.keys(now).filter(isCode) : own, projectDir);
   return marks(projectDir, [...all].toSorted());
 }
@@ -145,6 +154,8 @@ export function testsInCode({ run }: TddScenario, projectDir: string): string | 
 const IN_CODE: readonly (readonly [program: RegExp, ending: string, mark: RegExp])[] = [
   [/\bcargo\b/, '.rs', /#\[(?:cfg\(test\)|(?:\w+::)*test\b)/],
   [/\bzig\b/, '.zig', /^[ \t]*test\s+["{\w]/m],
+  [/\bdoctest\b/, '.py', /^[ \t]*>>> /m],
+  [/\b(?:npm|npx|pnpm|yarn|bunx?|vitest)\b/, '.ts', /\bimport\.meta\.vitest\b/],
 ];
 
 const LINES = 'lines';

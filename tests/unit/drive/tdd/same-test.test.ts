@@ -68,6 +68,8 @@ require('node:test')('adds', () => {
 `;
 const HELPED = "require('node:test')('adds', () => require('./kit/check.js')(require('../src/add.js')));\n";
 const CHECKS = "module.exports = (add) => require('node:assert').equal(add(1, 2), 3);\n";
+/** As a compiler that reads every file of a folder. */
+const STRICT = 'if grep -rq strict tests && ! grep -q "one + other" src/add.js; then exit 1; fi';
 
 /** How an agent makes a red test green without the code that it asks for. */
 const TRICKS: Readonly<
@@ -141,6 +143,38 @@ const TRICKS: Readonly<
     before: { 'tests/kit/index.js': CHECKS },
     test: { 'tests/add.test.js': HELPED.replace('./kit/check.js', './kit') },
     trick: (project) => write(project, { 'tests/kit.js': 'module.exports = () => undefined;\n' }),
+  },
+  'imports a helper by an alias that is swapped': {
+    run: ALL,
+    before: { 'package.json': '{"imports": {"#kit/*": "./tests/kit/*"}}', 'tests/kit/check.js': CHECKS },
+    test: { 'tests/add.test.js': HELPED.replace('./kit', '#kit') },
+    trick: (project) => write(project, { 'tests/kit/check.js': 'module.exports = () => undefined;\n' }),
+  },
+  'imports a package of the workspace that is swapped': {
+    run: ALL,
+    before: {
+      'packages/test-utils/index.js': CHECKS,
+      'node_modules/@acme/test-utils/index.js': "module.exports = require('../../../packages/test-utils');\n",
+    },
+    test: { 'tests/add.test.js': HELPED.replace('./kit/check.js', '@acme/test-utils') },
+    trick: (project) => write(project, { 'packages/test-utils/index.js': 'module.exports = () => undefined;\n' }),
+  },
+  'is called test.js beside the code, and is overwritten': {
+    run: 'node --test',
+    test: { 'shop/test.js': ADDS },
+    trick: (project) => write(project, { 'shop/test.js': EMPTY }),
+  },
+  'names a class of another file that is swapped': {
+    run: STRICT,
+    before: { 'tests/java/Same.java': 'class Same { /* strict */ }\n' },
+    test: { 'tests/java/AddTest.java': 'class AddTest { void adds() { Same.same(Add.add(1, 2), 3); } }\n' },
+    trick: (project) => write(project, { 'tests/java/Same.java': 'class Same { }\n' }),
+  },
+  'uses what another file of its package in Go defines, which is swapped': {
+    run: STRICT,
+    before: { 'tests/util_test.go': 'package add\n\nfunc same(a, b int) { /* strict */ }\n' },
+    test: { 'tests/add_test.go': 'package add\n\nfunc TestAdd(t *testing.T) { same(add(1, 2), 3) }\n' },
+    trick: (project) => write(project, { 'tests/util_test.go': 'package add\n\nfunc same(a, b int) { }\n' }),
   },
 };
 
@@ -469,6 +503,41 @@ test('a file of tests that grows with the next scenario is named, and holds noth
   assert.equal((await prove(project, 'green')).problem, null);
   const last = await aStop(project, CLAIM, OURS);
   assert.match(last?.systemMessage ?? '', /Complete/);
+});
+
+test('code that is broken for a moment shows nothing of the next scenario with the same command', async (t) => {
+  const project = await firstProved(t, ADDS);
+  write(project, { 'src/add.js': WRONG });
+  const red = await prove(project, 'red');
+  assert.match(red.problem ?? '', /passed for sc-001, and no test was added or changed since/);
+  assert.equal(red.ran, false);
+  for (const [path, text] of [
+    [SHARED, ADDS + ADDS_MORE],
+    ['tests/more.test.js', ADDS_MORE],
+    ['tests/cases/more.json', CASES],
+  ] as const) {
+    write(project, { [SHARED]: ADDS, [path]: text });
+    assert.equal((await prove(project, 'red', true)).problem, null, `control: ${path}`);
+    rmSync(join(project.directory, path));
+  }
+});
+
+test('a test file that a script of the list runs may grow with each scenario, and not shrink', async (t) => {
+  const project = listed(t, 'npm test', {
+    'package.json': '{"scripts": {"test": "node test.js"}}',
+    'test.js': "require('node:assert');\n",
+  });
+  const [first, second] = ["require('node:assert').equal(require('./src/add.js')(1, 2), 3);\n", 'process.exit(1);\n'];
+  write(project, { 'test.js': first });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { 'test.js': '' });
+  assert.match((await prove(project, 'green')).problem ?? '', /test\.js was changed/);
+  write(project, { 'test.js': first, 'src/add.js': RIGHT });
+  assert.equal((await prove(project, 'green')).problem, null);
+  write(project, { 'test.js': second });
+  assert.match((await prove(project, 'refactored')).problem ?? '', /test\.js was changed/);
+  write(project, { 'test.js': first });
+  assert.equal((await prove(project, 'refactored')).problem, null);
 });
 
 test('a test that is weakened with the red test of the next scenario holds that one', async (t) => {
