@@ -290,13 +290,44 @@ longTest('Ctrl+C ends the loops after their iterations and begins no other; resu
   );
 });
 
-test('Ctrl+C twice cancels the loops and ends their agents', async (t) => {
-  const p = repository(t, ['a', 'b'], 'while :; do sleep 0.05; done\n');
-  const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json'];
-  const { child, said, over } = begun(p, words);
-  await until('two agents at work', () => log(p).length >= 2);
+const PRESSES = [
+  { presses: 1, left: 'stopped', code: 3 },
+  { presses: 2, left: 'cancelled', code: 130 },
+];
+for (const { presses, left, code } of PRESSES)
+  test(`loops that Ctrl+C has ${left} go on by a resume of the run`, async (t) => {
+    const keys = 'max_iterations: 3\nvalidation: [\'test -e "$NOTES/pass"\']';
+    const p = repository(t, ['a', 'b'], 'while [ ! -e "$NOTES/go" ]; do sleep 0.05; done\necho more >> a.txt\n', keys);
+    const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json'];
+    const { child, said, over } = begun(p, words);
+    await until('two agents at work', () => log(p).length >= 2);
+    child.kill('SIGINT');
+    await until('the first is taken', () => said().includes('The loops stop after their current iterations'));
+    if (presses === 2) child.kill('SIGINT');
+    else p.write('../notes/go', '');
+    assert.equal(await over, code, said());
+    assert.equal(p.ralph(['status']).stdout.match(new RegExp(` ${left} `, 'g'))?.length, 2);
+    p.write('../notes/go', '');
+    p.write('../notes/pass', '');
+    const again = p.ralph(['run', '--resume'], agents(p));
+    assert.equal(again.code, 0, again.stdout + again.stderr);
+    assert.match(again.stderr, /2 of 2 tasks have not ended and are resumed/);
+  });
+
+test('work that Ctrl+C left unintegrated is not done, says why, and is integrated by a resume', async (t) => {
+  const waits = 'while [ ! -e "$NOTES/go" ]; do sleep 0.05; done';
+  const keys = `max_iterations: 3\nvalidation: ['case "$PWD" in */worktrees/[ab]) ;; *) ${waits};; esac']`;
+  const p = repository(t, ['a', 'b'], OWN_FILE, keys);
+  const words = [...jobs(['a', 'b']), '--integrate', 'merge', '--agent', './agent.sh'];
+  const { child, said, over } = begun(p, ['run', ...words]);
+  await until('the checks run on the branch', () => said().includes('runs on a clean checkout'));
   child.kill('SIGINT');
-  await until('the first is taken', () => said().includes('The loops stop after their current iterations'));
-  child.kill('SIGINT');
-  assert.equal(await over, 130, said());
+  assert.equal(await over, 3, said());
+  const { stdout } = p.ralph(['status']);
+  assert.match(stdout, /stopped, 0 of 2 tasks done/);
+  for (const name of ['a', 'b'])
+    assert.match(stdout, new RegExp(`^ +${name}: the run was stopped before its work was integrated`, 'm'));
+  p.write('../notes/go', '');
+  assert.equal(p.ralph(['run', '--resume'], agents(p)).code, 0);
+  assert.match(p.ralph(['status']).stdout, /complete, 2 of 2 tasks done/);
 });

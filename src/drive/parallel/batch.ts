@@ -12,7 +12,7 @@ import { LOOP_NAME, type LoopFiles, loopFiles, makeRuntimeDir } from '../../stat
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { archivedNames } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
-import { PARALLEL_TEXTS } from './messages.ts';
+import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 
 /** Fields of a task that has not begun. */
 export const NEW_TASK = { title: '', loopId: null, words: [], step: 'waiting', end: null } as const;
@@ -130,6 +130,25 @@ export function wordsFor(
   const ofPlan = plan === undefined ? [] : ['--max-tasks', String(plan.maxTasks), ...from];
   const own = [...ofPlan, ...words, ...task.words, ...(rest.length === 0 ? [] : ['--', ...rest])];
   return ['run', ...which, '--loop', task.name, '--worktree', '--json', ...own];
+}
+
+/** Exit code of a complete loop whose work was not integrated and is left to the user. */
+export const NOT_INTEGRATED = 3;
+
+type CompleteTask = BatchTask & { readonly end: NonNullable<BatchTask['end']> };
+
+export function isToIntegrate({ integrate }: Batch, task: BatchTask): task is CompleteTask {
+  return integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
+}
+
+/** Returns a run that nothing drives, with the reason for each task whose work it did not come to integrate. */
+export function withLeft(batch: Batch): Batch {
+  const tasks = batch.tasks.map((task) =>
+    isToIntegrate(batch, task) && task.end.problem === null
+      ? { ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: INTEGRATE_TEXTS.stopped(task.name) } }
+      : task,
+  );
+  return { ...batch, tasks };
 }
 
 /** Returns the exit code of several loops: the first of 130, 1, 2, 3 that any of them left; null for none of these. */

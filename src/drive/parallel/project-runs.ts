@@ -13,7 +13,7 @@ import { OPEN_TASK, planRunOf, reasonIn, tasksOfPlan, wholeRun } from '../status
 import { describeProject, type ProjectLoop } from '../status/project-loops.ts';
 import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../worktree/worktree-place.ts';
-import { archivedBatches, findBatch, interruptedAt, lastDriven } from './batch.ts';
+import { archivedBatches, findBatch, interruptedAt, lastDriven, withLeft } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 
 export interface ProjectRun {
@@ -97,7 +97,8 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
   const isDriven = batch.ended === null && isAlive(runner);
   const ended = batch.ended ?? (isDriven ? null : interruptedAt(lastDriven(loopFiles(projectDir, null, env))));
   const there = new Set(worktreePlaces(projectDir).map(({ name }) => name));
-  const members = batch.tasks.map((task) => memberOf(task, { projectDir, env, at, there }));
+  const known = ended === null ? batch : withLeft(batch);
+  const members = known.tasks.map((task) => memberOf(task, { projectDir, env, at, there }));
   const tasks = plan === undefined ? members : tasksOfPlan(plan.tasks, members);
   return wholeRun({
     id: runId(batch),

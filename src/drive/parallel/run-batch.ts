@@ -6,18 +6,13 @@ import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { checkedOut } from '../worktree/repository.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
-import { firstCode, NEW_END, wordsFor } from './batch.ts';
+import { firstCode, isToIntegrate, NEW_END, NOT_INTEGRATED, withLeft, wordsFor } from './batch.ts';
 import { integrate } from './delivery/integrate.ts';
 import { commentIssue } from './issues.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 import { provedText } from './proved-text.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
-
-/** Exit code of a complete loop whose work was not integrated and is left to the user. */
-const NOT_INTEGRATED = 3;
-
-type CompleteTask = BatchTask & { readonly end: NonNullable<BatchTask['end']> };
 
 /** Runs independent tasks side by side, and integrates the work of those that are complete. */
 export class BatchRunner extends SideBySideRunner {
@@ -42,14 +37,11 @@ export class BatchRunner extends SideBySideRunner {
   }
 
   protected end(): BatchEnd {
-    const left = this.#tasks.filter((task) => this.closed && this.#isToIntegrate(task));
-    const isOver = left.length === 0 && this.#tasks.every(({ step }) => step === 'ended');
-    const tasks = this.#tasks.map((task) => {
-      if (task.end === null || !left.includes(task)) return task;
-      return { ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: INTEGRATE_TEXTS.stopped(task.name) } };
-    });
-    const code = batchCode(tasks, this.refused);
     const record = { ...this.options.batch, tasks: [...this.#tasks] };
+    const { tasks } = this.closed ? withLeft(record) : record;
+    const isLeft = this.closed && this.#tasks.some((task) => isToIntegrate(record, task));
+    const isOver = !isLeft && tasks.every(({ step }) => step === 'ended');
+    const code = batchCode(tasks, this.refused);
     return { batch: { ...this.close(record, this.#ended(tasks, isOver), isOver), tasks }, code };
   }
 
@@ -122,7 +114,7 @@ export class BatchRunner extends SideBySideRunner {
     if (live !== null || lost !== null) return words('resume');
     if (lastState === null || lastState.startedAt < batch.startedAt) return words('fresh');
     const end = lastState.status === 'ended' ? lastState.ended.as : 'interrupted';
-    if (end === 'budget-exhausted' && task.end?.status === end) return words('resume');
+    if (task.end?.status === end) return words('resume');
     // The process that watched it was killed after its loop had ended.
     const { loopId, status, iteration, message, costUsd, endedAt, verified, proof } = endedLoopOf(lastState, name);
     const tokens = billedTokens(lastState.usage);
@@ -156,13 +148,14 @@ export class BatchRunner extends SideBySideRunner {
       this.#save({ ...task, end });
       return;
     }
-    const { status } = end;
-    const resumable = status === 'paused' || status === 'interrupted' || this.#endedByBudget(status);
-    this.#save({ ...task, step: resumable ? 'started' : 'ended', end });
+    this.#save({ ...task, step: this.#isResumable(end.status) ? 'started' : 'ended', end });
   }
 
-  #endedByBudget(status: string): boolean {
-    return status === 'budget-exhausted' && this.refused !== null;
+  /** Returns whether a loop that left in this way goes on with the run: the run ended it, by its budget or its Ctrl+C. */
+  #isResumable(status: string): boolean {
+    if (status === 'budget-exhausted') return this.refused !== null;
+    if (status === 'stopped' || status === 'cancelled') return this.pressed > 0;
+    return status === 'paused' || status === 'interrupted';
   }
 
   async #integrate(): Promise<void> {
@@ -170,7 +163,7 @@ export class BatchRunner extends SideBySideRunner {
     for (const { name } of this.#tasks) {
       if (this.closed) return;
       const task = this.#tasks.find((one) => one.name === name);
-      if (task === undefined || !this.#isToIntegrate(task)) continue;
+      if (task === undefined || !isToIntegrate(this.options.batch, task)) continue;
       // A completion that the user does not accept keeps that reason.
       if (obstacle !== null && !this.#isUnproven(task))
         this.#save({ ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: obstacle } });
@@ -183,17 +176,13 @@ export class BatchRunner extends SideBySideRunner {
     const { projectDir, env, notice } = this.options;
     for (const task of this.#tasks) {
       const { end, issue, step, name } = task;
-      const isOpen = this.#isToIntegrate(task) && end?.problem === null;
+      const isOpen = isToIntegrate(this.options.batch, task) && end?.problem === null;
       if (this.closed || end === null || issue === undefined || issue.told || step !== 'ended' || isOpen) continue;
       const proved = provedText(projectDir, name, env);
       const { message, done } = commentIssue({ projectDir, env }, { ...task, end, issue }, proved);
       notice(message);
       if (done) this.#save({ ...task, issue: { ...issue, told: true } });
     }
-  }
-
-  #isToIntegrate(task: BatchTask): task is CompleteTask {
-    return this.options.batch.integrate !== 'none' && task.end?.status === 'complete' && task.end.integrated === null;
   }
 
   /** Returns whether this is an unverified completion that the user does not accept. */
@@ -203,7 +192,7 @@ export class BatchRunner extends SideBySideRunner {
   }
 
   /** Returns why no other work can be integrated either; null if it can. */
-  async #integrateOne(task: BatchTask, end: CompleteTask['end']): Promise<string | null> {
+  async #integrateOne(task: BatchTask, end: NonNullable<BatchTask['end']>): Promise<string | null> {
     const { batch, projectDir, env, notice } = this.options;
     const { name } = task;
     if (batch.integrate === 'none') return null;
