@@ -1,4 +1,5 @@
 import { basename, dirname, isAbsolute, relative } from 'node:path';
+import { programName } from '../state/process/program.ts';
 import { quoted } from '../text/quote.ts';
 
 /** A file of another loop or specification tool. */
@@ -35,7 +36,7 @@ export function otherLoop(path: string, text: string): { readonly tool: string; 
   const copy = plain.toLowerCase().endsWith('.json')
     ? `${STORIES} < ${quoted(plain)} > ${target}`
     : `cp ${quoted(plain)} ${target}`;
-  return { tool: found.tool, command: `mkdir -p .ralph/${name} && ${copy} && ralph-loop run ${name}` };
+  return { tool: found.tool, command: `mkdir -p .ralph/${name} && ${copy} && ${programName()} run ${name}` };
 }
 
 /** Returns a path relative to the current folder, if it is in there. */

@@ -59,7 +59,10 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   const answer = run(p, [...jobs(['a', 'b']), ...MERGE]);
   assert.equal(answer.code, 3, answer.stdout + answer.stderr);
   const [a, b] = batchEnd(answer).tasks;
-  assert.match(a?.problem ?? '', /checks do not pass on a clean checkout of [0-9a-f]{12}.*worktree_copy.*out\/a\.csv/s);
+  assert.match(
+    a?.problem ?? '',
+    /checks do not pass on a clean checkout of [0-9a-f]{12}: a: [^\n]*: exit code 1\. What .*worktree_copy.*out\/a\.csv/s,
+  );
   assert.doesNotMatch(answer.stdout + answer.stderr, /correct-horse/, 'the output of the check is masked');
   assert.equal(existsSync(join(dirOf(p, 'a'), 'out/a.csv')), true);
   assert.equal(b?.code, 0);
@@ -114,7 +117,10 @@ for (const how of someOf(['merge', 'rebase'], 2, 1)) {
       ],
     );
     const [, b] = end.tasks;
-    assert.match(b?.problem ?? '', /b: the merge of ralph\/b was undone, because checks fail.*add: not found/s);
+    assert.match(
+      b?.problem ?? '',
+      /b: the merge of ralph\/b was undone, because checks fail on the result: b: sh check\.sh: exit code 1[^\n]*\. The branch.*add: not found/s,
+    );
     assert.deepEqual([p.has('t-a.sh'), p.has('t-b.sh'), p.has('t-c.sh')], [true, false, true]);
     assert.equal(p.sh('sh check.sh').code, 0, 'what is delivered passes');
     assert.equal(git(p, 'log --format=%s -1 ralph/b'), 'Work of b');

@@ -99,11 +99,13 @@ export function taskTable(run: Run, width: number): string[] {
 /** Lines of a check's output below the line that says what failed. */
 const MOST_OUTPUT = 3;
 
-/** Returns why a task is not done, and the command that shows the output below it. */
+/** Returns why a task is not done, and the command that shows the output below it, if the loop itself has it. */
 function reasonOf(task: RunTask | undefined, indent: string): string[] {
   if (task?.why == null) return [];
   const loop =
-    task.loop === null ? {} : { loop: { name: task.loop.name, mode: 'runner', program: programName() } as const };
+    task.loop === null || task.status === 'complete'
+      ? {}
+      : { loop: { name: task.loop.name, mode: 'runner', program: programName() } as const };
   return reasonLines(printable(task.why), { most: MOST_OUTPUT, indent, ...loop });
 }
 

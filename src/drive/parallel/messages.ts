@@ -1,10 +1,15 @@
 import type { Batch } from '../../engine/schema/batch.ts';
+import { programName } from '../../state/process/program.ts';
 import { counted, dollarText } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { asSentence } from '../../text/quote.ts';
 import { formatDuration } from '../../text/time.ts';
 
 const FRESH = ['Start the run again from the beginning', 'run TASK...', { fresh: true }] as const;
+
+/** Returns the first lines of some reasons, which say what failed. */
+const heads = (reasons: readonly string[]): string =>
+  reasons.map((reason) => reason.split('\n', 1).join().replace(/\.$/, '')).join('; ');
 
 /** Messages about loops that run side by side. */
 export const PARALLEL_TEXTS = {
@@ -44,7 +49,7 @@ export const PARALLEL_TEXTS = {
   noTasks: 'name the tasks: run TASK... --parallel N, or run PLAN.md --plan --parallel N.',
   noPlan: 'the interrupted run is not over a plan: leave out --max-tasks.',
   loopVariable: (name: string): string =>
-    `RALPH_LOOP names the loop ${name}, but these tasks run side by side. Run them without it: env -u RALPH_LOOP ralph-loop run ...`,
+    `RALPH_LOOP names the loop ${name}, but these tasks run side by side. Run them without it: env -u RALPH_LOOP ${programName()} run ...`,
   otherName: 'These loops are named after their tasks: instead of --loop NAME, rename the folder of the task.',
   overtaken: 'another parallel run was started in this project at the same time. Run the command again.',
   finishing: 'The loops stop after their current iterations. Press Ctrl+C again to cancel them.',
@@ -110,9 +115,9 @@ export const INTEGRATE_TEXTS = {
   noContract: (name: string, path: string): string =>
     `the checks of ${name} are unknown: ${path} is lost or was changed.`,
   red: (name: string, branch: string, commit: string, reasons: readonly string[]): string =>
-    `${name}: ${branch} was not integrated, because its checks do not pass on a clean checkout of ${commit}. What they need beside the commit comes from worktree_copy and worktree_setup.\n${reasons.join('\n')}`,
+    `${name}: ${branch} was not integrated, because its checks do not pass on a clean checkout of ${commit}: ${heads(reasons)}. What they need beside the commit comes from worktree_copy and worktree_setup.\n${reasons.join('\n')}`,
   redTogether: (name: string, branch: string, reasons: readonly string[]): string =>
-    `${name}: the merge of ${branch} was undone, because checks fail on the result. The branch is unchanged.\n${reasons.join('\n')}`,
+    `${name}: the merge of ${branch} was undone, because checks fail on the result: ${heads(reasons)}. The branch is unchanged.\n${reasons.join('\n')}`,
   moves: (name: string): string =>
     `${name}: nothing was integrated, because the current branch was changed again and again. Stop committing there.`,
   stopped: (name: string): string => `${name}: the run was stopped before its work was integrated.`,

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../engine/events.ts';
+import { programName } from '../../state/process/program.ts';
 import { asSentence, shorten } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
@@ -62,8 +63,7 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
     case 'unguarded':
       return {
         kind: 'unguarded',
-        message:
-          'the agent called tools, but the guardrails were never asked: its client runs no hooks. Run: ralph-loop doctor',
+        message: `the agent called tools, but the guardrails were never asked: its client runs no hooks. Run: ${programName()} doctor`,
       };
     case 'login':
       return {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { show } from '../../state/process/program.ts';
+import { programName, show } from '../../state/process/program.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
@@ -210,11 +210,11 @@ export function isUnfilled(body: string): boolean {
 
 /** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
 function jsonTask(path: string, text: string): Problem {
-  return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? JSON_TASK);
+  return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? jsonText());
 }
 
-const JSON_TASK =
-  'JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ralph-loop run NAME.';
+const jsonText = () =>
+  `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${programName()} run NAME.`;
 
 /** Finds open boxes of a file with a name of its own that is no checklist: completion does not depend on them. */
 function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {

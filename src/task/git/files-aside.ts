@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { programName } from '../../state/process/program.ts';
 import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
 import { alternate } from './git-pins.ts';
@@ -100,9 +101,9 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
     for (const { name, blob, isSameKind } of present)
       if (!isSameKind || !(await isFileOfPointer(onDisk(top, name), pointers.get(blob)))) other.push(onScreen(name));
     const problems: [paths: readonly string[], text: string, advice: string][] = [
-      [strange, 'unknown: no commit holds what git reads the files by:', BY_COMMIT],
-      [gone, 'not there, although git takes them as unchanged:', `git sparse-checkout disable, or ${BY_COMMIT}`],
-      [other, 'unknown: settings of git on this machine change what it reads of', BY_COMMIT],
+      [strange, 'unknown: no commit holds what git reads the files by:', byCommit()],
+      [gone, 'not there, although git takes them as unchanged:', `git sparse-checkout disable, or ${byCommit()}`],
+      [other, 'unknown: settings of git on this machine change what it reads of', byCommit()],
     ];
     return problems.flatMap(([paths, text, advice]) =>
       paths.length === 0 ? [] : [`${text} ${listOf(paths)} (${advice})`],
@@ -113,7 +114,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
 }
 
 /** Command for a project whose files this machine has otherwise than its commits. */
-const BY_COMMIT = 'ralph-loop verify --tree HEAD';
+const byCommit = () => `${programName()} verify --tree HEAD`;
 
 interface Present {
   readonly name: string;

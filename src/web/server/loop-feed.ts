@@ -3,6 +3,7 @@ import type { Run } from '../../engine/schema/run.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
 import type { Known, ShownLoop } from '../model/collect-report.ts';
 import { keyOf, readHistory, reportData, rowOf, rowOfRun, runDataOf, runKey } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
@@ -53,7 +54,7 @@ const LOOK_TICKS = 7;
 
 /** Watches loops by their files while there are listeners, and keeps recently read histories. */
 export class LoopFeed extends NewsFeed {
-  readonly start = 'ralph-loop run "what to do"';
+  readonly start = `${programName()} run "what to do"`;
   readonly #source: LoopSource;
   readonly #now: () => string;
   readonly #watched = new Map<string, Watched>();

@@ -46,6 +46,18 @@ function shown(tasks: readonly RunTask[], columns: number): string[] {
   return wrapText(taskTable(runWith(tasks), columns).join('\n'), columns).split('\n');
 }
 
+test('output of a delivery that failed is counted, and no log of the loop is named, which has none of it', () => {
+  const why = 'a: the merge was undone, because checks fail on the result: a: npm test: exit code 1.\n1\n2\n3\n4';
+  const task = { ...DONE, id: 'a', done: false, why, loop: { name: 'a', loopId: 'x' } };
+  const text = shown([task], 200).join('\n');
+  assert.match(text, /exit code 1\.\n +\[1 more line\]\n +2\n/);
+  assert.match(
+    shown([{ ...task, status: 'blocked' }], 200).join('\n'),
+    /\[Show 1 more line: .*logs --loop a/,
+    'control',
+  );
+});
+
 test('a task that a check refused names the failed test and the command that shows the output', () => {
   const why = 'npm test: 1 of 2 tests fails: adds (a.test.js:3): 1 !== 2\nraw\nmore\n1\n2\n3';
   const task = {

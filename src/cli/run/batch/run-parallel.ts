@@ -7,7 +7,7 @@ import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-ru
 import { steering } from '../../../engine/events.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Run } from '../../../engine/schema/run.ts';
-import { show, withPrefix } from '../../../state/process/program.ts';
+import { programName, show, withPrefix } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
 import { redact } from '../../../text/redact/redact.ts';
 import type { Command, CommandContext } from '../../command.ts';
@@ -81,9 +81,9 @@ function published({ name, taskPath, planTask, step, end }: BatchTask): object {
   };
 }
 
-const OWN_BRANCHES = [
+const ownBranches = () => [
   withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:'),
-  ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', '  ralph-loop worktree remove NAME'],
+  ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', `  ${programName()} worktree remove NAME`],
 ];
 
 /** Returns the report at the end of a run; its table has at most `columns` columns if possible. */
@@ -95,6 +95,6 @@ function reportLines(run: Run, columns: number): string[] {
   return [
     ...taskTable(run, columns),
     ...(live || isOver || text === '' ? [] : [withPrefix(text)]),
-    ...(isOwn ? OWN_BRANCHES : []),
+    ...(isOwn ? ownBranches() : []),
   ];
 }
