@@ -1,8 +1,8 @@
 import { AGENT_SHELLS } from '../../hosts/hook-hosts.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { ancestors, insideLoopsClient, terminalOf, titleOf } from '../../state/process/ancestors.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { ancestors, insideLoopsClient, terminalOf } from '../../state/process/ancestors.ts';
+import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { digest } from '../../text/digest.ts';
 
 /** Points to the process that asks a runner to allow a denied call. The call stands in that process's own title. */
@@ -40,7 +40,7 @@ export function takeAllowRequest(files: LoopFiles, agentPid: number | null): Ask
   if (typeof pid !== 'number' || typeof startedAt !== 'string' || typeof call !== 'string')
     return { refused: 'it cannot be told who asks' };
   if (!isAlive({ pid, startedAt })) return { refused: 'that process is not running' };
-  if (titleOf(pid) !== titleFor(call)) return { refused: `process ${pid} did not ask` };
+  if (commandOf(pid)[0] !== titleFor(call)) return { refused: `process ${pid} did not ask` };
   const line = [pid, ...ancestors(pid)];
   if ((agentPid !== null && line.includes(agentPid)) || insideLoopsClient(AGENT_SHELLS, line))
     return { refused: `process ${pid} belongs to the agent` };

@@ -7,7 +7,7 @@ import { withoutGitExcludes } from '../../sandbox/gate-environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { findContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { readCounters } from '../../state/read-counters.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
@@ -27,9 +27,11 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv, host?: H
   const name = env['RALPH_LOOP'];
   const sessionDir = host?.namesCallDir ? process.cwd() : input.cwd;
   const loopName = name !== undefined && LOOP_NAME.test(name) ? name : null;
+  // Only Claude Code sets it; another client may have been started from one of its shells.
+  const { CLAUDE_PID: _, ...others } = env;
   return {
     input,
-    env: withoutGitExcludes(env),
+    env: withoutGitExcludes(namesProcess(host) ? env : others),
     files: loopFiles(env['CLAUDE_PROJECT_DIR'] || sessionDir, loopName, env),
     now: () => instantOf(Date.now()),
     ...(host && { host }),
@@ -86,14 +88,29 @@ export function routersOwn(state: LoopState, env: NodeJS.ProcessEnv, sessionId: 
   return state.sessionId === sessionId || sameClient(state, clientIdentity(env, sessionId));
 }
 
-export function clientIdentity(env: NodeJS.ProcessEnv, sessionId: string): ClientIdentity {
-  const pid = Number(env['CLAUDE_PID']);
+function clientIdentity(env: NodeJS.ProcessEnv, sessionId: string): ClientIdentity {
+  return clientAt(Number(env['CLAUDE_PID']), sessionId);
+}
+
+function clientAt(pid: number, sessionId: string): ClientIdentity {
   const known = Number.isInteger(pid) && pid > 0;
   return {
     sessionId,
     clientPid: known ? pid : null,
     clientStartedAt: known ? identityOf(pid).startedAt : null,
   };
+}
+
+const namesProcess = (host: HookHost | undefined): boolean => host?.settings === undefined;
+
+/**
+ * Returns the client to which this hook binds a loop. One that names no process to its hooks is the parent of those that it
+ * calls without a shell, unless it is the server of many sessions, whose life says nothing about any of them.
+ */
+export function callingClient({ env, host, input: { event, sessionId } }: DriverContext): ClientIdentity {
+  if (namesProcess(host)) return clientIdentity(env, sessionId);
+  const isCaller = event !== 'PreToolUse' && !commandOf(process.ppid).includes('app-server');
+  return clientAt(isCaller ? process.ppid : 0, sessionId);
 }
 
 /** Returns whether the loop is bound to the process of this client: `/clear` gives a process another session. */

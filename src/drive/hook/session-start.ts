@@ -13,7 +13,7 @@ import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
+import { callingClient, clientAlive, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { recordEvent } from '../records/journal.ts';
@@ -77,15 +77,18 @@ function bind(context: DriverContext): boolean {
 
 function mayBind(state: LoopState, context: DriverContext): boolean {
   if (state.status === 'ended') return false;
-  const owned = ownership(state, context.env, context.input.sessionId);
-  if (owned !== 'foreign') return true;
+  const { env, input } = context;
+  if (ownership(state, env, input.sessionId) !== 'foreign') return true;
+  const wanted = env['RALPH_LOOP_ID'] || state.loopId;
+  if (wanted !== state.loopId || state.mode !== 'hook') return false;
+  if (input.source === 'clear' && sameClient(state, callingClient(context))) return true;
   // A launcher that resumes the loop of a dead client passes the loop's id.
-  return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
+  return env['RALPH_LOOP_ID'] === wanted && !clientAlive(state);
 }
 
 function bound(state: LoopState, context: DriverContext): LoopState {
-  const { sessionId, transcriptPath } = context.input;
-  const client = clientIdentity(context.env, sessionId);
+  const { transcriptPath } = context.input;
+  const client = callingClient(context);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
   // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
   // block.

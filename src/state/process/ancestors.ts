@@ -51,12 +51,6 @@ export function environmentOf(pid: number): string[] {
   return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), []) : [];
 }
 
-/** Returns the first word of a process's command, which is all that remains once it has named itself. Linux only; else empty. */
-export function titleOf(pid: number): string {
-  const words = procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '') : '';
-  return words.split('\0', 1)[0] ?? '';
-}
-
 /**
  * Returns whether an ancestor has the environment of a loop's agent, whatever our own says. `shells` are the variables that
  * are 1 in the shell of an agent. Linux only.

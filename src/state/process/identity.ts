@@ -57,6 +57,11 @@ export function procIsOurs(): boolean {
   return knownAsOurs;
 }
 
+/** Returns the words of a process's command, of which one remains once it has named itself. Linux only; else empty. */
+export function commandOf(pid: number): string[] {
+  return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'), []) : [];
+}
+
 let knownBootId: string | null = null;
 
 /** Returns an id that differs after every start of the machine; empty if there is none. */

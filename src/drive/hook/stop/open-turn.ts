@@ -16,7 +16,7 @@ import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { boundLoop, clientIdentity, drivenElsewhere, loopOfSession, ownership } from '../../control/ownership.ts';
+import { boundLoop, callingClient, drivenElsewhere, loopOfSession, ownership } from '../../control/ownership.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { HOOK_TEXTS } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
@@ -83,7 +83,7 @@ function vanished({ env, files, input, now }: DriverContext): string | null {
 /** Takes over a loop that another program has begun, unless this session was started for another one. */
 function adopted(file: FourKeyState, context: DriverContext): LoadedLoop {
   if (context.env['RALPH_LOOP_ID']) return NOT_OURS;
-  const client = clientIdentity(context.env, context.input.sessionId);
+  const client = callingClient(context);
   const { policy, notes } = policyFromEnvironment(context.env, context.files.projectDir);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
   const { name } = context.files;
@@ -100,7 +100,7 @@ function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, cont
   if (owned === 'unbound' && context.env['RALPH_LOOP_ID']) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
-  const client = owned === 'unbound' ? clientIdentity(context.env, context.input.sessionId) : null;
+  const client = owned === 'unbound' ? callingClient(context) : null;
   const { stored, lost } = contractOrLoss(context.files, state);
   const last = stored && lastRecord(context.files, state.loopId);
   if (stored !== null && isRewritten(state, stored, last)) return restored(stored, context, state.epoch);
@@ -120,7 +120,7 @@ function takenAway(epoch: number, context: DriverContext): LoadedLoop {
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
   if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
-  const client = clientIdentity(context.env, context.input.sessionId);
+  const client = callingClient(context);
   const moved = quarantine(context.files, context.now(), 'tampered');
   const state = restoreState(context.files, stored, client, context.now(), epoch);
   return { kind: 'loop', loaded: loadedUnder(stored, state, HOOK_TEXTS.restored(moved, state.iteration)) };
