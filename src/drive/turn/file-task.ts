@@ -21,9 +21,11 @@ export const fileTask: TaskKind = {
 
 async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
   const { context, loaded } = turn;
-  // No command needs to run for a list that is unfinished by its own account.
-  const held = loaded.stored === null ? [] : checkChecklist(context.files, loaded.stored.contract);
-  return held.length > 0 ? held : runChecks(turn);
+  const { stored } = loaded;
+  const held = () => (stored === null ? [] : checkChecklist(context.files, stored.contract));
+  // No command needs to run for a list that is unfinished by its own account; the user may add to it while they run.
+  const before = held();
+  return before.length > 0 ? before : [...(await runChecks(turn)), ...held()];
 }
 
 async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {

@@ -30,16 +30,19 @@ export async function runGate(
   const { seen } = options;
   options.signal.throwIfAborted();
   const task = requiredGate(contract);
-  const findings = checkFindingsLog(projectDir, contract.findingsLog, seen?.findings ?? []);
-  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task, seen);
-  const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
-  const cheap = results.length;
+  const written = () => ({
+    findings: checkFindingsLog(projectDir, contract.findingsLog, seen?.findings ?? []),
+    outputs: task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task, seen),
+  });
+  const before = written();
+  const isReady = before.findings === null && before.outputs.every(({ outcome }) => outcome === 'ok');
   const accepted = (task?.commands ?? []).filter(({ acceptance }) => isReady && acceptance);
-  results.push(...(await runCheckCommands(contract, projectDir, accepted, options)));
+  const ran = await runCheckCommands(contract, projectDir, accepted, options);
   // Scripts prove nothing if there was no command to run.
-  if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
-  if (findings !== null) results.push(findings);
-  return results;
+  if (ran.length > 0) ran.push(...changedByThemselves(contract, projectDir, options.iteration));
+  // A command may have removed an output, and the user may have added to the files meanwhile.
+  const { findings, outputs } = isReady ? written() : before;
+  return [...outputs, ...ran, ...(findings === null ? [] : [findings])];
 }
 
 /**

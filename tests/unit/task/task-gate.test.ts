@@ -47,6 +47,14 @@ test('a required gate that is ready says what it found, and runs the acceptance 
   assert.equal(existsSync(join(directory, 'stats')), false, 'mere evidence is not run again');
 });
 
+test('an output that a check removes and a question that comes meanwhile hold the claim', async (context) => {
+  const directory = folderWith(context, { ...READY, 'tasks/one/FIXES.md': 'a' });
+  const run = 'cd tasks/one; mv FIXES.md old; echo "- [ ] Why?" >> OPEN_QUESTIONS.md';
+  const contract = contractOf(directory, { commands: [{ ...ACCEPTED, run }], requiredOutputs: ['FIXES.md'] });
+  const held = ['required output FIXES.md: failed', 'OPEN_QUESTIONS.md: failed', 'tests: ok'];
+  assert.deepEqual(await outcomes(contract, directory), held);
+});
+
 test('names a missing output and missing questions, and runs nothing', async (context) => {
   const directory = folderWith(context, { 'tasks/one/RALPH.md': '' });
   const contract = contractOf(directory, { commands: [ACCEPTED], requiredOutputs: ['out/FIXES.md'] });

@@ -53,6 +53,14 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
       assert.deepEqual([became.status, became.verified, became.proof], ['complete', false, 'none']);
     });
 
+    some('to which the user adds an item while the checks run goes on', async (t) => {
+      const late = `[ ! -f parser.js ] || [ -f late ] || { touch late; echo '- [ ] Late' >> ${TASK}; }`;
+      const text = list(...THREE).replace('"true"', JSON.stringify(late));
+      const became = await run(t, { path: TASK, files: { [TASK]: text } }, [works(checksAll), works(checksAll)]);
+      assert.deepEqual([became.status, became.verified, became.turns], ['complete', true, 2]);
+      assert.match(became.prompts[0] ?? '', /Late/);
+    });
+
     some('whose items have marks that are no x is not complete', async (t) => {
       const task = checklist('[ ] First', '[~] Second', '[-] Third');
       const became = await run(t, task, [checksAll]);
