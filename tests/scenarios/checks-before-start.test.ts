@@ -50,6 +50,20 @@ test('a check that cannot run refuses the start with the line that corrects it, 
   assert.equal(runs(p), 1);
 });
 
+test('what the checks make before the start is not named as an uncommitted change of the user', (t) => {
+  const p = project(t);
+  const cmd = agent(p, `echo ${SIGNAL}`);
+  p.write('kept.txt', 'one\n');
+  task(p, 'max_iterations: 1\nvalidation: ["touch Cargo.lock"]');
+  commitFolder(p.dir);
+  p.write('kept.txt', 'mine\n');
+  p.write('loose.txt', 'mine\n');
+  const { code, stderr } = p.ralph(['run', '--plain', '--agent', cmd]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Uncommitted changes: kept\.txt, loose\.txt\./);
+  assert.ok(p.has('Cargo.lock'), 'control: the check did run before');
+});
+
 test('Ctrl+C while the checks run before the start ends them, and starts nothing', async (t) => {
   const p = project(t);
   const cmd = agent(p, `echo ${SIGNAL}`);

@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { allComplete } from '../../engine/tdd/phases.ts';
@@ -74,13 +75,14 @@ export async function approveStart(
   requireScenarios(asked, approver);
   const approval = asked.request.consented ? approveTerms(asked, approver) : null;
   const { prepared, form } = await withCommitForm(asked, approver);
+  const began = Date.now();
   const checked = await approver.runChecks(prepared);
   if (checked === null) return null;
   return {
     prepared,
     approval: approval && form !== null ? { ...approval, terms: withForm(approval.terms, form) } : approval,
     baseline: checked.baseline,
-    ...(await stateOfRepository(prepared, approver, offersWorktree)),
+    ...(await stateOfRepository(prepared, approver, { offersWorktree, began })),
     at: approver.now(),
   };
 }
@@ -182,13 +184,14 @@ function withForm(terms: Approval['terms'], form: string): Approval['terms'] {
 const START_POINT_MS = 10_000;
 
 /**
- * Records the way back to the current commit, and names uncommitted changes; a resume keeps the way back of its start. Throws
+ * Records the way back to the current commit, and names uncommitted changes, without files that are new since `began`: the
+ * checks made them. A resume keeps the way back of its start. Throws
  * RalphError `refused` for a plan whose settings of git cannot be read: without them nothing shows what its agent changes there.
  */
 async function stateOfRepository(
   { request, files }: Prepared,
   { say }: Approver,
-  offersWorktree: boolean,
+  { offersWorktree, began }: { readonly offersWorktree: boolean; readonly began: number },
 ): Promise<Pick<Approved, 'startPoint' | 'gitPins'>> {
   const { projectDir, env } = request;
   const options = { env, signal: AbortSignal.timeout(START_POINT_MS) };
@@ -209,7 +212,10 @@ async function stateOfRepository(
     return { startPoint: null, gitPins: null };
   }
   const own = dirname(request.task ?? DEFAULT_TASK);
-  const changed = found.changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith(`${own}/`));
+  const bornAt = (path: string): number =>
+    lstatSync(join(projectDir, path), { throwIfNoEntry: false })?.birthtimeMs ?? 0;
+  const isOwn = (path: string): boolean => path.startsWith('.claude/') || path.startsWith(`${own}/`);
+  const changed = found.changed.filter((path) => !isOwn(path) && bornAt(path) < began);
   if (changed.length > 0) say(START_TEXTS.uncommitted(changed, offersWorktree));
   return { startPoint: found.point, gitPins: null };
 }

@@ -117,6 +117,15 @@ export const ECOSYSTEMS: readonly Ecosystem[] = [
     ],
   },
   {
+    from: 'composer.json',
+    when: ['composer.json'],
+    commands: [
+      ['tests', 'composer test', ['composer.json', /"test"\s*:/]],
+      ['tests', 'vendor/bin/pest', 'tests/Pest.php'],
+      ['tests', 'vendor/bin/phpunit', 'phpunit.xml', 'phpunit.xml.dist'],
+    ],
+  },
+  {
     from: 'Ruby',
     by: [['bundle exec ', 'Gemfile']],
     when: ['Gemfile', 'Rakefile', '.rspec'],

@@ -135,6 +135,13 @@ PROJECTS.push(
     ['bundle exec rspec', 'bundle exec rubocop'],
   ],
   ['Ruby with rake', { Rakefile: 'task :test do\nend\n' }, ['rake test']],
+  [
+    'PHP with a script of composer',
+    { 'composer.json': scripts({ test: 'phpunit' }), 'phpunit.xml': '' },
+    ['composer test'],
+  ],
+  ['PHP with Pest', { 'composer.json': '{}', 'phpunit.xml': '', 'tests/Pest.php': '' }, ['vendor/bin/pest']],
+  ['PHP with PHPUnit alone', { 'composer.json': '{}', 'phpunit.xml.dist': '' }, ['vendor/bin/phpunit']],
   ['notes and pictures', { 'README.md': '', 'docs/a.md': '' }, []],
 );
 
