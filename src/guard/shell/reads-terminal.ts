@@ -18,6 +18,8 @@ const COPIES = new Map<string, number>([
 /** Words with which some of these programs read no input. */
 const IDLE = new Map<string, RegExp>([
   ['grep', /^-[a-zA-Z]*[rRV]/],
+  // In place it needs a file; git names one to its editor.
+  ['sed', /^-[nErsuz]*i|^--in-place/],
   ['awk', /^-V|^\s*BEGIN\b/],
   ['jq', /^-[a-zA-Z]*[nVh]|^--null-input$/],
   ['xxd', /^-v/],

@@ -179,6 +179,8 @@ describe('a search at the root beside private files', () => {
     it(`is denied: ${command}`, async () => assert.equal(await decide(command, envOnly), 'deny'));
   it('is denied if the file is searched, and allowed with the option that leaves it out', async () => {
     assert.equal(await decide('rg foo', rules), 'deny');
+    assert.equal(await decide('rg --files --hidden | head', rules), 'allow', 'names only');
+    assert.equal(await decide('rg --files --hidden | xargs cat', rules), 'deny');
     assert.equal(await decide("rg -g '!*.pem' foo", rules), 'allow');
     assert.equal(await decide('git grep foo', rules), 'allow');
     assert.equal(await decide("grep -rn foo . --exclude='.env*' --exclude='*.pem'", rules), 'allow');

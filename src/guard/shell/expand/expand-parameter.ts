@@ -56,6 +56,8 @@ function sliced(
 /** Returns the values of a variable; undefined if the command does not set it and it is not known. */
 export function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
   if (name === '@' || name === '*') return state.positional ?? undefined;
+  // The number of a process is no part of a command or a name that a rule could mean.
+  if (name === '!' || name === '$') return [{ template: 'PID' }];
   if (/^[1-9]\d*$/.test(name)) {
     if (state.positional === null) return undefined;
     const value = state.positional[Number(name) - 1];

@@ -56,6 +56,8 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
 
 const search: FileAccessRule = (access) => {
   access.args.forEach(access.explain);
+  // It lists names, and reads no file.
+  if (access.args.some(({ template }) => template === '--files')) return;
   const name = (access.words[0]?.template ?? '').replace(/^.*\//, '');
   const { places, tree } = searchOf(access, name);
   for (const word of places) access.read(word);

@@ -312,6 +312,7 @@ export const BLOCKED: Readonly<Record<string, readonly string[]>> = {
     'cmd=\'git push\'; eval "$cmd"',
     'cmd=\'git push\'; bash -c "$cmd"',
     'cmd=(git push origin); "${cmd[@]}"',
+    "echo 'git push' > /tmp/x.$$; sh /tmp/x.$$",
     'a=pu; b=sh; git $a$b',
     'export P=push; git "$P"',
     'P=push; git ${P}',

@@ -269,6 +269,8 @@ export const TOLD: readonly string[] = [
 export const EVERYDAY_AGAIN: readonly string[] = [
   'man git push',
   'tldr git push',
+  'npm run dev & SERVER=$!; trap "kill $SERVER" EXIT; npm test',
+  'trap "rm -f /tmp/x.$$" EXIT; date > /tmp/x.$$',
   'retry 3 npm test',
   'watchexec -- npm test',
   'brew install git bash',
