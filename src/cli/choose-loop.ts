@@ -63,15 +63,16 @@ function liveIn({ projectDir, env }: Where): ActiveLoop[] {
   });
 }
 
-/** Returns the live loops on a task file, or on the one in a task folder. `path` may be relative to the current directory. */
+/** Returns the live loop of this name, else those on a task file, or on the one in a task folder. `path` may be relative. */
 export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
-  return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
+  const loops = liveLoops(where);
+  const named = loops.filter(({ files }) => isNamed(files, path));
+  return named.length > 0 ? named : loops.filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
 }
 
-/** Returns the files of the live loop of this name; null for another word, and for the path of something that exists. */
-export function liveLoopNamed(where: Where, word: string | null): LoopFiles | null {
-  if (word === null || existsSync(resolve(word))) return null;
-  return liveLoops(where).find(({ files }) => files.name === word)?.files ?? null;
+/** Returns whether a word is the name of a loop, and not the path of something that exists. */
+export function isNamed({ name }: LoopFiles, word: string): boolean {
+  return name === word && !existsSync(resolve(word));
 }
 
 /** Returns whether a path or the name of a loop directory refers to this task file or its folder. */
@@ -108,13 +109,15 @@ export function chosenLoop(
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
 }
 
-/** Describes the last ended loop of this project and its worktrees, or the one on this path. */
+/** Describes the last ended loop of this project and its worktrees, or the one of this name or on this path. */
 export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
   const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
   // The task of a loop in a worktree has the same path there.
   const isOn = ({ lastLoop, files }: LoopReport): boolean =>
     lastLoop !== null &&
-    (path === null || [projectDir, files.projectDir].some((root) => isTaskAt(root, lastLoop.taskPath, path)));
+    (path === null ||
+      isNamed(files, path) ||
+      [projectDir, files.projectDir].some((root) => isTaskAt(root, lastLoop.taskPath, path)));
   const [latest] = describeProject(projectDir, env)
     .filter(isOn)
     .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));

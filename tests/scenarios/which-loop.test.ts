@@ -108,6 +108,8 @@ for (const [name, words, done] of someOf(COMMANDS, 3)) {
     const onDefault = name === 'steer' ? ['--path', prompt] : [prompt];
     assert.equal(give(name, ...onDefault, ...words).code, 0, 'the default loop has a path, too');
     assert.equal(give(name, '--loop', 'a', ...words).code, 0);
+    const alone = give(name, ...path.with(-1, 'a'), ...words);
+    assert.equal(alone.code, 0, `the name of a loop that is no path here: ${alone.stderr}`);
   });
 }
 
@@ -146,6 +148,9 @@ test('explain describes an ended loop, with or without a path', (t) => {
   assert.deepEqual(seen('tasks/a/RALPH.md'), [false, 'a', 'stopped']);
   assert.deepEqual(seen(), [false, 'a', 'stopped'], 'the one that ended last');
   assert.deepEqual(seen('--loop', 'b'), [false, 'b', 'cancelled']);
+  assert.deepEqual(seen('b'), [false, 'b', 'cancelled']);
+  assert.match(p.ralph(['status', 'b']).stdout, /^Loop b ended \(cancelled,/);
+  assert.equal(p.ralph(['logs', 'b']).code, 0);
   assert.match(p.ralph(['explain', 'tasks/c']).stderr, /no loop has worked on tasks\/c/);
   assert.match(p.ralph(['explain', 'tasks/a', '--loop', 'a']).stderr, /a path or --loop, not both/);
 });

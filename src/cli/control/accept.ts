@@ -7,7 +7,7 @@ import { WHICH_LOOP } from './operator-commands.ts';
 
 export const ACCEPT_COMMAND: Command = {
   name: 'accept',
-  usage: '[PATH] [--loop NAME]',
+  usage: '[NAME | PATH] [--loop NAME]',
   help: `Shows at your terminal what has changed in the frontmatter of the loop's task file and in the scripts of its checks since the start, and updates the contract when you type yes; every report of the loop names the change. An agent cannot answer for you, but a program with your rights can imitate a person at a terminal. ${WHICH_LOOP}`,
   example: 'ralph-loop accept tasks/docs',
   control: true,

@@ -10,7 +10,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { type LoopFiles, readLoop, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { chosenLoop, liveLoopNamed, onePath } from '../choose-loop.ts';
+import { chosenLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { loopView } from '../runner-lines.ts';
 
@@ -25,8 +25,7 @@ export const ATTACH_COMMAND: Command = {
   example: 'ralph-loop attach docs',
   control: true,
   run(context) {
-    const word = onePath('attach', context.positionals);
-    return attach(context, liveLoopNamed(context, word) ?? chosenLoop(context, 'attach', word));
+    return attach(context, chosenLoop(context, 'attach'));
   },
 };
 

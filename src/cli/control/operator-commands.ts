@@ -28,7 +28,7 @@ interface OperatorCommandParts
 
 /** Help text for every command about a live loop. */
 export const WHICH_LOOP =
-  'PATH is the task folder or file of the loop; without PATH and --loop the command applies to the only live loop.';
+  'NAME is that of the loop, PATH its task folder or file; without them the command applies to the only live loop.';
 
 /** Defines a command for a live loop: one event for the engine, one answer. */
 function operatorCommand(parts: OperatorCommandParts): Command {
@@ -37,7 +37,7 @@ function operatorCommand(parts: OperatorCommandParts): Command {
     name,
     example,
     options,
-    usage: usage ?? '[PATH] [--loop NAME]',
+    usage: usage ?? '[NAME | PATH] [--loop NAME]',
     help: usage === undefined ? `${help} ${WHICH_LOOP}` : help,
     control: true,
     run(context) {
@@ -152,7 +152,7 @@ export const STEER_COMMAND = operatorCommand({
 
 export const RESET_COMMAND: Command = {
   name: 'reset',
-  usage: '[PATH] [--loop NAME] [--force]',
+  usage: '[NAME | PATH] [--loop NAME] [--force]',
   help: `Moves the state of a loop into the archive, as cancelled; nothing is deleted. It refuses while the client or the runner of the loop is alive. ${WHICH_LOOP}`,
   example: 'ralph-loop reset --force',
   options: options({ force: 'Reset a loop whose client is alive; asks at your terminal.' }),

@@ -20,7 +20,7 @@ const POLL_MS = 500;
 
 export const LOGS_COMMAND: Command = {
   name: 'logs',
-  usage: '[PATH] [--events | --iterations | --activity] [--follow | --all] [--loop NAME] | PATH --dest DIR',
+  usage: '[NAME | PATH] [--events | --iterations | --activity] [--follow | --all] [--loop NAME] | PATH --dest DIR',
   help: 'Prints the iterations and events of the current or last loop in chronological order, one line each; --json prints JSON lines. --iterations prints a table of its iterations. PATH selects the loop of a task folder; with --dest it copies the journals and transcripts of that run into a new folder.',
   example: 'ralph-loop logs --follow',
   options: options({

@@ -17,7 +17,7 @@ import { askInPerson } from '../ask.ts';
 import {
   activeText,
   chosenLoop,
-  liveLoopNamed,
+  isNamed,
   liveLoops,
   liveLoopsOn,
   loopToResume,
@@ -59,12 +59,9 @@ export const RESUME_COMMAND: Command = {
       const isLive = context.files.name !== null || liveLoops(context).length > 0;
       return resumeLoop(context, isLive ? chosenLoop(context, 'resume') : loopToResume(context, 'resume'));
     }
-    const named = liveLoopNamed(context, word);
-    if (named !== null) return resumeLoop(context, named);
-    const live = liveLoopsOn(context, word);
-    if (live.length > 0) {
+    if (liveLoopsOn(context, word).length > 0) {
       const files = chosenLoop(context, 'resume');
-      requireResumable(word, files);
+      if (!isNamed(files, word)) requireResumable(word, files);
       return resumeLoop(context, files);
     }
     const ended = endedLoop(context, word);

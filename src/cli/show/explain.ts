@@ -21,8 +21,8 @@ import { explainRun } from './run-text.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
-  usage: '[PATH] [--loop NAME]',
-  help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop, or a plan. Without PATH and --loop it explains the only live loop or run, or the one that ended last.',
+  usage: '[NAME | PATH] [--loop NAME]',
+  help: 'Explains from the state, archive and journal of a loop why it stopped or what it is waiting for, and what to do next. PATH is the task folder or file of the loop, or a plan. Without NAME, PATH and --loop it explains the only live loop or run, or the one that ended last.',
   example: 'ralph-loop explain tasks/docs',
   run(context) {
     const chosen = chosenRun(context, pathOrLoop(context, 'explain'));

@@ -7,7 +7,16 @@ import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
-import { chosenLoop, chosenRun, endedLast, liveLoops, liveLoopsOn, pathOrLoop, taskPlace } from '../choose-loop.ts';
+import {
+  chosenLoop,
+  chosenRun,
+  endedLast,
+  isNamed,
+  liveLoops,
+  liveLoopsOn,
+  pathOrLoop,
+  taskPlace,
+} from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { explain } from './explain.ts';
 import { runText } from './run-text.ts';
@@ -15,8 +24,8 @@ import { checkStand, type InactiveLoop, type Status, statusText } from './status
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
-  usage: '[PATH] [--loop NAME]',
-  help: 'Shows the state of a loop, or how the last one ended; for a run over several tasks (a plan, or tasks that run together) a table of them. Without PATH and --loop it shows the only live loop or run, or the one that ended last, and lists several live loops. PATH is a task folder, its RALPH.md or a plan.',
+  usage: '[NAME | PATH] [--loop NAME]',
+  help: 'Shows the state of a loop, or how the last one ended; for a run over several tasks (a plan, or tasks that run together) a table of them. Without NAME, PATH and --loop it shows the only live loop or run, or the one that ended last, and lists several live loops. PATH is a task folder, its RALPH.md or a plan.',
   example: 'ralph-loop status --loop docs',
   async run(context) {
     const path = pathOrLoop(context, 'status');
@@ -70,11 +79,12 @@ function statusHere(context: CommandContext): Status {
 function statusOnPath(context: CommandContext, path: string): Status {
   const { projectDir, env, now } = context;
   if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env), now());
+  const ended = endedLast(context, path);
+  if (ended !== null && isNamed(ended.files, path)) return statusOf(ended, now());
   const { taskPath } = taskPlace(projectDir, path);
   const run = runOf(context.files, taskPath);
   const recorded = run?.status?.name ?? null;
   const fallback = loopFiles(projectDir, recorded !== null && LOOP_NAME.test(recorded) ? recorded : null, env);
-  const ended = endedLast(context, path);
   const { files, lastLoop } = ended ?? { files: fallback, lastLoop: null };
   const message = `No loop is active on ${taskPath}.`;
   const recent = recentOf({ ...describeLoop(files, env), lastLoop });
