@@ -129,7 +129,8 @@ export function endedLoop(
   { projectDir, env, files: given }: Pick<CommandContext, 'projectDir' | 'env' | 'files'>,
   named: string | undefined,
 ): { readonly files: LoopFiles; readonly state: StateOf<'ended'> } {
-  const name = named ?? given.name ?? endedLast({ projectDir, env }, null)?.files.name ?? null;
+  const where = { projectDir, env };
+  const name = named ?? given.name ?? (endedLast(where, null) ?? liveLoops(where)[0])?.files.name ?? null;
   if (name !== null && !LOOP_NAME.test(name))
     throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
   const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { isKilledAt } from '../support/faults/kill-command.ts';
+import { makeOlder } from '../support/older-install.ts';
 import { type Project, project } from '../support/project.ts';
 import { IS_LONG } from '../support/short-form.ts';
 
@@ -76,20 +76,6 @@ test('after an init that was killed, another one completes it, and an uninit rem
   }
   assert.ok(withDrafts > 0, 'control: a kill leaves drafts');
 });
-
-const MANIFEST = '.claude/ralph/.install.json';
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** Makes the installed files those of another version. */
-function makeOlder(p: Project): void {
-  const manifest = JSON.parse(p.read(MANIFEST)) as { version: string; files: Record<string, string> };
-  const ours = Object.keys(manifest.files).filter((path) => path.endsWith('.cjs'));
-  for (const path of ours) {
-    p.write(path, `// ${path} of another version\n`);
-    manifest.files[path] = sha256(p.read(path));
-  }
-  p.write(MANIFEST, { ...manifest, version: '0.0.1' });
-}
 
 test('after an update that was killed, another init completes it, and an uninit leaves nothing of it', (t) => {
   const whole = place(t);

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fakeClient } from '../support/fake-client.ts';
-import { project } from '../support/project.ts';
+import { makeOlder } from '../support/older-install.ts';
+import { type Answer, project } from '../support/project.ts';
 import { changeSettings, findings, healthyProject, STATE } from './support/doctor-case.ts';
 
 test('a healthy project has only good findings and exit code 0', (t) => {
@@ -25,6 +26,19 @@ test('doctor changes nothing', (t) => {
   const tree = p.tree();
   assert.equal(p.ralph(['doctor'], env).code, 1);
   assert.deepEqual(p.tree(), tree);
+});
+
+test('doctor names the files of another version in one finding, and --fix replaces them', (t) => {
+  const { p, env } = healthyProject(t);
+  makeOlder(p);
+  const files = (answer: Answer) => findings(answer).filter(({ check }) => check === 'hook-files');
+  const found = files(p.ralph(['doctor', '--json'], env));
+  assert.equal(found.length, 1, JSON.stringify(found));
+  assert.match(String(found[0]?.message), /^from another version: \S+\.cjs, \S+\.cjs, \S+\.cjs and \d+ more\.$/);
+  assert.deepEqual(
+    files(p.ralph(['doctor', '--fix', '--json'], env)).map(({ level }) => level),
+    ['ok'],
+  );
 });
 
 test('doctor --fix repairs a project so that a loop can run', (t) => {

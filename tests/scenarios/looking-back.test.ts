@@ -400,6 +400,7 @@ test('a loop whose runner has exited is interrupted, not running', (t) => {
   const { status, clientAlive } = p.ralph(['status', '--json']).json;
   assert.deepEqual([status, clientAlive], ['interrupted', false]);
   assert.match(p.ralph(['status']).stdout, /^The loop is interrupted\./);
+  assert.match(p.ralph(['explain']).stdout, /^The loop: interrupted in iteration 1 .*Its runner has exited/);
 });
 
 test('status of a path still knows how its loop ended after archive of the path', (t) => {

@@ -281,3 +281,14 @@ test('an advice to begin names the task that it is about', (t) => {
   started(p, 'tasks/d');
   assert.match(p.ralph(['undo', 'd']).stderr, /Stop it first: ralph-loop stop --loop d\./);
 });
+
+test('undo of the only loop, which has not ended, says how to stop it', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  const { code, stderr } = p.ralph(['undo', '--dry-run']);
+  assert.deepEqual(
+    [code, /The loop has not ended\. Stop it first: \S* .*stop --loop a\./.test(stderr)],
+    [1, true],
+    stderr,
+  );
+});

@@ -1,6 +1,6 @@
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, type LoopReport, retryAtOf } from '../../drive/status/loop-report.ts';
+import { describeLoop, type LoopReport, liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
@@ -149,7 +149,7 @@ export function standingOf(
   if (retryAt !== null && driverAlive !== false) {
     return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
   }
-  return { status: state.status, ...explainLive(state, driverAlive) };
+  return { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
 }
 
 /** Names of events that their types alone would not make plain. */

@@ -4,7 +4,7 @@ import { sha256 } from '../../state/hash-contract.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { excerpt } from '../../text/quote.ts';
+import { excerpt, listed } from '../../text/quote.ts';
 import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { BUNDLE_HOME } from '../places.ts';
@@ -151,26 +151,26 @@ export const hookFiles: Check = (examined) => {
   if (!isSetUp(examined)) return [];
   try {
     const manifest = readManifest(projectDir);
-    const missing: string[] = [];
-    const problems: Outcome[] = [];
+    const [missing, former, foreign]: [string[], string[], string[]] = [[], [], []];
     for (const { path, content } of plannedFiles(bundle, projectDir)) {
       if (![HOOKS_HOME, `${BUNDLE_HOME}/scripts`, `${BUNDLE_HOME}/hooks`].includes(dirname(path))) continue;
       const current = readText(safePath(projectDir, path));
       if (current === null) missing.push(path);
-      else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {
-        problems.push(otherFile(path, manifest !== null && writtenBy(manifest, path).includes(sha256(current))));
-      }
+      else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n'))
+        (manifest !== null && writtenBy(manifest, path).includes(sha256(current)) ? former : foreign).push(path);
     }
-    const lacking = missing.length === 0 ? [] : [error(`missing: ${missing.join(', ')}.`, INIT, 'init')];
-    return orFine([...lacking, ...problems], 'the installed hooks match this bundle.');
+    const lacking = [
+      ...(missing.length === 0 ? [] : [`missing: ${listed(missing, 3)}.`]),
+      ...(former.length === 0 ? [] : [`from another version: ${listed(former, 3)}.`]),
+    ].map((message) => error(message, INIT, 'init'));
+    return orFine([...lacking, ...foreign.map(foreignFile)], 'the installed hooks match this bundle.');
   } catch (problem) {
     if (!(problem instanceof RalphError)) throw problem;
     return [error(problem.message, advise('fix that.', 'Then', 'init'))];
   }
 };
 
-function otherFile(path: string, isAsInstalled: boolean): Outcome {
-  if (isAsInstalled) return error(`${path} is from another version.`, INIT, 'init');
+function foreignFile(path: string): Outcome {
   const message = `${path} does not match this bundle, and init did not write it like this: it was changed, or belongs to another program.`;
   return error(message, advise('move it away.', 'Then', 'init'));
 }
