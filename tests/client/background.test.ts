@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
-import { ofType, runRunner } from '../support/client/runner.ts';
+import { ofType, startRunner } from '../support/client/runner.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
 import { longTest, someOf } from '../support/short-form.ts';
+import { until } from '../support/until.ts';
 
 const inBackground = (command: string) => bash(command, { run_in_background: true });
 
@@ -65,21 +66,28 @@ const claim = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 /** Longer than a slow machine takes between two changes of the project. */
 const SHORT = { RALPH_CLAIM_WAIT: '20s' };
 
-type Driven = { readonly code: number | null; readonly said: string; readonly told: readonly string[] };
+type Driven = {
+  readonly done: Promise<{ readonly code: number | null; readonly said: string }>;
+  /** What was said so far. */
+  readonly told: () => readonly string[];
+};
 
-const DRIVERS: readonly (readonly [string, (project: LoopProject) => Promise<Driven>])[] = [
+const DRIVERS: readonly (readonly [string, (project: LoopProject) => Driven])[] = [
   [
     'a session',
-    async (project) => {
-      const { code, said } = await project.run({ env: SHORT });
-      return { code, said, told: project.events('background.awaited').map(({ message }) => String(message)) };
-    },
+    (project) => ({
+      done: project.run({ env: SHORT }),
+      told: () => project.events('background.awaited').map(({ message }) => String(message)),
+    }),
   ],
   [
     'run',
-    async (project) => {
-      const { code, stdout, stderr, events } = await runRunner(project, { env: SHORT });
-      return { code, said: stdout + stderr, told: ofType(events, 'agent.notice').map(({ message }) => message) };
+    (project) => {
+      const { done, events } = startRunner(project, { env: SHORT });
+      return {
+        done: done.then(({ code, stdout, stderr }) => ({ code, said: stdout + stderr })),
+        told: () => ofType(events(), 'agent.notice').map(({ message }) => message),
+      };
     },
   ],
 ];
@@ -91,10 +99,11 @@ for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
   test(`a claim beside a shell that changes nothing is judged soon and says why: ${driver}`, async () => {
     const model = steps([inBackground('sleep 3177'), bash('touch made.txt'), claim]);
     await inLoopProject({ frontmatter: 'validation: ["test -f made.txt"]' }, model, async (project) => {
-      const { code, said, told } = await drive(project);
+      const { done, told } = drive(project);
+      const { code, said } = await done;
       project.model.check();
       assert.equal(code, 0, said);
-      assert.ok(told.includes(wait('sleep 3177')), said);
+      assert.ok(told().includes(wait('sleep 3177')), said);
       assert.equal(project.ended().verified, true);
     });
   });
@@ -103,12 +112,18 @@ for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
 
   // The control: judged after the same time, this claim would be refused.
   test(`a claim beside a shell that changes the project waits for it: ${driver}`, async () => {
-    const builds = 'for each in 1 2 3 4 5 6; do sleep 4; echo $each >> log.txt; done; touch built.txt';
+    const builds = 'until test -f enough; do sleep 4; echo more >> log.txt; done; touch built.txt';
     const script = steps([inBackground(builds), claim, claim]);
     await inLoopProject({ frontmatter: 'validation: ["test -f built.txt"]' }, script, async (project) => {
-      const { code, said, told } = await drive(project);
+      const { done, told } = drive(project);
+      const waits = () => told().filter((each) => each === wait(builds)).length;
+      let over = false;
+      void done.finally(() => (over = true));
+      await until('a second wait', () => over || waits() >= 2);
+      project.workspace.write('enough', '');
+      const { code, said } = await done;
       assert.equal(code, 0, said);
-      assert.ok(told.filter((each) => each === wait(`${builds.slice(0, 80)}…`)).length >= 2, told.join('\n'));
+      assert.ok(waits() >= 2, told().join('\n'));
       assert.equal(project.events('completion.rejected').length, 0, said);
     });
   });
@@ -123,7 +138,7 @@ for (const [driver, drive] of someOf(DRIVERS, 2, 1)) {
   test(`what the agent left running ends with the loop and is named: ${driver}`, async () => {
     const seconds = driver === 'run' ? 3178 : 3179;
     await inLoopProject({ frontmatter: 'max_iterations: 2' }, steps([server(seconds), claim]), async (project) => {
-      const { code, said } = await drive(project);
+      const { code, said } = await drive(project).done;
       project.model.check();
       assert.equal(code, 0, said);
       assert.match(said, new RegExp(`Ended what the agent had left running: sleep ${seconds} \\(process \\d+\\)`));
