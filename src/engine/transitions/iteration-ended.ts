@@ -5,7 +5,7 @@ import { AWAITING_CONSENT, failedText, idleLimitText, struggleText, timedOutText
 import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
-import { stoppedFor } from '../policy/loop-time.ts';
+import { stoppedFor, timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
@@ -181,9 +181,9 @@ function verifying(
   return { ...common(state), status: 'verifying', verifying: { since: at, ...of }, lastDecision };
 }
 
-/** Returns whether the agent stops here without a claim, so that only the checks can say how far it came. */
+/** Returns whether the agent stops here without a claim, with time left for the checks, which alone can say how far it came. */
 function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy, failure: Failure | null): boolean {
-  if (failure !== null || !hasChecks || state.pauseRequested) return false;
+  if (failure !== null || !hasChecks || state.pauseRequested || timeReading(state, policy.budget, at)) return false;
   const reached = limitReached(state, at, policy);
   return reached?.by === 'iterations' || reached?.by === 'breaker';
 }

@@ -52,6 +52,15 @@ describe('an agent that reaches the limit without a claim', () => {
     assert.deepEqual([state.status, step(effects)?.type], ['ended', 'allow']);
   });
 
+  test('ends without them if its time is up as well', () => {
+    const { state, effects } = after(
+      running({ iteration: 24, maxIterations: 25 }),
+      policy({ budget: { ...policy().budget, maxTimeMs: 60_000 } }),
+      turnEnded('Fixed.', { at: at(60), hasChecks: true }),
+    );
+    assert.deepEqual([state.status === 'ended' && state.ended.as, step(effects)?.type], ['max-iterations', 'allow']);
+  });
+
   test('ends by its limit if the time is up during the checks', () => {
     const { state } = last({ hasChecks: true });
     const timeUp = {
