@@ -87,10 +87,11 @@ test('session: max_time ends a client whose command runs on', async () => {
 });
 
 /** The check runs on once the agent has claimed, so not in the baseline. */
-const LONG_CHECK = 'validation: ["test ! -e claimed || { touch begun; sleep 90; touch over; }"]';
+const LONG_CHECK = 'validation: ["test ! -e claimed || { touch begun; sleep 300; touch over; }"]';
 
 longTest('session: max_time ends the checks of a claim, and the end says so', async () => {
-  const frontmatter = `budget: {max_time: 15s}\n${LONG_CHECK}`;
+  // Longer than a slow machine takes to the claim.
+  const frontmatter = `budget: {max_time: 90s}\n${LONG_CHECK}`;
   const script = steps([bash('touch claimed'), text('RALPH_AUDIT_COMPLETE_NO_FINDINGS')]);
   await inLoopProject({ standIn: true, frontmatter }, script, async (project) => {
     const run = await project.run();
