@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { parseOptions } from '../../src/cli/command.ts';
+import { systemErrorText } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { refuseAgent } from '../../src/cli/refuse-agent.ts';
+import { projectDirOf } from '../../src/install/places.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
+import { withPrefix } from '../../src/state/process/program.ts';
+import { painter, printable } from '../../src/term/format.ts';
+import { RalphError } from '../../src/text/message.ts';
+import type { Answer, Project } from './project.ts';
+
+/** Signals to which a command listens until its process ends. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Runs a command as `ralph` of the project does, in the process of the test, which costs a tenth: for what a command does
+ * and says. What belongs to the program (misused options, standard input, terminals) needs `ralph`. Tests that call it run
+ * one after the other: the process is in the project meanwhile, with its environment.
+ */
+export async function commandHere(
+  p: Project,
+  [name = '', ...words]: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+): Promise<Answer> {
+  const command = await COMMANDS[name]?.();
+  assert.ok(command, `a command: ${name}`);
+  const { values, positionals, rest, problem } = parseOptions(command, words);
+  assert.equal(problem, null);
+  const env = { ...p.env, ...more };
+  const outside = { env: process.env, cwd: process.cwd(), heard: SIGNALS.map((one) => process.listeners(one)) };
+  const said = { stdout: '', stderr: '' };
+  const say = (stream: keyof typeof said, text: string): void => {
+    said[stream] += text.endsWith('\n') ? text : `${text}\n`;
+  };
+  const forPeople = values['json'] !== true;
+  const json = (data: object): void => say('stdout', JSON.stringify(data, null, 2));
+  const loop = typeof values['loop'] === 'string' ? values['loop'] : (env['RALPH_LOOP'] ?? null);
+  process.env = env;
+  process.chdir(p.dir);
+  try {
+    if (command.control) refuseAgent(name, env);
+    const given = typeof values['project'] === 'string' ? values['project'] : null;
+    const projectDir = projectDirOf({ given, env, cwd: process.cwd(), search: name !== 'init' });
+    const code = await command.run({
+      ...{ values, positionals, rest, env, projectDir, files: loopFiles(projectDir, loop, env), forPeople, json },
+      ...{ atTerminal: false, mayAsk: false, paint: painter(false, env), now: () => new Date().toISOString() },
+      out: (text) => say('stdout', text),
+      err: (text) => say('stderr', text),
+      answer: (data, text) => (forPeople ? say('stdout', text()) : json(data)),
+    });
+    return answerOf(code, said);
+  } catch (error) {
+    const known = error instanceof RalphError ? error.advised : systemErrorText(error);
+    if (known === null) throw error;
+    say('stderr', printable(withPrefix(known, { name: loop, mode: name === 'router' ? 'router' : 'hook' })));
+    return answerOf(1, said);
+  } finally {
+    process.env = outside.env;
+    process.chdir(outside.cwd);
+    for (const [nth, one] of SIGNALS.entries())
+      for (const listener of process.listeners(one))
+        if (outside.heard[nth]?.includes(listener) !== true) process.removeListener(one, listener);
+  }
+}
+
+const answerOf = (code: number, said: Pick<Answer, 'stdout' | 'stderr'>): Answer => ({
+  ...{ code, ...said },
+  get json() {
+    return JSON.parse(said.stdout) as Record<string, unknown>;
+  },
+});
