@@ -41,7 +41,7 @@ export interface EndReport {
   /** Sentence about an agent without a sandbox, if the user has to know; null otherwise. */
   readonly unsandboxed: string | null;
   readonly lastWords: readonly string[];
-  /** Command that shows and undoes the changes; null if there are none, and without git. */
+  /** Command that undoes the changes, also unknown ones; null if there are none, and without the files of the start. */
   readonly restore: string | null;
   /** Next command: shows the changes of a complete loop, resumes any other. */
   readonly next: string | null;
@@ -90,6 +90,7 @@ export function reportLines(report: EndReport): string[] {
     ...(lastWords.length === 0 ? [] : ["  The agent's final message:", ...lastWords.map((line) => `    ${line}`)]),
     ...(next === null ? [] : [`  Next: ${next}`]),
     ...(restore === null ? [] : [`  Undo: ${restore}`]),
+    ...(changes === null && restore === null ? ['  There is no undo: the files of the start were not recorded.'] : []),
   ];
 }
 

@@ -299,6 +299,7 @@ test('outside git the start and an undo say that there is none', (t) => {
   const { stderr, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
   assert.match(stderr, /There will be no undo: the project is not in a git repository\. Create one: git init/);
   assert.doesNotMatch(stdout, /Undo:/);
+  assert.match(stdout, /^ {2}There is no undo: the files of the start were not recorded\.$/m);
   assert.match(p.ralph(['undo', '--yes']).stderr, /This loop cannot be undone: its start was not recorded/);
 });
 

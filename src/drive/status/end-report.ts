@@ -146,7 +146,7 @@ async function gathered(
     notices: lost === null ? noticesOf(files, loopId) : [...noticesOf(files, loopId), lostStart(state, lost)],
     unsandboxed: unsandboxedText(contract?.unsandboxed),
     lastWords,
-    restore: isChanged ? commandLine({ command: 'undo' }, loop) : null,
+    restore: isChanged || (point && !changes) ? commandLine({ command: 'undo' }, loop) : null,
     next:
       ended.as !== 'complete'
         ? commandLine(ended.next ?? { command: 'resume' }, loop)

@@ -21,9 +21,11 @@ function notices(count: number): ShownNotice[] {
 
 describe('the report at the end of a loop', () => {
   const FIGURES = '  2 iterations of 25, 1m 1s, $0.50, 1,234 tokens';
+  const NO_UNDO = '  There is no undo: the files of the start were not recorded.';
 
   test('says what passed and what it took', () => {
-    assert.deepEqual(report(), ['  Passed: tests', FIGURES]);
+    assert.deepEqual(report(), ['  Passed: tests', FIGURES, NO_UNDO]);
+    assert.equal(report({ restore: 'ralph-loop undo' }).at(-1), '  Undo: ralph-loop undo', 'what changed is unknown');
   });
 
   test('names each check that did not pass, with its outcome unless it just failed', () => {
@@ -35,7 +37,7 @@ describe('the report at the end of a loop', () => {
     ] as const;
     assert.deepEqual(report({ checks }).slice(0, 2), ['  Passed: tests, types', '  Failed: lint; build (timeout)']);
     assert.deepEqual(report({ checks: checks.slice(2) }).slice(0, 2), ['  Failed: lint; build (timeout)', FIGURES]);
-    assert.deepEqual(report({ checks: [] }), ['  No check was run.', FIGURES]);
+    assert.deepEqual(report({ checks: [] }), ['  No check was run.', FIGURES, NO_UNDO]);
   });
 
   test('says why a check failed, how the checks were before, and where those of a plan ran', () => {
@@ -45,6 +47,7 @@ describe('the report at the end of a loop', () => {
       '  Before the start: lint failed',
       '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.',
       FIGURES,
+      NO_UNDO,
     ]);
     assert.equal(report({ checks: [], before: [] })[0], '  No check has run since the start.');
   });
@@ -53,6 +56,7 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report({ stoppedMs: 60_000, unrecorded: 1 }).slice(1), [
       '  2 iterations of 25, 1m 1s (not counting 1m in which it did not run), $0.50, 1,234 tokens',
       '  The journal lacks 1 of 2 iterations: a process, or the machine, stopped before it was written.',
+      NO_UNDO,
     ]);
     assert.equal(report({ stoppedMs: 999 })[1], FIGURES);
   });
