@@ -31,7 +31,12 @@ export interface EndReport {
   readonly costUsd: number | null;
   readonly tokens: number | null;
   /** Changes of the project since the start; null without git. */
-  readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
+  readonly changes: {
+    readonly stat: readonly string[];
+    readonly newFiles: readonly string[];
+    /** Submodules and other repositories within the project with uncommitted changes, which git does not compare; absent: none. */
+    readonly repositories?: readonly string[];
+  } | null;
   /** git has committed all of them; absent without changes, without git, and in reports of older versions. */
   readonly committed?: boolean;
   /** Pinned files of the checks that differ from those that the user started with or accepted. */
@@ -121,13 +126,19 @@ export function stoppedText(stoppedMs: number, say: (time: string) => string): s
   return stoppedMs < 1_000 ? '' : ` (${say(timeText(stoppedMs))})`;
 }
 
-function changeLines({ stat, newFiles }: NonNullable<EndReport['changes']>): string[] {
-  if (stat.length + newFiles.length === 0) return ['  Nothing changed since the start.'];
+function changeLines({ stat, newFiles, repositories = [] }: NonNullable<EndReport['changes']>): string[] {
+  const apart =
+    repositories.length === 0
+      ? []
+      : [`  Uncommitted in repositories of their own: ${repositories.map(oneLine).join(', ')}`];
+  if (stat.length + newFiles.length === 0)
+    return [...apart, `  Nothing ${apart.length === 0 ? '' : 'else '}changed since the start.`];
   const files = [...stat.slice(0, -1).map((line) => line.trim()), ...newFiles.map((path) => `${oneLine(path)} (new)`)];
   const more = files.length - MOST_FILES;
   return [
     `  Changed since the start:${stat.length === 0 ? '' : ` ${stat.at(-1)?.trim()}`}`,
     ...files.slice(0, MOST_FILES).map((line) => `    ${line}`),
     ...(more > 0 ? [`    and ${more} more`] : []),
+    ...apart,
   ];
 }

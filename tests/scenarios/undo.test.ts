@@ -194,7 +194,7 @@ for (const [what, script, prepare, reason, then] of someOf(
   });
 }
 
-longTest('an undo names a changed submodule, and each name is on a line of its own and as it is', (t) => {
+test('the report and an undo name a changed submodule, and each name is on a line of its own and as it is', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   p.write('mod/f.txt', '1\n');
@@ -205,6 +205,7 @@ longTest('an undo names a changed submodule, and each name is on a line of its o
   commitFolder(p.dir);
   const { stdout } = p.ralph(['run', '--plain', '--agent', command]);
   assert.match(stdout, /^ +ä\.txt +\| 1 \+$/m);
+  assert.match(stdout, /^ {2}Uncommitted in repositories of their own: mod$/m);
   assert.equal(
     p.ralph(['undo', '--yes']).stdout.split('Undone.')[0],
     'Files to bring back:\n  two\\nlines.txt\n  ä.txt\nLeft alone:\n  mod (a submodule or a repository of its own)\n',

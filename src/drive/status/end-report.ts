@@ -10,7 +10,14 @@ import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
-import { type RecordedTree, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
+import {
+  changedRepositories,
+  onScreen,
+  type RecordedTree,
+  recordTree,
+  refOf,
+  repositoryAround,
+} from '../../task/git/record-tree.ts';
 import { changesBetween, isCommitted, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
@@ -33,8 +40,8 @@ export async function reportAtEnd(
   try {
     const before = storedEnd(files, state);
     if (before !== null) return before.report;
-    const end = await endTree(files, state.loopId, env);
-    const report = await gathered(files, state, env, end);
+    const { end, repositories } = (await endTree(files, state.loopId, env)) ?? { end: null };
+    const report = await gathered(files, state, env, end, repositories);
     const proof = state.ended.as === 'complete' ? await proofAtEnd(files, state, end, env) : null;
     const kept: StoredReport = { of: keyOf(state), report, end, ...(proof && { proof }) };
     writeRecord(files.report, kept);
@@ -91,13 +98,19 @@ interface StoredReport {
   readonly proof?: ProofRecord;
 }
 
-/** Records the files at the end of a loop, so that later changes of the user can be told from the loop's. */
-async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv): Promise<RecordedTree | null> {
+/**
+ * Records the files at the end of a loop, so that later changes of the user can be told from the loop's, and names the
+ * repositories among them that hold what their commit does not.
+ */
+async function endTree(files: LoopFiles, loopId: string, env: NodeJS.ProcessEnv) {
   const contract = findEndedContract(files, loopId)?.contract;
   if (startIn(files, contract).point === null) return null;
   const sandbox = contract?.sandbox;
   const around = await repositoryAround(files.projectDir, env, sandbox);
-  return around && recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
+  if (around === null) return null;
+  const end = await recordTree(around, refOf(loopId, 'end'), 'At the end of a loop');
+  const changed = await changedRepositories(around, around.indexFile).catch(() => []);
+  return { end, repositories: changed.map((path) => onScreen(path).slice(around.prefix.length)) };
 }
 
 async function gathered(
@@ -105,6 +118,7 @@ async function gathered(
   state: StateOf<'ended'>,
   env: NodeJS.ProcessEnv,
   end: RecordedTree | null,
+  repositories: readonly string[] = [],
 ): Promise<EndReport> {
   const { loopId, ended, usage, iteration, maxIterations, checks = [], lastWords = [] } = state;
   const unrecorded = unrecordedIterations(files, state);
@@ -114,7 +128,7 @@ async function gathered(
   const { point, lost } = startIn(files, contract);
   const options = { env, signal, sandbox: contract?.sandbox };
   const found = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
-  const changes = found && redactRecord(found);
+  const changes = found && redactRecord({ ...found, ...(repositories.length > 0 && { repositories }) });
   const committed = point && end && (await isCommitted(files.projectDir, point.tree, end, options));
   // A stored report, as `status` shows it, must not pay for the parser of shell commands.
   const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');

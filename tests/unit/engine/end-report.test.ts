@@ -85,6 +85,20 @@ describe('the report at the end of a loop', () => {
     assert.deepEqual(report({ changes: { stat: [], newFiles: [] } }).slice(2), ['  Nothing changed since the start.']);
   });
 
+  test('names repositories of their own with uncommitted changes, which git does not compare', () => {
+    const apart = '  Uncommitted in repositories of their own: vendor/lib';
+    const repositories = ['vendor/lib'];
+    assert.deepEqual(report({ changes: { stat: [], newFiles: [], repositories } }).slice(2), [
+      apart,
+      '  Nothing else changed since the start.',
+    ]);
+    assert.deepEqual(report({ changes: { stat: [], newFiles: ['new.ts'], repositories } }).slice(2), [
+      '  Changed since the start:',
+      '    new.ts (new)',
+      apart,
+    ]);
+  });
+
   test('lists twelve files and counts the rest', () => {
     const files = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index + 1}.ts`);
     const twelve = report({ changes: { stat: [], newFiles: files(12) } });
