@@ -14,9 +14,11 @@ export async function agrees(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `)) ?? '');
 }
 
-/** Asks the user at the terminal. Returns null if the input ends without an answer. */
+/** Asks the user at the terminal. Returns null if the input ends, or Esc leaves the question, without an answer. */
 export async function ask(question: string): Promise<string | null> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const leave = (_: string, key: { readonly name?: string }): void => void (key.name === 'escape' && prompt.close());
+  process.stdin.on('keypress', leave);
   try {
     const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
     const answer = await Promise.race([prompt.question(wrapText(question, columnsOf(2))), closed]);
@@ -24,6 +26,7 @@ export async function ask(question: string): Promise<string | null> {
     if (answer === null) process.stderr.write('\n');
     return answer?.trim() ?? null;
   } finally {
+    process.stdin.off('keypress', leave);
     prompt.close();
   }
 }

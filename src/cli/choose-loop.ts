@@ -143,7 +143,7 @@ export function endedLoop(
   if (state === null)
     throw new RalphError(
       'refused',
-      advise(`No ended loop${name === null ? '' : ` ${name}`} was found here.`, 'List the loops', 'list'),
+      advise(`No ended loop${name === null ? '' : ` named ${name}`} was found here.`, 'List the loops', 'list'),
     );
   return { files, state };
 }

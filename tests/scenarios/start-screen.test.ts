@@ -389,11 +389,16 @@ longTest(
   },
 );
 
-test('a narrow screen shows what the agent may run as far as there are rows, and an unused answer is named', async (t) => {
+test('a narrow screen shows what the agent may run; Esc leaves a question; an unused answer is named', async (t) => {
   const p = projectWithTests(t);
   const terminal = await shown(t, p, RUN);
   await terminal.resize(40, 40);
   await terminal.waitFor(KEYS, /git\s+add,\s+git\s+commit,\s+with\s+any\s+arguments/);
+  await terminal.key('t');
+  await terminal.waitFor(/Time in all/);
+  await terminal.send('9h');
+  await terminal.key('Escape');
+  await terminal.waitFor(KEYS, /4h\s+in\s+all/, /^(?![\s\S]*Time in all)/);
   await terminal.key('t');
   await terminal.waitFor(/Time in all/);
   await terminal.send('0');

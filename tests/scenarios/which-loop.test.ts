@@ -274,7 +274,7 @@ test('an advice to begin names the task that it is about', (t) => {
   for (const command of ['verify', 'undo']) {
     assert.match(
       p.ralph([command, 'nobody']).stderr,
-      /No ended loop nobody was found here\. List the loops: ralph-loop list\./,
+      /No ended loop named nobody was found here\. List the loops: ralph-loop list\./,
     );
   }
   assert.match(p.ralph(['verify', 'a']).stderr, /Go on: ralph-loop resume a\./);
