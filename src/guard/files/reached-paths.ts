@@ -4,7 +4,7 @@ import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { changedByGit, isWithoutStash, trackedFiles } from '../git-repository.ts';
 import type { Guard, ToolCall } from '../guard.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
-import { globbedPaths, globMatcher, searchFinds } from '../own-files/own-globs.ts';
+import { globbedPaths, globbedRoots, globMatcher, searchFinds } from '../own-files/own-globs.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, isUnknownPath, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
@@ -111,18 +111,23 @@ function restored({ compared }: FileAccess, { rules: { projectDir, writable } }:
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
   const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(guard.rules.projectDir, under.tracked);
   const isCleaned = under.tracked === false;
-  return under.roots
-    .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))
-    .flatMap((root) => {
-      const named = under.names.map((name) => ({ ...reached(`${root}/${name}`, '/', guard), sought: true as const }));
-      if (root.includes(UNKNOWN)) return named;
-      const found = reachedBelow(root, guard, budget, (path) => {
-        if (isTracked(path) !== under.tracked || (isCleaned && isFolder(path))) return false;
-        return searchFinds({ ...under, roots: [root] }, path, guard);
-      });
-      if (isCleaned && isFolder(root)) return found;
-      return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
-    });
+  const counts = (root: string) => (path: string) => {
+    if (isTracked(path) !== under.tracked || (isCleaned && isFolder(path))) return false;
+    return searchFinds({ ...under, roots: [root] }, path, guard);
+  };
+  const placed = under.roots.flatMap((given) => {
+    const root = given.includes(UNKNOWN) ? given : posix.normalize(given);
+    const named = under.names.map((name) => ({ ...reached(`${root}/${name}`, '/', guard), sought: true as const }));
+    if (root.includes(UNKNOWN)) return named;
+    const found = reachedBelow(root, guard, budget, counts(root));
+    if (isCleaned && isFolder(root)) return found;
+    return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
+  });
+  const globbed = globbedRoots(under, () => take(budget)).flatMap((root) => [
+    ...(counts(root)(root) ? [reached(root, '/', guard)] : []),
+    ...reachedBelow(root, guard, budget, counts(root)),
+  ]);
+  return [...placed, ...globbed];
 }
 
 function reachedBelow(directory: string, guard: Guard, budget: Budget, counts?: (path: string) => boolean): Reached[] {

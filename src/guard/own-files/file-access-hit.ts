@@ -7,7 +7,16 @@ import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { hitByRemoval, hitByTree, hitByTreeBelow, hitByWrite, isBelowProject } from './own-files.ts';
-import { globMatcher, hitByCopy, hitByGlob, ownFilesIn, ownPaths, searchFinds } from './own-globs.ts';
+import {
+  globbedRoots,
+  globMatcher,
+  hitByCopy,
+  hitByGlob,
+  MAX_NAMES,
+  ownFilesIn,
+  ownPaths,
+  searchFinds,
+} from './own-globs.ts';
 
 /** Returns the protected path that a write of a shell command changes; undefined if there is none. */
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
@@ -100,7 +109,8 @@ function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefin
   const { caseInsensitive, projectDir } = guard.rules;
   const isTracked = under.tracked === undefined ? () => undefined : trackedFiles(projectDir, under.tracked);
   const isClean = under.tracked === false;
-  for (const root of under.roots) {
+  let left = MAX_NAMES;
+  for (const root of [...under.roots, ...globbedRoots(under, () => left-- > 0)]) {
     const near = root.includes(UNKNOWN) ? '/' : comparablePath(guard.real(root), caseInsensitive);
     const found = ownPaths(guard, near).filter(({ path }) => {
       if (isTracked(path) !== under.tracked || (isClean && (!existsSync(path) || isFolder(path)))) return false;

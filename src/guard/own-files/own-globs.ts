@@ -48,7 +48,7 @@ export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly Pr
 }
 
 /** Maximum number of file names that one glob is matched against; beyond it the pattern alone decides. */
-const MAX_NAMES = 2000;
+export const MAX_NAMES = 2000;
 
 /** Returns the protected path that a glob could match as the target of a write or (with `removes`) of a removal. */
 export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
@@ -113,6 +113,14 @@ function expand(segments: readonly string[], take: () => boolean): string[] {
     directories = next;
   }
   return directories;
+}
+
+/** Returns what the globs of a search are now. */
+export function globbedRoots({ globs = [] }: SearchedTree, take: () => boolean): string[] {
+  return globs.flatMap((glob) => {
+    const paths = globbedPaths(glob, '/', take);
+    return glob.endsWith('/') ? paths.filter((path) => isFolder(path)) : paths;
+  });
 }
 
 /** Returns whether this search finds the path, or a folder above it: below one of its roots, by its conditions. */

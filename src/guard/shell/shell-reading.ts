@@ -23,6 +23,8 @@ export interface ShellWord {
 export interface SearchedTree {
   /** Absolute directories as templates. */
   readonly roots: readonly string[];
+  /** Absolute globs of further ones. */
+  readonly globs?: readonly string[];
   /** Globs, one of which must match a segment of the path; empty means any file. */
   readonly names: readonly string[];
   /** Names that begin with a dot are skipped. */

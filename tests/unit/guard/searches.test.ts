@@ -39,6 +39,12 @@ const REACHES: readonly string[] = [
   'fd -H -x rm ./{}',
   'find .claude -type f -newer README.md -delete',
   'find . -size +0 -delete',
+  'find .cl* -type f -delete',
+  'find .claude/ho*/ -type f | xargs rm',
+  'rm $(find .[c]laude -name "*.cjs")',
+  'fd -H -e cjs . .cl* -x rm',
+  'grep -rl x .clau?e | xargs sed -i s/x/y/',
+  'for d in .cl*/; do find "$d" -type f -delete; done',
   "find . -not -path './node_modules/*' -type f | xargs sed -i s/a/b/",
   "find . -path ./src -prune -o -name '*.cjs' -delete",
   "find . -not -path './.claude/*' -delete",
@@ -77,6 +83,10 @@ const REACHES_NOT: readonly string[] = [
   "find src -name '*.ts' | xargs sed -i s/a/b/",
   "find . -maxdepth 1 -name '*.json' -delete",
   'find . -type d -empty -delete',
+  'find */ -name "*.tmp" -delete',
+  'find s* docs/* -type f -exec touch {} +',
+  'grep -rl x s* d* | xargs sed -i s/x/y/',
+  'for d in */; do find "$d" -name "*.tmp" -delete; done',
   'find . -name "*.cjs" | xargs wc -l',
   'find . -type f | wc -l',
   'grep -rl x src | xargs sed -i s/x/y/',
@@ -161,6 +171,8 @@ describe('a search at the root beside private files', () => {
     "rg --hidden -g '!.env*' foo",
     'grep -rn foo src',
     'rg foo src docs',
+    'grep -rn foo src* docs/*',
+    'find */ -name "*.ts" -exec cat {} +',
     'find . -name "*.ts" | xargs grep foo',
     'fd -e ts | xargs cat',
   ])
@@ -179,6 +191,8 @@ describe('a search at the root beside private files', () => {
     it(`is denied: ${command}`, async () => assert.equal(await decide(command, envOnly), 'deny'));
   it('is denied if the file is searched, and allowed with the option that leaves it out', async () => {
     assert.equal(await decide('rg foo', rules), 'deny');
+    for (const command of ['grep -rn foo con*', 'cat $(find conf* -type f)', 'find c*/ -exec cat {} +'])
+      assert.equal(await decide(command, rules), 'deny', command);
     assert.equal(await decide('rg --files --hidden | head', rules), 'allow', 'names only');
     assert.equal(await decide('rg --files --hidden | xargs cat', rules), 'deny');
     assert.equal(await decide("rg -g '!*.pem' foo", rules), 'allow');

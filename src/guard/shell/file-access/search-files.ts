@@ -1,5 +1,6 @@
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type Stream } from '../shell-state.ts';
+import { startsOf } from '../unwrap/unwrap-find.ts';
 import { byProgram, everywhere, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
 
@@ -42,9 +43,8 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
     ...textsOf(split, '--exclude', '--exclude-dir', '--ignore', '--ignore-dir'),
     ...globs.flatMap((glob) => (glob.startsWith('!') ? [glob.slice(1)] : [])),
   ].map((glob) => glob.replace(/^\.?\/+|\/+(\*\*)?$/g, ''));
-  const roots = (places.length > 0 ? places : [wordOf('.')]).map(({ template }) => fromCwd(template, state));
   const tree: SearchedTree = {
-    roots,
+    ...startsOf(places.length > 0 ? places : [wordOf('.')], state.cwd),
     names,
     filesOnly: true,
     ...(left.length > 0 ? { except: everywhere(left) } : {}),
@@ -61,11 +61,10 @@ const search: FileAccessRule = (access) => {
   const name = (access.words[0]?.template ?? '').replace(/^.*\//, '');
   const { places, tree } = searchOf(access, name);
   for (const word of places) access.read(word);
-  for (const [index, root] of (tree?.roots ?? []).entries())
-    access.read({
-      ...wordOf('\0', places[index]?.source ?? '.'),
-      under: { ...tree, roots: [root], names: tree?.names ?? [] },
-    });
+  if (tree === null) return;
+  const { globs = [], ...under } = tree;
+  for (const root of tree.roots) access.read({ ...wordOf('\0', '.'), under: { ...under, roots: [root] } });
+  if (globs.length > 0) access.read({ ...wordOf('\0', '.'), under: { ...under, roots: [], globs } });
 };
 
 /** Rules for grep, rg and the like, which write nothing and read what they search. */

@@ -31,13 +31,13 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   const texts = rest.map(({ template }) => template);
   const isHere = starts.length === 0 || (starts.length === 1 && starts[0]?.template === '.');
   const within = isHere && !texts.some(isOpen) ? conditionsOf(texts).flatMap((_, at) => folderOf(texts, at)) : [];
-  const roots = (starts.length === 0 ? [wordOf('.')] : starts).map(
-    (word) => `${absolute(word, cwd)}${within[0] ?? ''}`,
-  );
+  const places = startsOf(starts.length === 0 ? [wordOf('.')] : starts, cwd);
+  const roots = places.roots.map((root) => `${root}${within[0] ?? ''}`);
   const maxDepth = Number(texts[texts.indexOf('-maxdepth') + 1]);
   const onlyFiles = texts.join(' ').includes('-type f') && !texts.some(isOr);
   const except = exceptOf(rest, roots);
   return {
+    ...places,
     roots,
     names: namesOf(rest),
     ...(except.length > 0 ? { except } : {}),
@@ -236,8 +236,8 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
   const [pattern, ...paths] = split.operands;
   const given = optionValues(split, '--search-path');
   const start = optionValue(split, '-C', '--base-directory');
-  const from = start === undefined ? state.cwd : absolute(start, state.cwd);
-  const roots = [...paths, ...given].map((root) => absolute(root, from));
+  const from = start === undefined ? state.cwd : fromCwd(start.glob ? UNKNOWN : start.template, state);
+  const places = [...paths, ...given];
   const hidden = hasOption(split, '-H', '--hidden', '-u', '--unrestricted');
   const left = optionValues(split, '-E', '--exclude');
   const extensions = split.options.filter(({ name }) => name === '-e' || name === '--extension');
@@ -246,7 +246,7 @@ export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTre
       ? extensions.map(({ value }) => `*.${value?.text ?? '*'}`)
       : [nameGlob(pattern, hasOption(split, '-g', '--glob'))];
   return {
-    roots: roots.length > 0 ? roots : [from],
+    ...(places.length > 0 ? startsOf(places, from) : { roots: [from] }),
     names: names.includes('*') ? [] : names.map(anyCase),
     ...(hidden ? {} : { visible: true as const }),
     ...(hasOption(split, '-I', '--no-ignore', '-u', '--unrestricted', '--no-ignore-vcs')
@@ -265,6 +265,9 @@ export function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): strin
   return middle === '' ? '*' : `${begins ? '' : '*'}${middle}${ends ? '' : '*'}`;
 }
 
-function absolute({ template, glob }: ShellWord, cwd: string): string {
-  return fromCwd(glob ? UNKNOWN : template, { cwd });
+/** Returns the places where a search begins. */
+export function startsOf(places: readonly ShellWord[], cwd: string): Pick<SearchedTree, 'roots' | 'globs'> {
+  const roots = places.flatMap(({ template, glob }) => (glob ? [] : fromCwd(template, { cwd })));
+  const globs = places.flatMap(({ glob, pattern = '' }) => (glob ? fromCwd(pattern, { cwd: escapeGlob(cwd) }) : []));
+  return { roots, ...(globs.length > 0 ? { globs } : {}) };
 }
