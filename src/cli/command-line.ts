@@ -16,7 +16,7 @@ import { commandHelp, commandList, VERSION } from './help.ts';
 import { isAgent, refuseAgent } from './refuse-agent.ts';
 
 /** Commands about a loop, which may be in a worktree; all other commands are about the project. */
-const ABOUT_A_LOOP = new Set(
+export const ABOUT_A_LOOP = new Set(
   'status attach explain logs stop cancel pause resume wake steer accept archive reset'.split(' '),
 );
 
@@ -145,7 +145,7 @@ function say(line: string): number {
   return 0;
 }
 
-function loopName(name: string | null): string | null {
+export function loopName(name: string | null): string | null {
   if (name === null || LOOP_NAME.test(name)) return name;
   throw new RalphError(
     'usage',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { startHere } from '../support/drive/start-now.ts';
 import { initRepository } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
@@ -35,17 +36,20 @@ test('explain says how to begin if there has been no loop', (t) => {
   assert.match(String(json['next']), /ralph-loop start/);
 });
 
-test('without a name, status, logs and archive are about the loop that ended last', (t) => {
+test('without a name, status, logs and archive are about the loop that ended last', async (t) => {
   const p = project(t);
   p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   assert.equal(p.ralph(['run', 'job', '--agent', 'cat >/dev/null; echo fine']).code, 2);
-  assert.match(p.ralph(['status']).stdout, /^Loop job ended \(no progress, [^)]* ago\): Stopped after 1 iteration,/);
-  assert.equal((p.ralph(['status']).stdout.match(/ended \(/g) ?? []).length, 1, 'once');
-  assert.match(p.ralph(['logs']).stdout, /agent\.ended {2}ok, [^{}]*$/m);
-  assert.match(p.ralph(['logs', '--iterations']).stdout, /^1 +working/m);
-  assert.match(p.ralph(['archive']).stdout, /no-progress-exhaustion\.json/);
+  assert.match(
+    (await commandHere(p, ['status'])).stdout,
+    /^Loop job ended \(no progress, [^)]* ago\): Stopped after 1 iteration,/,
+  );
+  assert.equal(((await commandHere(p, ['status'])).stdout.match(/ended \(/g) ?? []).length, 1, 'once');
+  assert.match((await commandHere(p, ['logs'])).stdout, /agent\.ended {2}ok, [^{}]*$/m);
+  assert.match((await commandHere(p, ['logs', '--iterations'])).stdout, /^1 +working/m);
+  assert.match((await commandHere(p, ['archive'])).stdout, /no-progress-exhaustion\.json/);
   assert.equal(p.has('.claude/context/memory'), false, 'a project without a memory gets none');
-  const config = p.ralph(['config']).stdout;
+  const config = (await commandHere(p, ['config'])).stdout;
   assert.match(config, /^state file +\.claude\/context\/runtime\/ralph-state\.json$/m);
 });
 
@@ -137,7 +141,7 @@ const ENDS: readonly [as: string, next: RegExp][] = [
 ];
 
 for (const [as, next] of someOf(ENDS, 5)) {
-  test(`explain of a loop that ended as ${as}, from the archive, says what to do next`, (t) => {
+  test(`explain of a loop that ended as ${as}, from the archive, says what to do next`, async (t) => {
     const p = project(t);
     const { loopId, ...state } = started(p);
     const ended = { at, as, message: `it ended as ${as}.`, verified: false };
@@ -148,13 +152,13 @@ for (const [as, next] of someOf(ENDS, 5)) {
       `${RUNTIME}/ralph-events.jsonl`,
       [event, { ...event, loopId: 'another' }].map((one) => JSON.stringify(one)).join('\n'),
     );
-    const { json } = p.ralph(['explain', '--json']);
+    const { json } = await commandHere(p, ['explain', '--json']);
     assert.deepEqual([json['active'], json['status'], json['why'], json['at']], [false, as, ended.message, at]);
     assert.match(String(json['next']), next);
   });
 }
 
-test('explain names what led to the end, and nothing of other loops', (t) => {
+test('explain names what led to the end, and nothing of other loops', async (t) => {
   const p = project(t);
   const { loopId } = started(p);
   const event = { type: 'completion.rejected', at, loopId, iteration: 1, reasons: ['npm test failed'] };
@@ -163,24 +167,27 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
     appendFileSync(join(p.dir, RUNTIME, 'ralph-events.jsonl'), `${JSON.stringify(one)}\n`);
   }
   p.ralph(['cancel']);
-  const { json } = p.ralph(['explain', '--json']);
+  const { json } = await commandHere(p, ['explain', '--json']);
   assert.equal(json['status'], 'cancelled');
   assert.deepEqual(json['events'], [event]);
   // No "1s ago": the pane shows it for longer.
-  assert.match(p.ralph(['explain']).stdout, /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
+  assert.match(
+    (await commandHere(p, ['explain'])).stdout,
+    /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/,
+  );
 });
 
-test('logs prints iterations and events in order of time, as JSON lines', (t) => {
+test('logs prints iterations and events in order of time, as JSON lines', async (t) => {
   const p = project(t);
   const event = (time: string) => ({ type: 'x', at: time, loopId: 'l', iteration: 1 });
   const iteration = { ...event('2026-01-01T00:00:02Z'), type: 'iteration.ended', kind: 'working' };
   const all = [event('2026-01-01T00:00:01Z'), iteration, event('2026-01-01T00:00:03Z')];
   p.write(`${RUNTIME}/ralph-events.jsonl`, `${all.map((one) => JSON.stringify(one)).join('\n')}\n{"torn":`);
-  assert.deepEqual(lines(p.ralph(['logs', '--json']).stdout), all);
-  assert.equal(lines(p.ralph(['logs', '--events', '--json']).stdout).length, 2);
+  assert.deepEqual(lines((await commandHere(p, ['logs', '--json'])).stdout), all);
+  assert.equal(lines((await commandHere(p, ['logs', '--events', '--json'])).stdout).length, 2);
 });
 
-test('logs --iterations prints the last loop’s figures in plain columns, or as stored in the journal', (t) => {
+test('logs --iterations prints the last loop’s figures in plain columns, or as stored in the journal', async (t) => {
   const p = project(t);
   const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 1 };
   const agent = { model: 'm', turns: 3, durationMs: 900, costUsd: 0.1 + 0.2, usage };
@@ -196,16 +203,16 @@ test('logs --iterations prints the last loop’s figures in plain columns, or as
   };
   const journal = [{ ...iteration, loopId: 'older' }, iteration, { ...iteration, iteration: 2, agent: undefined }];
   p.write(`${RUNTIME}/ralph-events.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
-  const [head, first, second, ...more] = p.ralph(['logs', '--iterations']).stdout.trim().split('\n');
+  const [head, first, second, ...more] = (await commandHere(p, ['logs', '--iterations'])).stdout.trim().split('\n');
   assert.match(head ?? '', /^iteration +kind +time +cost +tokens +findings$/);
   assert.match(first ?? '', /^1 +working +2s +\$0\.30 +13 +4$/);
   assert.match(second ?? '', /^2 +working +2s +- +- +4$/);
   assert.deepEqual(more, []);
-  assert.deepEqual(lines(p.ralph(['logs', '--iterations', '--json']).stdout), [
+  assert.deepEqual(lines((await commandHere(p, ['logs', '--iterations', '--json'])).stdout), [
     iteration,
     JSON.parse(JSON.stringify(journal[2])),
   ]);
-  assert.match(p.ralph(['logs', '--iterations', '--events']).stderr, /takes no --events/);
+  assert.match((await commandHere(p, ['logs', '--iterations', '--events'])).stderr, /takes no --events/);
 });
 
 test('logs without a journal prints nothing', (t) => {
@@ -213,10 +220,10 @@ test('logs without a journal prints nothing', (t) => {
   assert.deepEqual([code, stdout], [0, '']);
 });
 
-test('a torn line within a journal is left out and counted', (t) => {
+test('a torn line within a journal is left out and counted', async (t) => {
   const p = project(t);
   p.write(`${RUNTIME}/ralph-events.jsonl`, '{"type":"a","at":"1"}\n{"type":\n{"type":"b","at":"2"}\n');
-  const { stdout, stderr } = p.ralph(['logs', '--json']);
+  const { stdout, stderr } = await commandHere(p, ['logs', '--json']);
   assert.deepEqual(
     lines(stdout).map(({ type }) => type),
     ['a', 'b'],
@@ -224,57 +231,66 @@ test('a torn line within a journal is left out and counted', (t) => {
   assert.match(stderr, /one line is unreadable/);
 });
 
-test('archive lists ended loops and shows one of them whole, and no other file', (t) => {
+test('archive lists ended loops and shows one of them whole, and no other file', async (t) => {
   const p = project(t);
   const { loopId } = started(p);
   p.ralph(['cancel']);
-  const archived = p.ralph(['archive', '--json']).json['archived'] as { file: string; loop: Record<string, unknown> }[];
+  const archived = (await commandHere(p, ['archive', '--json'])).json['archived'] as {
+    file: string;
+    loop: Record<string, unknown>;
+  }[];
   assert.deepEqual(
     archived.map(({ loop }) => [loop['loopId'], loop['status']]),
     [[loopId, 'cancelled']],
   );
-  assert.match(p.ralph(['archive']).stdout, / {2}0 of 25 iterations {2}/);
-  assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['loopId'], loopId);
+  assert.match((await commandHere(p, ['archive'])).stdout, / {2}0 of 25 iterations {2}/);
+  assert.equal((await commandHere(p, ['archive', 'show', archived[0]?.file ?? ''])).json['loopId'], loopId);
   for (const wanted of someOf(['../ralph-state.json', '/etc/passwd', 'x'], 3)) {
-    const { code, stdout } = p.ralph(['archive', 'show', wanted]);
+    const { code, stdout } = await commandHere(p, ['archive', 'show', wanted]);
     assert.deepEqual([code, stdout], [1, '']);
   }
-  assert.equal(p.ralph(['archive', 'frob']).code, 1);
+  assert.equal((await commandHere(p, ['archive', 'frob'])).code, 1);
 });
 
-test('archive --prune removes archived states of that age, and asks first', (t) => {
+test('archive --prune removes archived states of that age, and asks first', async (t) => {
   const p = project(t);
   for (const age of [40, 1]) {
     started(p);
     p.ralph(['cancel']);
-    const names = (p.ralph(['archive', '--json']).json['archived'] as { file: string }[]).map(({ file }) => file);
+    const names = ((await commandHere(p, ['archive', '--json'])).json['archived'] as { file: string }[]).map(
+      ({ file }) => file,
+    );
     const time = Date.now() / 1000 - age * 86_400;
     utimesSync(join(p.dir, RUNTIME, 'ralph-archive', names.at(-1) ?? ''), time, time);
   }
-  const count = (): number => (p.ralph(['archive', '--json']).json['archived'] as unknown[]).length;
-  assert.match(p.ralph(['archive', '--prune', 'old']).stderr, /--prune takes an age/);
-  const asked = p.ralph(['archive', '--prune', '30d']);
-  assert.deepEqual([asked.code, count()], [1, 2]);
+  const count = async (): Promise<number> =>
+    ((await commandHere(p, ['archive', '--json'])).json['archived'] as unknown[]).length;
+  assert.match((await commandHere(p, ['archive', '--prune', 'old'])).stderr, /--prune takes an age/);
+  const asked = await commandHere(p, ['archive', '--prune', '30d']);
+  assert.deepEqual([asked.code, await count()], [1, 2]);
   assert.match(asked.stderr, /needs a terminal, or --yes/);
-  const pruned = p.ralph(['archive', '--prune', '30d', '--yes', '--json']);
-  assert.deepEqual([(pruned.json['removed'] as unknown[]).length, count()], [1, 1]);
+  const pruned = await commandHere(p, ['archive', '--prune', '30d', '--yes', '--json']);
+  assert.deepEqual([(pruned.json['removed'] as unknown[]).length, await count()], [1, 1]);
   assert.match(
-    p.ralph(['archive', '--prune', '30d']).stdout,
+    (await commandHere(p, ['archive', '--prune', '30d'])).stdout,
     /^No archived state of the default loop, and no run, is older than 30d\.$/m,
   );
 });
 
-test('archive --prune removes the files that were recorded for undo, of the removed loops alone', (t) => {
+test('archive --prune removes the files that were recorded for undo, of the removed loops alone', async (t) => {
   const { p, git, old, loopId } = prunable(t);
   const kept = (): string[] =>
     git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop').split('\n').filter(Boolean);
   const before = kept();
   assert.equal(before.length, 4, 'the start and the end of two loops');
-  assert.match(p.ralph(['archive', '--prune', '30d', '--yes']).stdout, /\. --loop NAME removes those of another\. /);
+  assert.match(
+    (await commandHere(p, ['archive', '--prune', '30d', '--yes'])).stdout,
+    /\. --loop NAME removes those of another\. /,
+  );
   age(old);
-  p.ralph(['archive', '--prune', '30d', '--loop', 'job']);
+  await commandHere(p, ['archive', '--prune', '30d', '--loop', 'job']);
   assert.deepEqual(kept(), before, 'the control: nothing goes before the answer');
-  const { code, stderr } = p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']);
+  const { code, stderr } = await commandHere(p, ['archive', '--prune', '30d', '--yes', '--loop', 'job']);
   assert.deepEqual([code, stderr], [0, '']);
   assert.deepEqual(
     kept(),
@@ -283,18 +299,18 @@ test('archive --prune removes the files that were recorded for undo, of the remo
   assert.equal(kept().length, 2);
 });
 
-longTest('archive --prune keeps what was recorded for a loop that an archived state only claims to be', (t) => {
+longTest('archive --prune keeps what was recorded for a loop that an archived state only claims to be', async (t) => {
   const { p, git, old, loopId } = prunable(t);
   p.write('other/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   p.ralph(['run', 'other', '--agent', 'cat >/dev/null; echo more >> draft.txt']);
   const refs = (): string => git('for-each-ref', '--format=%(refname)', 'refs/ralph-loop');
-  const { archived } = p.ralph(['archive', '--json', '--loop', 'other']).json as unknown as {
+  const { archived } = (await commandHere(p, ['archive', '--json', '--loop', 'other'])).json as unknown as {
     archived: { loop: { loopId: string } }[];
   };
   const victim = archived[0]?.loop.loopId ?? '';
   writeFileSync(old, readFileSync(old, 'utf8').replaceAll(loopId, victim));
   age(old);
-  const { code, stderr } = p.ralph(['archive', '--prune', '30d', '--yes', '--loop', 'job']);
+  const { code, stderr } = await commandHere(p, ['archive', '--prune', '30d', '--yes', '--loop', 'job']);
   assert.equal(code, 0);
   assert.match(refs(), new RegExp(`/${victim}/start\n`));
   assert.match(stderr, new RegExp(`an undo of ${victim} stays: .* To see it: git for-each-ref refs/ralph-loop\n$`));
@@ -350,10 +366,10 @@ test('signs lists the lessons of guardrails.md', (t) => {
   ]);
 });
 
-test('check reports everything wrong with a task file at once and exits 1 on an error', (t) => {
+test('check reports everything wrong with a task file at once and exits 1 on an error', async (t) => {
   const p = project(t);
   p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
-  const { code, json } = p.ralph(['check', 'task.txt', '--json']);
+  const { code, json } = await commandHere(p, ['check', 'task.txt', '--json']);
   assert.equal(code, 1);
   assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems', 'notes', 'settings']);
   assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'task.txt', 'prompt']);
@@ -370,48 +386,51 @@ test('check reports everything wrong with a task file at once and exits 1 on an 
   }
 });
 
-test('check without a file reads PROMPT.md, and a warning alone is not an error', (t) => {
+test('check without a file reads PROMPT.md, and a warning alone is not an error', async (t) => {
   const p = project(t);
-  assert.equal(p.ralph(['check']).code, 1, 'there is none');
+  assert.equal((await commandHere(p, ['check'])).code, 1, 'there is none');
   p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\nnpm test\n');
-  const { code, json } = p.ralph(['check', '--json']);
+  const { code, json } = await commandHere(p, ['check', '--json']);
   assert.deepEqual([code, json['ok'], (json['problems'] as unknown[]).length], [0, true, 1]);
 });
 
-test('a loop whose state file is gone is named by status and explain, and resumed', (t) => {
+test('a loop whose state file is gone is named by status and explain, and resumed', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   assert.equal(p.ralph(['start']).code, 0);
   rmSync(join(p.dir, RUNTIME, 'ralph-state.json'));
   const gone = /The state file of this loop is missing; its journal has 0 iterations\./;
-  const { stdout } = p.ralph(['status']);
+  const { stdout } = await commandHere(p, ['status']);
   assert.match(stdout, gone);
   assert.match(stdout, /Resume: \S.* resume\. Start over: /);
-  assert.match(p.ralph(['explain']).stdout, gone);
+  assert.match((await commandHere(p, ['explain'])).stdout, gone);
   const { code, stderr } = p.ralph(['resume']);
   assert.equal(code, 0, stderr);
-  assert.equal(p.ralph(['status', '--json']).json['status'], 'running');
+  assert.equal((await commandHere(p, ['status', '--json'])).json['status'], 'running');
 });
 
-test('a loop whose runner has exited is interrupted, not running', (t) => {
+test('a loop whose runner has exited is interrupted, not running', async (t) => {
   const p = project(t);
   started(p);
   changeState(p, { mode: 'runner' });
-  const { status, clientAlive } = p.ralph(['status', '--json']).json;
+  const { status, clientAlive } = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([status, clientAlive], ['interrupted', false]);
-  assert.match(p.ralph(['status']).stdout, /^The loop is interrupted\./);
-  assert.match(p.ralph(['explain']).stdout, /^The loop: interrupted in iteration 1 .*Its runner has exited/);
+  assert.match((await commandHere(p, ['status'])).stdout, /^The loop is interrupted\./);
+  assert.match(
+    (await commandHere(p, ['explain'])).stdout,
+    /^The loop: interrupted in iteration 1 .*Its runner has exited/,
+  );
 });
 
-test('status of a path still knows how its loop ended after archive of the path', (t) => {
+test('status of a path still knows how its loop ended after archive of the path', async (t) => {
   const p = project(t);
   p.write('job/RALPH.md', '---\nmax_iterations: 2\n---\nWork.\n');
   assert.equal(p.ralph(['start', '--task', 'job']).code, 0);
   assert.equal(p.ralph(['cancel', 'job']).code, 0);
-  const before = p.ralph(['status', 'job', '--json']).json;
-  const archived = p.ralph(['archive', 'job']);
+  const before = (await commandHere(p, ['status', 'job', '--json'])).json;
+  const archived = await commandHere(p, ['archive', 'job']);
   assert.equal(archived.code, 0, archived.stderr);
-  const after = p.ralph(['status', 'job', '--json']).json;
+  const after = (await commandHere(p, ['status', 'job', '--json'])).json;
   assert.deepEqual([after['name'], after['lastLoop']], [before['name'], before['lastLoop']]);
   assert.equal(after['name'], 'job');
 });

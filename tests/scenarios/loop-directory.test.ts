@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson } from '../support/terminal/in-person.ts';
@@ -17,7 +18,7 @@ const CHECKS_ONE = `cat > "prompt-$(ls | grep -c prompt-).txt"; sed -i '0,/- \\[
 
 const run = (p: Project, ...args: string[]) => p.ralph(['run', '--json', '--agent', CHECKS_ONE, ...args]);
 
-test('run NAME works through the checklist of that loop directory, and status and list show its progress', (context) => {
+test('run NAME works through the checklist of that loop directory, and status and list show its progress', async (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   const { code, stdout, stderr } = run(p, 'site');
@@ -29,9 +30,11 @@ test('run NAME works through the checklist of that loop directory, and status an
     .flatMap((line) => (line.startsWith('{"type":"agent.checklist"') ? [JSON.parse(line)] : []));
   assert.deepEqual(told.at(-1), { type: 'agent.checklist', done: 2, total: 2 });
   assert.match(stderr, /No checks are configured/, 'a checklist without checks is believed, and that is said');
-  const { lastLoop } = p.ralph(['status', '--json', 'site']).json as { lastLoop: Record<string, unknown> };
+  const { lastLoop } = (await commandHere(p, ['status', '--json', 'site'])).json as {
+    lastLoop: Record<string, unknown>;
+  };
   assert.deepEqual([lastLoop['status'], lastLoop['checklist']], ['complete', { done: 2, total: 2 }]);
-  const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string; kind: string }[] };
+  const { loops } = (await commandHere(p, ['list', '--json'])).json as { loops: { name: string; kind: string }[] };
   assert.deepEqual(
     loops.map(({ name, kind }) => [name, kind]),
     [['site', 'checklist']],
@@ -66,7 +69,7 @@ test('files of a loop are archived when it starts again, and kept when it is res
   ]);
 });
 
-test('settings of the directory win over project and user, and a bad one is named with its file', (context) => {
+test('settings of the directory win over project and user, and a bad one is named with its file', async (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   p.write('.ralph/site/config.json', { maxIterations: 3 });
@@ -75,7 +78,7 @@ test('settings of the directory win over project and user, and a bad one is name
   const started = p.ralph(['start', '--json', '--task', '.ralph/site']);
   assert.equal(started.code, 0, started.stderr);
   assert.equal(started.json['maxIterations'], 3);
-  assert.match(p.ralph(['explain', '--json', 'site']).stdout, /./);
+  assert.match((await commandHere(p, ['explain', '--json', 'site'])).stdout, /./);
   p.ralph(['cancel', 'site']);
   p.write('.ralph/site/config.json', { reflectEvery: 1, budget: { maxCost: -1 } });
   p.write('.ralph/config.json', { model: 7, commands: [] });
@@ -93,7 +96,7 @@ test('settings of the directory win over project and user, and a bad one is name
   assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is not valid JSON/);
 });
 
-test('a new name creates a directory to fill in, and git ignores the files of the run', (context) => {
+test('a new name creates a directory to fill in, and git ignores the files of the run', async (context) => {
   const p = project(context);
   const { code, stderr, stdout } = run(p, 'site');
   assert.equal(code, 1);
@@ -102,8 +105,11 @@ test('a new name creates a directory to fill in, and git ignores the files of th
     /Created \.ralph\/site\/task\.md from the template[\s\S]*Then run it: ralph-loop run site\./,
   );
   assert.match(p.read('.ralph/site/.gitignore'), /^\/\.gitignore\n\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
-  assert.equal(p.ralph(['check', 'site', '--json']).json['file'], TASK);
-  assert.match(p.ralph(['check', 'site', '--json']).stdout, /"kind": "checklist"[\s\S]*is not filled in/);
+  assert.equal((await commandHere(p, ['check', 'site', '--json'])).json['file'], TASK);
+  assert.match(
+    (await commandHere(p, ['check', 'site', '--json'])).stdout,
+    /"kind": "checklist"[\s\S]*is not filled in/,
+  );
   assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));
 });
 
@@ -179,12 +185,16 @@ test('--yes without a permission mode means acceptEdits, and says so', (context)
   assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
 });
 
-test('accept adopts a checklist that lost items', (context) => {
+test('accept adopts a checklist that lost items', async (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   assert.equal(p.ralph(['start', '--json', '--task', 'site']).code, 0);
   p.write(TASK, list('[x] routes', '[ ] login'));
-  assert.deepEqual(p.ralph(['status', '--json', 'site']).json['checklist'], { done: 1, total: 2 }, 'as it is now');
+  assert.deepEqual(
+    (await commandHere(p, ['status', '--json', 'site'])).json['checklist'],
+    { done: 1, total: 2 },
+    'as it is now',
+  );
   p.write(TASK, list('[ ] routes'));
   const accepted = inPerson(p, ['accept', '--json', 'site']);
   assert.equal(accepted.code, 0, accepted.stderr);
@@ -220,11 +230,11 @@ test('a mistyped name of a loop directory is answered with the nearest one', (co
   assert.equal(p.has('.ralph/other'), false);
 });
 
-test('list shows every task under .ralph that has never run, a kept draft too', (context) => {
+test('list shows every task under .ralph that has never run, a kept draft too', async (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   p.write('.ralph/fix-parser-tests/RALPH.md', 'Fix them.\n');
-  const { loops } = p.ralph(['list', '--json']).json as { loops: { path: string; status: string }[] };
+  const { loops } = (await commandHere(p, ['list', '--json'])).json as { loops: { path: string; status: string }[] };
   assert.deepEqual(
     loops.map(({ path, status }) => [path, status]),
     [
@@ -234,11 +244,11 @@ test('list shows every task under .ralph that has never run, a kept draft too', 
   );
   p.write('.ralph/fix-parser-tests/proof.json', '{}\n');
   assert.match(
-    p.ralph(['list']).stdout,
+    (await commandHere(p, ['list'])).stdout,
     /not started\s[\s\S]*complete elsewhere\. Check its proof: ralph-loop verify fix-parser-tests/,
   );
   assert.match(
-    p.ralph(['status']).stdout,
+    (await commandHere(p, ['status'])).stdout,
     /^Tasks here: fix-parser-tests, \S+\. Start one: ralph-loop run fix-parser-tests\.$/m,
   );
 });

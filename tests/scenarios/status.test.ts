@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { startHere } from '../support/drive/start-now.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -39,10 +40,10 @@ test('status in a project without a loop says how to start one', (t) => {
   assert.equal(project(t).ralph(['status']).stdout, 'No active loop.\nStart one: ralph-loop run "TASK".\n');
 });
 
-test('status of a four-key state has exactly the former keys, first and in order', (t) => {
+test('status of a four-key state has exactly the former keys, first and in order', async (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);
-  const { json } = p.ralph(['status', '--json']);
+  const { json } = await commandHere(p, ['status', '--json']);
   assert.deepEqual(Object.keys(json).slice(0, ACTIVE_KEYS.length), ACTIVE_KEYS);
   assert.deepEqual(
     ACTIVE_KEYS.map((key) => json[key]),
@@ -50,41 +51,41 @@ test('status of a four-key state has exactly the former keys, first and in order
   );
 });
 
-test('a four-key state keeps the limit of the configuration in status and list, and after a reset', (t) => {
+test('a four-key state keeps the limit of the configuration in status and list, and after a reset', async (t) => {
   const p = project(t);
-  p.ralph(['config', '--max-iterations', '7']);
+  await commandHere(p, ['config', '--max-iterations', '7']);
   p.write(STATE, FOUR_KEYS);
-  assert.match(p.ralph(['status']).stdout, /3 of 7 done/);
-  assert.match(p.ralph(['list']).stdout, / 3\/7 /);
+  assert.match((await commandHere(p, ['status'])).stdout, /3 of 7 done/);
+  assert.match((await commandHere(p, ['list'])).stdout, / 3\/7 /);
   assert.match(p.ralph(['report']).stderr, /only the four basic keys, .* Take the loop over: ralph-loop resume/);
-  p.ralph(['reset']);
-  assert.match(p.ralph(['status']).stdout, /3 iterations of 7,/);
+  await commandHere(p, ['reset']);
+  assert.match((await commandHere(p, ['status'])).stdout, /3 iterations of 7,/);
 });
 
 for (const unknown of someOf([null, 'unknown'], 2)) {
-  test(`a findings count of ${JSON.stringify(unknown)} is "unknown", and no row`, (t) => {
+  test(`a findings count of ${JSON.stringify(unknown)} is "unknown", and no row`, async (t) => {
     const p = project(t);
     p.write(STATE, { ...FOUR_KEYS, lastFindingsCount: unknown });
-    assert.equal(p.ralph(['status', '--json']).json['lastFindingsCount'], 'unknown');
-    assert.doesNotMatch(p.ralph(['status']).stdout, /findings|guardrails/);
+    assert.equal((await commandHere(p, ['status', '--json'])).json['lastFindingsCount'], 'unknown');
+    assert.doesNotMatch((await commandHere(p, ['status'])).stdout, /findings|guardrails/);
     p.write(STATE, FOUR_KEYS);
-    assert.match(p.ralph(['status']).stdout, /^ *findings +5$/m, 'control: a count is shown');
+    assert.match((await commandHere(p, ['status'])).stdout, /^ *findings +5$/m, 'control: a count is shown');
   });
 }
 
-test('status reports the prompt and the guardrails', (t) => {
+test('status reports the prompt and the guardrails', async (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);
   p.write('.claude/ralph/PROMPT.md', 'x');
   p.write('.claude/ralph/guardrails.md', 'x');
-  const { promptExists, guardrailsExists } = p.ralph(['status', '--json']).json;
+  const { promptExists, guardrailsExists } = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([promptExists, guardrailsExists], [true, true]);
 });
 
-test('status of a started loop has more keys after the former ones', (t) => {
+test('status of a started loop has more keys after the former ones', async (t) => {
   const p = project(t);
   started(p);
-  const { json } = p.ralph(['status', '--json']);
+  const { json } = await commandHere(p, ['status', '--json']);
   assert.deepEqual(Object.keys(json).slice(0, ACTIVE_KEYS.length), ACTIVE_KEYS);
   assert.deepEqual(
     [json['status'], json['mode'], json['maxIterations'], json['clientAlive'], json['promptExists']],
@@ -92,17 +93,17 @@ test('status of a started loop has more keys after the former ones', (t) => {
   );
 });
 
-test('status distinguishes a live client from one that has exited', (t) => {
+test('status distinguishes a live client from one that has exited', async (t) => {
   const p = project(t);
   started(p);
-  const alive = (): unknown => p.ralph(['status', '--json']).json['clientAlive'];
+  const alive = async (): Promise<unknown> => (await commandHere(p, ['status', '--json'])).json['clientAlive'];
   changeState(p, { sessionId: 's', clientPid: process.pid, clientStartedAt: null });
-  assert.equal(alive(), true);
+  assert.equal(await alive(), true);
   changeState(p, { clientPid: spawnSync('/bin/sh', ['-c', 'exit 0']).pid });
-  assert.equal(alive(), false);
+  assert.equal(await alive(), false);
 });
 
-test('status of a paused and of a waiting loop says until when and why', (t) => {
+test('status of a paused and of a waiting loop says until when and why', async (t) => {
   const p = project(t);
   started(p);
   const since = '2026-01-01T00:00:00Z';
@@ -111,16 +112,16 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null },
   });
-  const idle = p.ralph(['status', '--json']).json;
+  const idle = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([idle['waitingUntil'], idle['waitingFor']], [until, 'idle']);
   changeState(p, {
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
   });
-  const pace = p.ralph(['status', '--json']).json;
+  const pace = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([pace['waitingUntil'], pace['waitingFor']], [until, 'pace']);
   changeState(p, { status: 'paused', paused: { since, reason: 'rate-limited', message: 'limit', resumesAt: until } });
-  assert.deepEqual(p.ralph(['status', '--json']).json['paused'], {
+  assert.deepEqual((await commandHere(p, ['status', '--json'])).json['paused'], {
     since,
     reason: 'rate-limited',
     message: 'limit',
@@ -128,7 +129,7 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
   });
 });
 
-test('a state that is unreadable or newer is inactive, named and left alone', (t) => {
+test('a state that is unreadable or newer is inactive, named and left alone', async (t) => {
   const p = project(t);
   for (const [content, message] of someOf(
     [
@@ -139,7 +140,7 @@ test('a state that is unreadable or newer is inactive, named and left alone', (t
     1,
   )) {
     p.write(STATE, content);
-    const { json } = p.ralph(['status', '--json']);
+    const { json } = await commandHere(p, ['status', '--json']);
     assert.equal(json['active'], false);
     assert.match(String(json['message']), message);
     assert.equal(p.read(STATE), content);
@@ -152,7 +153,7 @@ test('reset without a state succeeds', (t) => {
   assert.deepEqual(json, { success: true, message: 'There was no state to reset.' });
 });
 
-test('reset without the state of a loop frees the session that is in it', (t) => {
+test('reset without the state of a loop frees the session that is in it', async (t) => {
   const p = project(t);
   started(p);
   const env = { ...p.env, RALPH_ACTIVE: '1', CLAUDE_PROJECT_DIR: p.dir };
@@ -165,20 +166,23 @@ test('reset without the state of a loop frees the session that is in it', (t) =>
   hook('session-start', { hook_event_name: 'SessionStart', source: 'startup' });
   rmSync(join(p.dir, STATE));
   assert.match(call(), /own-files/, 'control: the rules hold in this session');
-  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The state file of the loop was missing/);
+  assert.match(
+    String((await commandHere(p, ['reset', '--json'])).json['message']),
+    /^The state file of the loop was missing/,
+  );
   assert.equal(call(), '');
-  assert.equal(p.ralph(['reset', '--json']).json['message'], 'There was no state to reset.');
+  assert.equal((await commandHere(p, ['reset', '--json'])).json['message'], 'There was no state to reset.');
 });
 
-test('reset moves the whole state into the archive, and status says how the last loop ended', (t) => {
+test('reset moves the whole state into the archive, and status says how the last loop ended', async (t) => {
   const p = project(t);
   started(p);
   const state = JSON.parse(p.read(STATE));
-  const { json } = p.ralph(['reset', '--json']);
+  const { json } = await commandHere(p, ['reset', '--json']);
   assert.deepEqual(Object.keys(json), ['success', 'message']);
   assert.equal(json['success'], true);
   assert.ok(!p.has(STATE));
-  const last = p.ralph(['status', '--json']).json['lastLoop'] as Record<string, unknown>;
+  const last = (await commandHere(p, ['status', '--json'])).json['lastLoop'] as Record<string, unknown>;
   assert.deepEqual([last['loopId'], last['status'], last['verified']], [state.loopId, 'cancelled', false]);
   const archived = p.ralph(['archive', 'show', String(last['file'])]).json;
   for (const key of ['loopId', 'startedAt', 'iteration', 'contractHash']) assert.deepEqual(archived[key], state[key]);
@@ -192,21 +196,21 @@ for (const [what, content] of someOf(
   2,
   1,
 )) {
-  test(`reset moves ${what} away, and the next loop can start`, (t) => {
+  test(`reset moves ${what} away, and the next loop can start`, async (t) => {
     const p = project(t);
     p.write(STATE, content);
-    assert.equal(p.ralph(['reset', '--json']).json['success'], true);
+    assert.equal((await commandHere(p, ['reset', '--json'])).json['success'], true);
     assert.ok(!p.has(STATE));
     assert.equal(readdirSync(join(p.dir, RUNTIME, 'ralph-archive')).length, 1);
     started(p);
   });
 }
 
-test('reset refuses while the client is alive, and --force ends the loop like cancel', (t) => {
+test('reset refuses while the client is alive, and --force ends the loop like cancel', async (t) => {
   const p = project(t);
   started(p);
   changeState(p, { sessionId: 's', clientPid: process.pid, clientStartedAt: null });
-  const refused = p.ralph(['reset']);
+  const refused = await commandHere(p, ['reset']);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is alive.*reset --force/);
   assert.ok(p.has(STATE));
@@ -219,24 +223,27 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.ok(!p.has(STATE));
 });
 
-test('reset leaves the state of a newer version alone', (t) => {
+test('reset leaves the state of a newer version alone', async (t) => {
   const p = project(t);
   p.write(STATE, '{"schemaVersion":999}');
-  const { code, stderr } = p.ralph(['reset', '--force']);
+  const { code, stderr } = await commandHere(p, ['reset', '--force']);
   assert.equal(code, 1);
   assert.match(stderr, /newer/);
   assert.ok(p.has(STATE));
 });
 
-test('a named loop has a status of its own, and list shows all of them', (t) => {
+test('a named loop has a status of its own, and list shows all of them', async (t) => {
   const p = project(t);
-  assert.deepEqual(p.ralph(['list', '--json']).json, { runs: [], loops: [] });
+  assert.deepEqual((await commandHere(p, ['list', '--json'])).json, { runs: [], loops: [] });
   started(p, '--loop', 'docs');
   started(p);
-  p.ralph(['reset', '.claude/ralph/PROMPT.md']);
-  assert.equal(p.ralph(['status', '--json']).json['name'], 'docs', 'the only live one');
-  assert.equal(p.ralph(['status', '--loop', 'docs', '--json']).json['active'], true);
-  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, Record<string, unknown> | null>[];
+  await commandHere(p, ['reset', '.claude/ralph/PROMPT.md']);
+  assert.equal((await commandHere(p, ['status', '--json'])).json['name'], 'docs', 'the only live one');
+  assert.equal((await commandHere(p, ['status', '--loop', 'docs', '--json'])).json['active'], true);
+  const loops = (await commandHere(p, ['list', '--json'])).json['loops'] as Record<
+    string,
+    Record<string, unknown> | null
+  >[];
   assert.deepEqual(
     loops.map(({ name, live, lastLoop }) => [name, live?.['status'], lastLoop?.['status']]),
     [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { startHere } from '../support/drive/start-now.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -25,13 +26,13 @@ const PAUSED = {
   paused: { since: '2026-01-01T00:00:00Z', reason: 'operator', message: 'Paused by the user.', resumesAt: null },
 };
 
-test('list names kind, status, iteration, path and heartbeat of every loop, live or ended', (t) => {
+test('list names kind, status, iteration, path and heartbeat of every loop, live or ended', async (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   startHere(p);
   p.ralph(['cancel', 'tasks/b']);
-  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, unknown>[];
+  const loops = (await commandHere(p, ['list', '--json'])).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, kind, status, iteration, path, heartbeat }) => [
       ...[name, kind, status, iteration, path],
@@ -45,11 +46,11 @@ test('list names kind, status, iteration, path and heartbeat of every loop, live
   );
 });
 
-test('status of a path shows its live loop, and its run once the loop has ended', (t) => {
+test('status of a path shows its live loop, and its run once the loop has ended', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   for (const path of someOf(['tasks/a', 'tasks/a/', 'tasks/a/RALPH.md', join(p.dir, 'tasks/a')], 2, 1)) {
-    const { json } = p.ralph(['status', path, '--json']);
+    const { json } = await commandHere(p, ['status', path, '--json']);
     assert.deepEqual([json['active'], json['name'], json['taskPath']], [true, 'a', 'tasks/a/RALPH.md'], path);
   }
   assert.equal(
@@ -58,7 +59,7 @@ test('status of a path shows its live loop, and its run once the loop has ended'
     'from its folder',
   );
   p.ralph(['stop', 'tasks/a']);
-  const { json } = p.ralph(['status', 'tasks/a', '--json']);
+  const { json } = await commandHere(p, ['status', 'tasks/a', '--json']);
   assert.deepEqual(
     [json['active'], json['message'], json['name']],
     [false, 'No loop is active on tasks/a/RALPH.md.', 'a'],
@@ -68,7 +69,7 @@ test('status of a path shows its live loop, and its run once the loop has ended'
   assert.equal(run['status']?.['status'], 'stopped');
 });
 
-test('status of a task folder shows the last iteration, and counts what cannot be read', (t) => {
+test('status of a task folder shows the last iteration, and counts what cannot be read', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   const iteration = {
@@ -77,46 +78,46 @@ test('status of a task folder shows the last iteration, and counts what cannot b
     completion: { promiseSeen: true, gateChecked: true, gatePassed: false, reasons: ['missing OUT.md'] },
   };
   p.write('a/.ralph-runner/iterations.jsonl', `{"torn":\n${JSON.stringify(iteration)}\n{"half`);
-  const run = p.ralph(['status', 'a', '--json']).json['run'] as Record<string, unknown>;
+  const run = (await commandHere(p, ['status', 'a', '--json'])).json['run'] as Record<string, unknown>;
   assert.deepEqual(run, { status: null, lastIteration: iteration, torn: 2, problem: null });
   p.write('a/.ralph-runner/status.json', '{"status":');
   assert.match(
-    String((p.ralph(['status', 'a', '--json']).json['run'] as Record<string, unknown>)['problem']),
+    String(((await commandHere(p, ['status', 'a', '--json'])).json['run'] as Record<string, unknown>)['problem']),
     /cannot be read/,
   );
 });
 
-test('status of a folder whose run state is a link says so and shows nothing behind it', (t) => {
+test('status of a folder whose run state is a link says so and shows nothing behind it', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   p.write('b/.ralph-runner/status.json', '{"secret":1}');
   symlinkSync(join(p.dir, 'b/.ralph-runner'), join(p.dir, 'a/.ralph-runner'));
-  const { stdout, code } = p.ralph(['status', 'a']);
+  const { stdout, code } = await commandHere(p, ['status', 'a']);
   assert.equal(code, 0);
   assert.match(stdout, /no directory of its own/);
   assert.doesNotMatch(stdout, /secret/);
 });
 
-test('the default loop is not shown in the place of a task folder whose loop has ended', (t) => {
+test('the default loop is not shown in the place of a task folder whose loop has ended', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   startHere(p);
   p.write('a/RALPH.md', TASK);
-  assert.deepEqual(p.ralph(['status', 'a', '--json']).json, {
+  assert.deepEqual((await commandHere(p, ['status', 'a', '--json'])).json, {
     ...{ active: false, message: 'No loop is active on a/RALPH.md.', name: null, lastLoop: null, run: null },
   });
 });
 
 for (const name of someOf(['stop', 'cancel'], 2)) {
-  test(`${name} ends only the loop of a path`, (t) => {
+  test(`${name} ends only the loop of a path`, async (t) => {
     const p = project(t);
     started(p, 'a', 'b');
     assert.equal(p.ralph([name, 'a/RALPH.md', '--json']).json['status'], 'ended');
-    assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
-    assert.equal(p.ralph(['status', 'b', '--json']).json['active'], true);
+    assert.equal((await commandHere(p, ['status', 'a', '--json'])).json['active'], false);
+    assert.equal((await commandHere(p, ['status', 'b', '--json'])).json['active'], true);
   });
 
-  test(`${name} without a path asks for one if several loops are active, and lists them`, (t) => {
+  test(`${name} without a path asks for one if several loops are active, and lists them`, async (t) => {
     const p = project(t);
     started(p, 'tasks/a', 'tasks/b');
     const tree = p.tree();
@@ -130,18 +131,18 @@ for (const name of someOf(['stop', 'cancel'], 2)) {
     assert.deepEqual(p.tree(), tree);
     assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');
     assert.equal(p.ralph([name]).code, 0, 'the only one that is left is meant');
-    assert.deepEqual(p.ralph(['status', 'tasks/b', '--json']).json['active'], false);
+    assert.deepEqual((await commandHere(p, ['status', 'tasks/b', '--json'])).json['active'], false);
   });
 }
 
-test('a plain prompt’s loop can be named by its file', (t) => {
+test('a plain prompt’s loop can be named by its file', async (t) => {
   const p = project(t);
   started(p, 'a');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   startHere(p);
   assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
   assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false);
-  assert.equal(p.ralph(['status', 'a', '--json']).json['active'], true);
+  assert.equal((await commandHere(p, ['status', 'a', '--json'])).json['active'], true);
 });
 
 test('two loops on one task folder are distinguished by name', (t) => {
@@ -153,23 +154,23 @@ test('two loops on one task folder are distinguished by name', (t) => {
   assert.match(stderr, /2 loops are active on a:[\s\S]*--loop NAME/);
 });
 
-test('resume of a path starts a new run where none is active', (t) => {
+test('resume of a path starts a new run where none is active', async (t) => {
   const p = project(t);
   started(p, 'a');
-  const first = p.ralph(['status', 'a', '--json']).json['loopId'];
+  const first = (await commandHere(p, ['status', 'a', '--json'])).json['loopId'];
   p.ralph(['stop', 'a']);
   const { code, stderr } = p.ralph(['resume', './a', '--json']);
   assert.equal(code, 0, stderr);
-  const { json } = p.ralph(['status', 'a', '--json']);
+  const { json } = await commandHere(p, ['status', 'a', '--json']);
   assert.deepEqual([json['active'], json['name'], json['iteration']], [true, 'a', 0]);
   assert.notEqual(json['loopId'], first);
 });
 
-test('resume of a path passes the options of start on', (t) => {
+test('resume of a path passes the options of start on', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   assert.equal(p.ralph(['resume', 'a', '--max-iterations', '3']).code, 0);
-  assert.equal(p.ralph(['status', 'a', '--json']).json['maxIterations'], 3);
+  assert.equal((await commandHere(p, ['status', 'a', '--json'])).json['maxIterations'], 3);
 });
 
 test('resume of a path refuses while a loop is active on it, and says how to end it', (t) => {
@@ -191,43 +192,43 @@ test('resume PATH continues a paused loop and keeps its counters', (t) => {
   assert.deepEqual([code, json['status'], json['iteration']], [0, 'running', 2]);
 });
 
-test('archive moves the whole run state under the current time', (t) => {
+test('archive moves the whole run state under the current time', async (t) => {
   const p = project(t);
   started(p, 'a');
   p.ralph(['stop', 'a']);
   const before = readdirSync(join(p.dir, 'a/.ralph-runner')).sort();
-  const { code, json, stderr } = p.ralph(['archive', 'a', '--json']);
+  const { code, json, stderr } = await commandHere(p, ['archive', 'a', '--json']);
   assert.equal(code, 0, stderr);
   const moved = String(json['path']);
   assert.match(moved, /a\/\.ralph-runner-archive\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*Z$/);
   assert.deepEqual(readdirSync(moved).sort(), before);
   assert.ok(!p.has('a/.ralph-runner'));
-  assert.match(p.ralph(['archive', 'a']).stderr, /no run state to archive/);
+  assert.match((await commandHere(p, ['archive', 'a'])).stderr, /no run state to archive/);
 });
 
-test('archive refuses during a loop, in an agent’s shell and where a link leads out, and moves nothing', (t) => {
+test('archive refuses during a loop, in an agent’s shell and where a link leads out, and moves nothing', async (t) => {
   const p = project(t);
   started(p, 'a');
-  const refused = (why: RegExp, env: NodeJS.ProcessEnv = {}): void => {
+  const refused = async (why: RegExp, env: NodeJS.ProcessEnv = {}): Promise<void> => {
     const tree = p.tree();
-    const { code, stderr } = p.ralph(['archive', 'a'], env);
+    const { code, stderr } = await commandHere(p, ['archive', 'a'], env);
     assert.equal(code, 1);
     assert.match(stderr, why);
     assert.deepEqual(p.tree(), tree);
   };
-  refused(/a loop on a is active/);
+  await refused(/a loop on a is active/);
   p.ralph(['stop', 'a']);
-  refused(/"archive" is for the user/, { CLAUDECODE: '1' });
+  await refused(/"archive" is for the user/, { CLAUDECODE: '1' });
   mkdirSync(join(p.home, 'away'));
   symlinkSync(join(p.home, 'away'), join(p.dir, 'a/.ralph-runner-archive'));
   const run = join(p.dir, 'a/.ralph-runner');
-  const { stderr } = p.ralph(['archive', 'a']);
+  const { stderr } = await commandHere(p, ['archive', 'a']);
   assert.match(stderr, /\.ralph-runner-archive is no directory of its own/);
   assert.ok(existsSync(run));
   rmSync(join(p.dir, 'a/.ralph-runner-archive'));
   rmSync(run, { recursive: true });
   symlinkSync(join(p.home, 'away'), run);
-  assert.match(p.ralph(['archive', 'a']).stderr, /\.ralph-runner is no directory of its own/);
+  assert.match((await commandHere(p, ['archive', 'a'])).stderr, /\.ralph-runner is no directory of its own/);
   assert.deepEqual(readdirSync(join(p.home, 'away')), []);
 });
 
@@ -253,30 +254,31 @@ const EXPORTED = [
   'transcripts/002.md',
 ];
 
-test('logs of a path exports status, journals and transcripts; flags, heartbeats and links stay', (t) => {
+test('logs of a path exports status, journals and transcripts; flags, heartbeats and links stay', async (t) => {
   const p = project(t);
   aRun(p);
-  const { json, stderr } = p.ralph(['logs', 'a', '--dest', 'out/logs', '--json']);
+  const { json, stderr } = await commandHere(p, ['logs', 'a', '--dest', 'out/logs', '--json']);
   assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
   assert.equal(p.read('out/logs/transcripts/002.md'), 'content of transcripts/002.md\n');
   assert.deepEqual(json['skipped'], ['transcripts/003.md']);
   assert.match(stderr, /transcripts\/003\.md is not a regular file and was not copied/);
 });
 
-test('logs of a path without --dest prints the journals of its loop and writes nothing', (t) => {
+test('logs of a path without --dest prints the journals of its loop and writes nothing', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
   assert.equal(p.ralph(['cancel', '--loop', 'a']).code, 0);
   assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
   const tree = p.tree();
-  const started = (...args: string[]) => p.ralph(['logs', ...args]).stdout.match(/loop\.started/g)?.length;
-  assert.deepEqual([started('a'), started('--path', 'a/RALPH.md'), started('a', '--all')], [1, 1, 2]);
-  assert.deepEqual([started('--loop', 'a'), started('--loop', 'a', '--all')], [1, 2]);
+  const started = async (...args: string[]) =>
+    (await commandHere(p, ['logs', ...args])).stdout.match(/loop\.started/g)?.length;
+  assert.deepEqual([await started('a'), await started('--path', 'a/RALPH.md'), await started('a', '--all')], [1, 1, 2]);
+  assert.deepEqual([await started('--loop', 'a'), await started('--loop', 'a', '--all')], [1, 2]);
   assert.deepEqual(p.tree(), tree);
 });
 
-test('logs refuses an existing destination and every other misuse, and writes nothing', (t) => {
+test('logs refuses an existing destination and every other misuse, and writes nothing', async (t) => {
   const p = project(t);
   aRun(p);
   p.write('taken/file', 'mine');
@@ -298,22 +300,22 @@ test('logs refuses an existing destination and every other misuse, and writes no
     [['nowhere.md'], /nowhere\.md: no such file exists/],
   ] as const;
   for (const [args, why] of someOf(MISUSES, 2)) {
-    const { code, stderr } = p.ralph(['logs', ...args]);
+    const { code, stderr } = await commandHere(p, ['logs', ...args]);
     assert.equal(code, 1, args.join(' '));
     assert.match(stderr, why);
     assert.deepEqual(p.tree(), tree);
   }
   p.write('b/RALPH.md', TASK);
-  assert.match(p.ralph(['logs', 'b', '--dest', 'out']).stderr, /no run state to export/);
+  assert.match((await commandHere(p, ['logs', 'b', '--dest', 'out'])).stderr, /no run state to export/);
   mkdirSync(join(p.home, 'away'));
   symlinkSync(join(p.home, 'away'), join(p.dir, 'link'));
-  assert.match(p.ralph(['logs', 'a', '--dest', 'link']).stderr, /link already exists/);
+  assert.match((await commandHere(p, ['logs', 'a', '--dest', 'link'])).stderr, /link already exists/);
   assert.deepEqual(readdirSync(join(p.home, 'away')), []);
   mkdirSync(join(p.dir, 'empty'));
-  assert.equal(p.ralph(['logs', 'a', '--dest', 'empty']).code, 0, 'an empty folder will do');
+  assert.equal((await commandHere(p, ['logs', 'a', '--dest', 'empty'])).code, 0, 'an empty folder will do');
 });
 
-test('an agent may export into the project only, the user anywhere', (t) => {
+test('an agent may export into the project only, the user anywhere', async (t) => {
   const p = project(t);
   aRun(p);
   const away = join(p.home, 'away');
@@ -341,10 +343,10 @@ test('an agent may export into the project only, the user anywhere', (t) => {
     assert.match(stderr, why, `${dest}`);
     assert.deepEqual(tree(), before, `${dest}`);
   }
-  assert.equal(p.ralph(['logs', 'a', '--dest', 'out/logs'], agent).code, 0);
+  assert.equal((await commandHere(p, ['logs', 'a', '--dest', 'out/logs'], agent)).code, 0);
   assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
   for (const dest of [join(p.home, 'out'), 'link/out']) {
-    assert.equal(p.ralph(['logs', 'a', '--dest', dest]).code, 0, `${dest} of the user`);
+    assert.equal((await commandHere(p, ['logs', 'a', '--dest', dest])).code, 0, `${dest} of the user`);
   }
   assert.deepEqual(readdirSync(join(away, 'out'), { recursive: true }).sort(), EXPORTED);
 });
@@ -382,11 +384,11 @@ test('a path that is no task folder of this project has its own error in every c
   assert.match(p.ralph(['resume', '--launch']).stderr, /there is no live loop here\. List the loops: ralph-loop list/);
 });
 
-test('a task folder behind a link inside the project is the same folder', (t) => {
+test('a task folder behind a link inside the project is the same folder', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
-  assert.equal(p.ralph(['status', 'short', '--json']).json['name'], 'a');
+  assert.equal((await commandHere(p, ['status', 'short', '--json'])).json['name'], 'a');
   assert.equal(p.ralph(['stop', 'short']).code, 0);
   assert.equal(readFileSync(join(p.dir, 'short/RALPH.md'), 'utf8'), TASK);
 });

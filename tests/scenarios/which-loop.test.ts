@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { startHere } from '../support/drive/start-now.ts';
 import { type Answer, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -25,29 +26,32 @@ function stateOf(p: Project, name: string): Record<string, unknown> {
   return JSON.parse(p.read(`.claude/context/runtime/ralph-state${name}.json`)) as Record<string, unknown>;
 }
 
-test('status of a missing default loop names the existing ones', (t) => {
+test('status of a missing default loop names the existing ones', async (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
-  assert.deepEqual(p.ralph(['status', '--json']).json, {
+  assert.deepEqual((await commandHere(p, ['status', '--json'])).json, {
     ...{ active: false, message: 'The default loop is not active.', name: null, lastLoop: null },
     loops: [
       { name: 'a', status: 'running', taskPath: 'tasks/a/RALPH.md' },
       { name: 'b', status: 'running', taskPath: 'tasks/b/RALPH.md' },
     ],
   });
-  const named = p.ralph(['status', '--loop', 'c', '--json']).json;
+  const named = (await commandHere(p, ['status', '--loop', 'c', '--json'])).json;
   assert.deepEqual([named['message'], (named['loops'] as unknown[]).length], ['No active loop named c.', 2]);
   p.ralph(['stop', 'tasks/a']);
   p.ralph(['stop', 'tasks/b']);
-  assert.ok(!('loops' in p.ralph(['status', '--json']).json));
+  assert.ok(!('loops' in (await commandHere(p, ['status', '--json'])).json));
 });
 
-test('status of a live default loop names no others', (t) => {
+test('status of a live default loop names no others', async (t) => {
   const p = project(t);
   started(p, 'a');
   startedDefault(p);
   assert.deepEqual(
-    [p.ralph(['status', '--json']).json['active'], 'loops' in p.ralph(['status', '--json']).json],
+    [
+      (await commandHere(p, ['status', '--json'])).json['active'],
+      'loops' in (await commandHere(p, ['status', '--json'])).json,
+    ],
     [true, false],
   );
 });
@@ -120,64 +124,64 @@ test('wake without a path wakes the only loop that is live', (t) => {
   assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop is working on tasks\/b/);
 });
 
-test('explain takes the only live loop, asks where there are several, and advises commands for it', (t) => {
+test('explain takes the only live loop, asks where there are several, and advises commands for it', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   p.ralph(['pause']);
-  const { json } = p.ralph(['explain', '--json']);
+  const { json } = await commandHere(p, ['explain', '--json']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
   assert.match(String(json['next']), /Resume, then send any message in the session: ralph-loop resume a\./);
   startedDefault(p);
-  const several = p.ralph(['explain']);
+  const several = await commandHere(p, ['explain']);
   assert.equal(several.code, 1);
   assert.match(several.stderr, /2 loops are active here:\n[\s\S]*\nChoose one: ralph-loop explain PATH/);
-  assert.equal(p.ralph(['explain', 'tasks/a', '--json']).json['name'], 'a');
-  assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md', '--json']).json['name'], null);
+  assert.equal((await commandHere(p, ['explain', 'tasks/a', '--json'])).json['name'], 'a');
+  assert.equal((await commandHere(p, ['explain', '.claude/ralph/PROMPT.md', '--json'])).json['name'], null);
 });
 
-test('explain describes an ended loop, with or without a path', (t) => {
+test('explain describes an ended loop, with or without a path', async (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
   p.ralph(['cancel', 'tasks/b']);
   p.ralph(['stop', 'tasks/a']);
-  const seen = (...args: string[]): unknown[] => {
-    const { json } = p.ralph(['explain', ...args, '--json']);
+  const seen = async (...args: string[]): Promise<unknown[]> => {
+    const { json } = await commandHere(p, ['explain', ...args, '--json']);
     return [json['active'], json['name'], json['status']];
   };
-  assert.deepEqual(seen('tasks/b'), [false, 'b', 'cancelled']);
-  assert.deepEqual(seen('tasks/a/RALPH.md'), [false, 'a', 'stopped']);
-  assert.deepEqual(seen(), [false, 'a', 'stopped'], 'the one that ended last');
-  assert.deepEqual(seen('--loop', 'b'), [false, 'b', 'cancelled']);
-  assert.deepEqual(seen('b'), [false, 'b', 'cancelled']);
-  assert.match(p.ralph(['status', 'b']).stdout, /^Loop b ended \(cancelled,/);
-  assert.equal(p.ralph(['logs', 'b']).code, 0);
-  assert.match(p.ralph(['explain', 'tasks/c']).stderr, /no loop has worked on tasks\/c/);
-  assert.match(p.ralph(['explain', 'tasks/a', '--loop', 'a']).stderr, /a path or --loop, not both/);
+  assert.deepEqual(await seen('tasks/b'), [false, 'b', 'cancelled']);
+  assert.deepEqual(await seen('tasks/a/RALPH.md'), [false, 'a', 'stopped']);
+  assert.deepEqual(await seen(), [false, 'a', 'stopped'], 'the one that ended last');
+  assert.deepEqual(await seen('--loop', 'b'), [false, 'b', 'cancelled']);
+  assert.deepEqual(await seen('b'), [false, 'b', 'cancelled']);
+  assert.match((await commandHere(p, ['status', 'b'])).stdout, /^Loop b ended \(cancelled,/);
+  assert.equal((await commandHere(p, ['logs', 'b'])).code, 0);
+  assert.match((await commandHere(p, ['explain', 'tasks/c'])).stderr, /no loop has worked on tasks\/c/);
+  assert.match((await commandHere(p, ['explain', 'tasks/a', '--loop', 'a'])).stderr, /a path or --loop, not both/);
 });
 
-test('logs without a name prints the only live loop if the default one has recorded nothing', (t) => {
+test('logs without a name prints the only live loop if the default one has recorded nothing', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(p.ralph(['logs']).stdout, /loop\.started/);
+  assert.match((await commandHere(p, ['logs'])).stdout, /loop\.started/);
   started(p, 'tasks/b');
-  assert.equal(p.ralph(['logs']).stdout, '');
-  assert.match(p.ralph(['logs', '--loop', 'b']).stdout, /loop\.started/);
+  assert.equal((await commandHere(p, ['logs'])).stdout, '');
+  assert.match((await commandHere(p, ['logs', '--loop', 'b'])).stdout, /loop\.started/);
 });
 
-test('reset takes the only loop, asks where there are several, and takes a path', (t) => {
+test('reset takes the only loop, asks where there are several, and takes a path', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The loop was reset/);
+  assert.match(String((await commandHere(p, ['reset', '--json'])).json['message']), /^The loop was reset/);
   assert.ok(!p.has('.claude/context/runtime/ralph-state.a.json'));
   started(p, 'tasks/a', 'tasks/b');
   const tree = p.tree();
-  const several = p.ralph(['reset']);
+  const several = await commandHere(p, ['reset']);
   assert.match(
     several.stderr,
     /^ralph-loop: 2 loops are active here:\n[\s\S]*\nChoose one: ralph-loop reset PATH, or --loop NAME/,
   );
   assert.deepEqual([several.code, p.tree()], [1, tree]);
-  assert.equal(p.ralph(['reset', 'tasks/b']).code, 0);
+  assert.equal((await commandHere(p, ['reset', 'tasks/b'])).code, 0);
   assert.deepEqual(
     ['a', 'b'].map((name) => p.has(`.claude/context/runtime/ralph-state.${name}.json`)),
     [true, false],
@@ -262,7 +266,7 @@ test('commands without task arguments name those that take them', (t) => {
   }
 });
 
-test('an advice to begin names the task that it is about', (t) => {
+test('an advice to begin names the task that it is about', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   p.ralph(['stop']);
@@ -270,7 +274,7 @@ test('an advice to begin names the task that it is about', (t) => {
   p.ralph(['stop']);
   assert.match(p.ralph(['resume']).stderr, /2 loops have ended here:[\s\S]*\nChoose one: ralph-loop resume NAME\./);
   p.write('tasks/c/RALPH.md', '---\nmax_iterations: 1\n---\nDo it.\n');
-  assert.match(p.ralph(['status', 'tasks/c']).stdout, /Start one: ralph-loop run tasks\/c\./);
+  assert.match((await commandHere(p, ['status', 'tasks/c'])).stdout, /Start one: ralph-loop run tasks\/c\./);
   for (const command of ['verify', 'undo']) {
     assert.match(
       p.ralph([command, 'nobody']).stderr,

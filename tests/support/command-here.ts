@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { parseOptions } from '../../src/cli/command.ts';
-import { systemErrorText } from '../../src/cli/command-line.ts';
+import { ABOUT_A_LOOP, loopName, systemErrorText } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { refuseAgent } from '../../src/cli/refuse-agent.ts';
+import { projectOfLoop } from '../../src/drive/worktree/worktree-place.ts';
 import { projectDirOf } from '../../src/install/places.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { withPrefix } from '../../src/state/process/program.ts';
 import { painter, printable } from '../../src/term/format.ts';
 import { RalphError } from '../../src/text/message.ts';
-import type { Answer, Project } from './project.ts';
+import { type Answer, DIST, type Project } from './project.ts';
+
+/** What the program is told by node: its own place, beside which the parts of the bundle lie. */
+Object.assign(globalThis, { __filename: join(DIST, 'scripts', 'main.cjs') });
 
 /** Signals to which a command listens until its process ends. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Runs a command as `ralph` of the project does, in the process of the test, which costs a tenth: for what a command does
- * and says. What belongs to the program (misused options, standard input, terminals) needs `ralph`. Tests that call it run
+ * and says. What belongs to the program (misused options, standard input, terminals, time zones) needs `ralph`. Tests that call it run
  * one after the other: the process is in the project meanwhile, with its environment.
  */
 export async function commandHere(
@@ -35,13 +40,18 @@ export async function commandHere(
   };
   const forPeople = values['json'] !== true;
   const json = (data: object): void => say('stdout', JSON.stringify(data, null, 2));
-  const loop = typeof values['loop'] === 'string' ? values['loop'] : (env['RALPH_LOOP'] ?? null);
+  const given = (option: string): string | null => {
+    const value = values[option];
+    return typeof value === 'string' ? value : null;
+  };
+  let loop: string | null = null;
   process.env = env;
   process.chdir(p.dir);
   try {
     if (command.control) refuseAgent(name, env);
-    const given = typeof values['project'] === 'string' ? values['project'] : null;
-    const projectDir = projectDirOf({ given, env, cwd: process.cwd(), search: name !== 'init' });
+    const project = projectDirOf({ given: given('project'), env, cwd: process.cwd(), search: true });
+    loop = loopName(given('loop') ?? (env['RALPH_LOOP'] || null));
+    const projectDir = ABOUT_A_LOOP.has(name) ? projectOfLoop(project, loop, env) : project;
     const code = await command.run({
       ...{ values, positionals, rest, env, projectDir, files: loopFiles(projectDir, loop, env), forPeople, json },
       ...{ atTerminal: false, mayAsk: false, paint: painter(false, env), now: () => new Date().toISOString() },
