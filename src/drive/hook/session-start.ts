@@ -6,7 +6,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
 import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { readState } from '../../state/loop-files.ts';
+import { findLiveContract, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/project-memory.ts';
@@ -27,8 +27,12 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
   if (env['CLAUDE_ENV_FILE']) appendFileSync(env['CLAUDE_ENV_FILE'], 'export RALPH_ACTIVE=0\n');
   if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
+  const wanted = env['RALPH_LOOP_ID'];
+  const isHere = current.kind === 'loop' ? current.state.loopId === wanted : current.kind !== 'absent';
+  if (wanted && !isHere && input.source === 'startup' && findLiveContract(files, wanted) === null)
+    return { systemMessage: withPrefix(HOOK_TEXTS.notHere(files.projectDir)) };
   if (current.kind === 'absent') {
-    if (env['RALPH_LOOP_ID'] || input.source !== 'startup') return null;
+    if (wanted || input.source !== 'startup') return null;
     if (!existsSync(join(files.projectDir, DEFAULT_TASK))) return { systemMessage: withPrefix(HOOK_TEXTS.noLoop) };
     const { startByHand } = await import('../start/start-by-hand.ts');
     const { problem, warnings } = startByHand(files.projectDir, env, context.now(), context.host?.name);
@@ -51,10 +55,10 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
       const goesOn = status === 'running' || status === 'waiting';
       return goesOn ? toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context) : null;
     }
-    return input.source === 'startup' && !env['RALPH_LOOP_ID'] ? toNewContext(null, context) : null;
+    return input.source === 'startup' && !wanted ? toNewContext(null, context) : null;
   }
   const { mode, iteration } = current.state;
-  if (input.source !== 'startup' || env['RALPH_LOOP_ID'] || mode !== 'hook' || clientAlive(current.state)) return null;
+  if (input.source !== 'startup' || wanted || mode !== 'hook' || clientAlive(current.state)) return null;
   // A session that is started by hand does not take over a loop whose client has exited.
   return { systemMessage: withPrefix(HOOK_TEXTS.interruptedLoop(iteration), current.state) };
 }

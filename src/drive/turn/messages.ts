@@ -58,6 +58,8 @@ export const HOOK_TEXTS = {
     `RALPH_ACTIVE=1 is set, but there is no loop and no ${DEFAULT_TASK}, so this session runs without a loop.`,
     { 'Create the task': 'init', 'Or start a loop': 'start' },
   ),
+  notHere: (folder: string): string =>
+    `The loop that RALPH_LOOP_ID names is not at work in ${folder}, so this session runs without it. Start the client in the folder of the loop, or unset RALPH_LOOP_ID.`,
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
@@ -127,4 +127,19 @@ test('only a session of Claude Code that is begun by hand is told of its cap on 
     if (answer?.systemMessage?.includes('STOP_HOOK_BLOCK_CAP')) told.push(name);
   }
   assert.deepEqual(told, ['claude-code']);
+});
+
+test('a session whose variable names a loop that is elsewhere or over is told that it runs without it', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const { loopId } = stateOf(project);
+  const begin = async (env: NodeJS.ProcessEnv, more: object = {}) =>
+    (await sessionStart(aHook(project, 'SessionStart', { source: 'startup', ...more }, env)))?.systemMessage ?? null;
+  assert.equal(await begin({ ...FORMER, RALPH_LOOP_ID: loopId }), null, 'control: its own');
+  const told = /names is not at work in \/.*, so this session runs without it\./;
+  assert.match((await begin({ RALPH_LOOP_ID: 'loop-other' })) ?? '', told);
+  assert.equal(await begin({ RALPH_LOOP_ID: 'loop-other' }, { source: 'resume' }), null);
+  rmSync(project.files.state);
+  assert.equal(await begin({ RALPH_LOOP_ID: loopId }), null, 'a lost state file is told at the Stop');
+  assert.match((await begin({ RALPH_LOOP_ID: 'loop-other' })) ?? '', told);
 });
