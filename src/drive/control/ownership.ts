@@ -113,6 +113,16 @@ export function callingClient({ env, host, input: { event, sessionId } }: Driver
   return clientAt(isCaller ? process.ppid : 0, sessionId);
 }
 
+/**
+ * Returns whether the client that works on this session's loop is another one, and alive: a conversation that is continued
+ * beside it has the same session.
+ */
+export function isHeldByAnother(state: LoopState, context: DriverContext): boolean {
+  if (state.mode !== 'hook' || state.clientPid === null || state.sessionId !== context.input.sessionId) return false;
+  const client = callingClient(context);
+  return client.clientPid !== null && !sameClient(state, client) && clientAlive(state);
+}
+
 /** Returns whether the loop is bound to the process of this client: `/clear` gives a process another session. */
 export function sameClient(state: LoopState, client: ClientIdentity): boolean {
   return (

@@ -5,14 +5,17 @@ import { transition } from '../../engine/transition.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { type DriverContext, ownership } from '../control/ownership.ts';
+import { type DriverContext, isHeldByAnother, ownership } from '../control/ownership.ts';
 
 /** Returns the live loop of this session as stored on disk, or null. Takes no lock. */
 export function ownLoop(context: DriverContext): LiveState | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
-  return ownership(current.state, context.env, context.input.sessionId) === 'ours' ? current.state : null;
+  return isOwn(current.state, context) ? current.state : null;
 }
+
+const isOwn = (state: LiveState, context: DriverContext): boolean =>
+  ownership(state, context.env, context.input.sessionId) === 'ours' && !isHeldByAnother(state, context);
 
 /** Dispatches events to the live loop of this session. Returns the effects; null if it no longer belongs to this session. */
 export function dispatchOwn(context: DriverContext, events: readonly EngineEvent[]): Effect[] | null {
@@ -31,7 +34,7 @@ export function dispatchOwn(context: DriverContext, events: readonly EngineEvent
 export function changeOwnLoop<T>(
   context: DriverContext,
   change: (state: LiveState, policy: Policy) => { state: LoopState; result: T; written?: () => void },
-  isOurs: (state: LiveState) => boolean = (state) => ownership(state, context.env, context.input.sessionId) === 'ours',
+  isOurs: (state: LiveState) => boolean = (state) => isOwn(state, context),
 ): T | null {
   return withState<T | null>(context.files, (current) => {
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {

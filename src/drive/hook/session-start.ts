@@ -13,7 +13,14 @@ import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';
-import { callingClient, clientAlive, drivenElsewhere, ownership, sameClient } from '../control/ownership.ts';
+import {
+  callingClient,
+  clientAlive,
+  drivenElsewhere,
+  isHeldByAnother,
+  ownership,
+  sameClient,
+} from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { recordEvent } from '../records/journal.ts';
@@ -47,6 +54,10 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
     );
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
+  if (isHeldByAnother(current.state, context)) {
+    const text = HOOK_TEXTS.atWorkElsewhere(current.state.clientPid ?? 0);
+    return { systemMessage: withPrefix(text, current.state) };
+  }
   if (bind(context)) {
     if (input.source === 'resume') recordApiError(current.state, context);
     if (input.source === 'clear') {
@@ -80,7 +91,7 @@ function bind(context: DriverContext): boolean {
 }
 
 function mayBind(state: LoopState, context: DriverContext): boolean {
-  if (state.status === 'ended') return false;
+  if (state.status === 'ended' || isHeldByAnother(state, context)) return false;
   const { env, input } = context;
   if (ownership(state, env, input.sessionId) !== 'foreign') return true;
   const wanted = env['RALPH_LOOP_ID'] || state.loopId;

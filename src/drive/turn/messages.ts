@@ -58,6 +58,11 @@ export const HOOK_TEXTS = {
     `RALPH_ACTIVE=1 is set, but there is no loop and no ${DEFAULT_TASK}, so this session runs without a loop.`,
     { 'Create the task': 'init', 'Or start a loop': 'start' },
   ),
+  atWorkElsewhere: (pid: number): Message =>
+    offer(
+      `The loop of this conversation is at work in another client (process ${pid}), so this session takes no part in it.`,
+      { 'Show it': 'status', 'End it': 'stop' },
+    ),
   notHere: (folder: string): string =>
     `The loop that RALPH_LOOP_ID names is not at work in ${folder}, so this session runs without it. Start the client in the folder of the loop, or unset RALPH_LOOP_ID.`,
   exportCap:

@@ -16,7 +16,14 @@ import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
 import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { boundLoop, callingClient, drivenElsewhere, loopOfSession, ownership } from '../../control/ownership.ts';
+import {
+  boundLoop,
+  callingClient,
+  drivenElsewhere,
+  isHeldByAnother,
+  loopOfSession,
+  ownership,
+} from '../../control/ownership.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { HOOK_TEXTS } from '../../turn/messages.ts';
 import { isRewritten, restoreState } from '../../turn/tampering.ts';
@@ -97,10 +104,13 @@ function adopted(file: FourKeyState, context: DriverContext): LoadedLoop {
 function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
   const owned = ownership(state, context.env, context.input.sessionId);
   if (owned === 'foreign') return takenAway(state.epoch, context);
+  if (isHeldByAnother(state, context)) return NOT_OURS;
   if (owned === 'unbound' && context.env['RALPH_LOOP_ID']) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
-  const client = owned === 'unbound' ? callingClient(context) : null;
+  // A client that continues the conversation of one that was about to exit has found it alive at its start.
+  const isJoining = owned === 'unbound' || state.sessionId === context.input.sessionId;
+  const client = isJoining ? callingClient(context) : null;
   const { stored, lost } = contractOrLoss(context.files, state);
   const last = stored && lastRecord(context.files, state.loopId);
   if (stored !== null && isRewritten(state, stored, last)) return restored(stored, context, state.epoch);

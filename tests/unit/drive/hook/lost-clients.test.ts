@@ -21,6 +21,11 @@ async function inSecondIteration(project: Project): Promise<void> {
   assert.deepEqual([stateOf(project).turn, stateOf(project).iteration], ['agent', 1]);
 }
 
+/** The client of the loop's session has exited. */
+function exits(project: Project): void {
+  put(project.files.state, JSON.stringify({ ...stateOf(project), clientPid: 2 ** 22 - 1 }));
+}
+
 function errorLine(project: Project, quotaLimits: object | null): string {
   const path = join(project.directory, '..', 'transcript.jsonl');
   const content = [{ type: 'text', text: 'API Error: 429' }];
@@ -36,6 +41,7 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   ] as const) {
     const project = aProject(t);
     await inSecondIteration(project);
+    if (client === NEXT) exits(project);
     if (client === NEXT) await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, client));
     userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Go on.', prompt_id: 'p2' }, client));
     assert.equal(stateOf(project).status, status, 'with the same client it is an interruption');
@@ -77,6 +83,7 @@ test('a block that the previous client overrode is reported with the next prompt
   const content = 'Stop hook blocked the turn from ending 9 times. Overriding it.';
   const timestamp = new Date(Date.now() + 1_000).toISOString();
   put(path, `${JSON.stringify({ type: 'system', content, timestamp })}\n`);
+  exits(project);
   await sessionStart(aHook(project, 'SessionStart', { source: 'resume', transcript_path: path }, NEXT));
   const prompted = aHook(
     project,
@@ -97,6 +104,7 @@ test('the API error that ended the previous client is recorded and pauses the lo
     const project = aProject(t);
     await inSecondIteration(project);
     const path = errorLine(project, limits);
+    exits(project);
     await sessionStart(aHook(project, 'SessionStart', { source: 'resume', transcript_path: path }, NEXT));
     const events = readFileSync(project.files.events, 'utf8');
     assert.match(events, /"type":"api\.error".*"error":"rate-limited","reason":"API Error: 429"/);
@@ -133,7 +141,7 @@ test('a session whose variable names a loop that is elsewhere or over is told th
   const project = aProject(t);
   await inSecondIteration(project);
   const { loopId } = stateOf(project);
-  const begin = async (env: NodeJS.ProcessEnv, more: object = {}) =>
+  const begin = async (env: Record<string, string>, more: object = {}) =>
     (await sessionStart(aHook(project, 'SessionStart', { source: 'startup', ...more }, env)))?.systemMessage ?? null;
   assert.equal(await begin({ ...FORMER, RALPH_LOOP_ID: loopId }), null, 'control: its own');
   const told = /names is not at work in \/.*, so this session runs without it\./;
@@ -142,4 +150,20 @@ test('a session whose variable names a loop that is elsewhere or over is told th
   rmSync(project.files.state);
   assert.equal(await begin({ RALPH_LOOP_ID: loopId }), null, 'a lost state file is told at the Stop');
   assert.match((await begin({ RALPH_LOOP_ID: 'loop-other' })) ?? '', told);
+});
+
+test('a conversation continued beside the live client of its loop takes no part in it, and is told', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const before = stateOf(project);
+  const answer = await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, NEXT));
+  assert.match(answer?.systemMessage ?? '', /at work in another client \(process \d+\), so this session takes no part/);
+  userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'A question.', prompt_id: 'p2' }, NEXT));
+  assert.equal(await aStop(project, { prompt_id: 'p2' }, NEXT), null);
+  assert.deepEqual(stateOf(project), before);
+
+  assert.equal((await aStop(project, { prompt_id: 'p3' }, FORMER))?.decision, 'block', 'control: the loop goes on');
+  exits(project);
+  assert.equal((await aStop(project, { prompt_id: 'p4' }, NEXT))?.decision, 'block', 'and stays with the conversation');
+  assert.equal(stateOf(project).clientPid, process.ppid);
 });
