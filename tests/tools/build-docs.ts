@@ -82,7 +82,7 @@ function byFileTable(): string {
   const kinds = KINDS.map((kind) => BY_FILE[kind]);
   const keys = ['max_iterations', 'timeout', 'stop_on_error'] as const;
   const rows = [
-    ...keys.map((key) => [`\`${key}\``, ...kinds.map(({ values }) => defaultText(values[key]))]),
+    ...keys.map((key) => [`\`${key}\``, ...kinds.map(({ values }) => defaultText(values[key], key))]),
     ['highest `max_iterations`', ...KINDS.map((kind) => ITERATION_CAP[kind])],
     ['completion without a promise', ...kinds.map(({ completion }) => COMPLETIONS[completion])],
     ['can end as `no-progress-exhaustion`', ...kinds.map(({ tracksProgress }) => (tracksProgress ? 'yes' : 'no'))],
@@ -91,7 +91,8 @@ function byFileTable(): string {
   return ['| | `PROMPT.md` | `RALPH.md` | `task.md` |', '| --- | --- | --- | --- |', ...lines].join('\n');
 }
 
-function defaultText(value: unknown): string {
+function defaultText(value: unknown, key = ''): string {
+  if (key === 'timeout') return `\`${durationText(Number(value) * 1000)}\``;
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
   if (typeof value === 'object') return Array.isArray(value) ? `\`${value.join(', ')}\`` : '';
   return typeof value === 'number' && value >= 30_000 ? `\`${durationText(value)}\`` : `\`${value}\``;
@@ -114,7 +115,9 @@ function keyRows(schema: Schema, defaults: unknown, prefix = ''): string[] {
     const key = prefix + name;
     const byFile = prefix === '' && name in BY_FILE.prompt.values;
     const own = defaults === null ? undefined : Reflect.get(defaults as object, name);
-    const shown = defaults === null ? '' : byFile ? 'by file' : defaultText(own);
+    // A default that depends on other keys stands in the description.
+    const depends = /by default if|Default: /.test(value.description ?? '');
+    const shown = defaults === null ? '' : byFile ? 'by file' : depends ? 'depends' : defaultText(own);
     const description = (value.description ?? '').replace(/[|<]/g, (char) => (char === '<' ? '&lt;' : '\\|'));
     const entries = [value.items ?? {}, ...(value.items?.anyOf ?? [])];
     return [

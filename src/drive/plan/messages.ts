@@ -100,7 +100,7 @@ export const PLAN_TEXTS = {
   dirty: (paths: readonly string[], resumed: boolean): string =>
     resumed
       ? `these files are not committed and do not come from this loop: ${some(paths)}. Commit, stash or ignore them, then resume again.`
-      : `these files are not committed and would become part of the first task's commit: ${some(paths)}. Commit, stash or ignore them, then start again. If they are a plan loop's work, continue that loop with --resume.`,
+      : `these files are not committed and would become part of the first task's commit: ${some(paths)}. Commit, stash or ignore them, then start again. If they are a plan loop's work, resume that loop instead.`,
   lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
   nothingToDo: (path: string, why: string): string => `${path} has no task to work on: ${why}.`,
   unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,
