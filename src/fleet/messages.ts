@@ -115,6 +115,8 @@ export const GIT_TEXTS = {
   failed: (what: string, complaint: string) => `git failed when ${what}: ${complaint || 'it gave no reason'}`,
   unreachable: (complaint: string) =>
     `the repository did not answer. Check its address and your credentials with git ls-remote.\n${complaint.replace(/\n+Please make sure.*$/s, '')}`,
+  refused: (complaint: string) =>
+    `the repository took no push. Check that this machine may push to it.\n${complaint || 'git gave no reason.'}`,
   held: (path: string, pid: number) => `process ${pid} still holds ${path}. Wait until it has finished, or stop it.`,
   noCommit: (sha: string) => `the repository no longer has commit ${sha.slice(0, 12)}.`,
   noCheckpoint: (sha: string) => `checkpoint ${sha.slice(0, 12)} is neither in the mirror nor in the repository.`,

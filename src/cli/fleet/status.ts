@@ -5,7 +5,7 @@ import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../flee
 import { loopNamed } from '../../fleet/queue/loop-index.ts';
 import { programName } from '../../state/process/program.ts';
 import { printable, table } from '../../term/format.ts';
-import { counted, dollarText } from '../../text/figures.ts';
+import { counted, countText, dollarText } from '../../text/figures.ts';
 import { localTime } from '../../text/time.ts';
 import { type FleetContext, idOf } from './fleet-options.ts';
 
@@ -33,7 +33,7 @@ export async function showStatus(context: FleetContext): Promise<number> {
     const sums = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
     return [
       sums.length === 0 ? 'The fleet has no loops.' : `Loops: ${sums.join(', ')}.`,
-      `Spent: ${dollarText(spent.costUsd)}, ${spent.tokens} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
+      `Spent: ${dollarText(spent.costUsd)}, ${countText(spent.tokens)} tokens; reserved for iterations at work: ${dollarText(spent.reserved.costUsd)}.`,
       ...Object.entries(refused)
         .slice(0, MOST_REFUSED)
         .map(([id, count]) => `Refused ${counted(count, 'time')}, not signed by this fleet: ${printable(id)}`),
@@ -58,19 +58,18 @@ function stateText({ state, result }: FleetLoop): string {
   return state === 'ended' && result !== null ? result.outcome : state;
 }
 
+/** Returns the state, and what a waiting loop waits for. */
+function standText(loop: FleetLoop): string {
+  const { state, progress } = loop;
+  return `${stateText(loop)}${state === 'waiting' && progress?.waits ? ` (${progress.waits})` : ''}`;
+}
+
 function rowOf(loop: FleetLoop): string[] {
   const { loopId, progress, result, task } = loop;
   const iterations = result?.iterations ?? progress?.iteration ?? 0;
   const cost = costOf(loop);
-  const waits = loop.state === 'waiting' && progress?.waits ? ` (${progress.waits})` : '';
   const most = progress === null || progress.maxIterations === 0 ? '' : `/${progress.maxIterations}`;
-  const cells = [
-    loopId,
-    `${stateText(loop)}${waits}`,
-    `${iterations}${most}`,
-    cost === null ? '' : dollarText(cost),
-    task,
-  ];
+  const cells = [loopId, standText(loop), `${iterations}${most}`, cost === null ? '' : dollarText(cost), task];
   return cells.map(printable);
 }
 
@@ -86,7 +85,7 @@ function oneLoop(loop: FleetLoop): string[] {
   const way = wayOn(loop);
   const rows: (readonly [string, string])[] = [
     ['loop', loopId],
-    ['state', stateText(loop)],
+    ['state', standText(loop)],
     ['task', `${task} in ${repository}`],
     ['submitted', `${localTime(at)} by ${by}${generation > 1 ? `, submission ${generation}` : ''}`],
     ...(until === null ? [] : [['again at', localTime(new Date(until).toISOString())] as const]),

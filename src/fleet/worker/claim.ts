@@ -59,11 +59,11 @@ async function inWorkspace(
   last: string | null,
   terms: FleetTerms | string,
 ): Promise<LoopResult> {
-  const { submission, lost } = claim;
+  const { submission } = claim;
   const isOver = former !== null && former.generation === submission.generation && former.outcome !== null;
   // Its worker ended between the last checkpoint and the end of the job.
-  if (isOver) return finish(claim, ws, new CheckpointLine(ws, submission, last, former, lost), null);
-  const line = new CheckpointLine(ws, submission, last, nextMeta(claim, former), lost);
+  if (isOver) return finish(claim, ws, new CheckpointLine(ws, claim, last, former), null);
+  const line = new CheckpointLine(ws, claim, last, nextMeta(claim, former));
   const { takeOvers } = line.meta;
   if (takeOvers > submission.limits.maxTakeOvers) {
     await line.push({ signedOff: true, outcome: 'take-overs', reason: WORKER_TEXTS.takeOvers(takeOvers) });
@@ -72,7 +72,7 @@ async function inWorkspace(
   // From here on no former holder can publish anything.
   await line.push({});
   if (typeof terms === 'string') {
-    await line.push({ signedOff: true, outcome: 'contract-changed', reason: terms });
+    await line.push({ signedOff: true, outcome: 'contract-changed', reason: terms }, () => undefined);
     return finish(claim, ws, line, null);
   }
   agreeTo(terms, claim.env);
