@@ -26,6 +26,7 @@ test('a loop whose repository takes no push waits outside its slot, says so, and
     said(),
     /the repository took no push\. Check that this machine may push to it\.\n[\s\S]*pre-receive hook/,
   );
+  assert.doesNotMatch(said(), /^hint:/m);
   assert.match(f.ask(['status', id]).stdout, /^state +waiting \(repository\)$/m);
   rmSync(closed);
   assert.equal((await f.ended(id)).outcome, 'complete');

@@ -24,7 +24,7 @@ export interface GitCall {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** `output`: names of files are bytes. `complaint`: the error output without credentials, at most 2,000 characters. */
+/** `output`: names of files are bytes. `complaint`: the error output without hints and credentials, at most 2,000 characters. */
 export type GitEnd = ProgramEnd & { readonly ok: boolean };
 
 const LOCAL_MS = 300_000;
@@ -64,7 +64,8 @@ export async function git(words: readonly string[], call: GitCall): Promise<GitE
     timeMs: network ? NETWORK_MS : LOCAL_MS,
     mostOutput: MOST_OUTPUT,
   });
-  const said = redact(complaint.slice(-MOST_COMPLAINT).replace(/(:\/\/)[^\s/@]+@/g, '$1'));
+  const errors = complaint.replace(/^hint:.*\n?/gm, '').slice(-MOST_COMPLAINT);
+  const said = redact(errors.replace(/(:\/\/)[^\s/@]+@/g, '$1'));
   return { ok: code === 0, code, output, complaint: said };
 }
 

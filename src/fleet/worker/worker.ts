@@ -186,7 +186,7 @@ function setbackOf(error: unknown, isLost: boolean): Setback | null {
   const { code, message, name } = error as NodeJS.ErrnoException;
   const isRefused = error instanceof RalphError;
   const failed = isRefused ? (error.code === 'state-io' ? 'repository' : 'error') : null;
-  const waits = /ENOSPC|No space left on device/i.test(message) ? 'disk-full' : failed;
+  const waits = /ENOSPC|No space left on device|Out of diskspace/i.test(message) ? 'disk-full' : failed;
   if (isLost) return { until: now + OTHER_WORKER_MS, said: WORKER_TEXTS.lockLost, waits };
   // A server that is loading its file or has no space left refuses commands; this is not the loop's fault.
   const isOfMachine = isRefused || code !== undefined || name === 'ReplyError';
