@@ -46,7 +46,7 @@ const entry: fc.Arbitrary<object | string> = fc.oneof(
       type: fc.constant('assistant'),
       isApiErrorMessage: fc.constant(true),
       error: fc.oneof(fc.constantFrom<unknown>('rate_limit', 'server_error', 'billing_error'), junk),
-      // Far ahead: a line that is young enough, or StopFailure waits 2 s for it.
+      // Far ahead: a line that is young enough, or StopFailure waits for it.
       timestamp: fc.constant('2999-01-01T00:00:00Z'),
       quotaLimits: fc.record({ resetsAt: fc.oneof(fc.constantFrom<unknown>(1_800_000_000, 8e12, 3e11, -1), junk) }),
       message: fc.record({ content: fc.oneof(fc.array(block, { maxLength: 2 }), junk) }),

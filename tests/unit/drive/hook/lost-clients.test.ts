@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
 import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
+import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import { hookHost } from '../../../../src/hosts/hook-hosts.ts';
 import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
@@ -33,6 +34,18 @@ function errorLine(project: Project, quotaLimits: object | null): string {
   put(path, `${JSON.stringify({ ...entry, timestamp: new Date(Date.now() + 1_000).toISOString() })}\n`);
   return path;
 }
+
+test('a usage limit has its reset time also if a busy client writes it seconds after its hook began', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const resetsAt = Math.ceil(Date.now() / 1000) + 60;
+  const transcript = join(project.directory, '..', 'transcript.jsonl');
+  setTimeout(() => errorLine(project, { resetsAt }), 3_000);
+  await stopFailure(aHook(project, 'StopFailure', { error: 'rate_limit', transcript_path: transcript }, FORMER));
+  const state = stateOf(project);
+  assert.ok(state.status === 'paused');
+  assert.equal(state.paused.resumesAt, new Date(resetsAt * 1000).toISOString());
+});
 
 test('a prompt of the user in a session that a new client resumed interrupts nothing', async (t) => {
   for (const [client, status] of [
