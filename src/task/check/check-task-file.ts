@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { programName, show } from '../../state/process/program.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
@@ -25,7 +26,7 @@ const MAX_FRONTMATTER = 256 * 1024;
  * there. The frontmatter, with durations in milliseconds, is null if it has an error. The body may have errors of its own.
  */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path), project: ProjectPlace | null = null) {
-  if (kind === 'prompt' && /\.json$/i.test(path)) return { kind, frontmatter: null, problems: [jsonTask(path, text)] };
+  if (kind === 'prompt' && isJson(path, text)) return { kind, frontmatter: null, problems: [jsonTask(path, text)] };
   const split = splitFrontmatter(text);
   const encoding = encodingProblem(text);
   const whole = encoding?.severity === 'error' ? encoding : wholeFileProblem(kind, split);
@@ -206,6 +207,11 @@ function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLin
 export function isUnfilled(body: string): boolean {
   for (const { text, inFence } of lines(body)) if (inFence || !BARE.test(text)) return false;
   return true;
+}
+
+function isJson(path: string, text: string): boolean {
+  const value = /^\s*[[{]/.test(text) && jsonOrNull(text.trim());
+  return /\.json[5cl]?$/i.test(path) || (typeof value === 'object' && value !== null);
 }
 
 /** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */

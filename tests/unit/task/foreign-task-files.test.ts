@@ -22,12 +22,13 @@ test('control: a checklist, a file without open boxes, and the default prompt ar
 });
 
 test('JSON is refused as a task, with what to do', () => {
-  for (const path of ['prd.json', 'docs/PRD.JSON']) {
+  for (const path of ['prd.json', 'docs/PRD.JSON', 'tasks.jsonc', 'tasks.md']) {
     const { problems, frontmatter } = checkTaskFile(path, '{"stories": [{"passes": false}]}');
     assert.deepEqual([problems[0]?.severity, problems[0]?.rule, frontmatter], ['error', 'json-task', null]);
     assert.match(problems[0]?.message ?? '', /ralph-loop run NAME\.$/);
   }
-  assert.deepEqual(rulesOf('json.md', 'Read prd.json.\n'), [], 'control: a text about JSON');
+  for (const text of ['Read prd.json.\n', '[a link](b.md) and {braces}\n', '{"a": 1}\n\nis what b.json has to hold.\n'])
+    assert.deepEqual(rulesOf('json.md', text), [], 'control: a text about JSON');
 });
 
 test('a text that names a findings log which is not read gets a warning with the key to set', () => {
