@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { programName } from '../state/process/program.ts';
 import { quoted } from '../text/quote.ts';
@@ -25,8 +26,8 @@ const TABLE: readonly OtherFile[] = [
 const STORIES =
   'node -e \'for (const s of JSON.parse(require("fs").readFileSync(0)).userStories) console.log(`- [${s.passes ? "x" : " "}] ${s.id}: ${s.title}`)\'';
 
-/** Returns the tool that wrote a file, and the one command that runs it here, as a checklist; null for any other file. */
-export function otherLoop(path: string, text: string): { readonly tool: string; readonly command: string } | null {
+/** Says which tool a list is from and how it runs here, as a checklist; null for any other file. */
+export function otherLoopText(path: string, text: string, open: string): string | null {
   const plain = fromHere(path).replaceAll('\\', '/');
   const found = TABLE.find((file) => file.path.test(plain) && (file.line === undefined || file.line.test(text)));
   if (found === undefined) return null;
@@ -36,18 +37,15 @@ export function otherLoop(path: string, text: string): { readonly tool: string; 
   const copy = plain.toLowerCase().endsWith('.json')
     ? `${STORIES} < ${quoted(plain)} > ${target}`
     : `cp ${quoted(plain)} ${target}`;
-  return { tool: found.tool, command: `mkdir -p .ralph/${name} && ${copy} && ${programName()} run ${name}` };
+  const run = `${programName()} run ${name}`;
+  const told = `this is a list of ${found.tool}, and ${open}`;
+  // The copy has what was added and checked since.
+  if (existsSync(target)) return `${told}. ${target} exists, and a new copy would replace it. To work on that: ${run}`;
+  return `${told}. To work on it as a checklist: mkdir -p .ralph/${name} && ${copy} && ${run}`;
 }
 
 /** Returns a path relative to the current folder, if it is in there. */
 export function fromHere(path: string): string {
   const own = isAbsolute(path) ? relative(process.cwd(), path) : path;
   return own.startsWith('..') ? path : own;
-}
-
-/** Says which tool a list is from and how it runs here; null for any other file. */
-export function otherLoopText(path: string, text: string, open: string): string | null {
-  const found = otherLoop(path, text);
-  if (found === null) return null;
-  return `this is a list of ${found.tool}, and ${open}. To work on it as a checklist: ${found.command}`;
 }

@@ -31,6 +31,9 @@ for (const [tool, { path, text, name, items }] of someOf(Object.entries(OTHER_LO
     assert.equal(code, 0, `${stdout}${stderr}`);
     assert.equal((p.read(`.ralph/${name}/task.md`).match(/\[x\]/g) ?? []).length, items);
     assert.equal(p.read(path), text, 'the file of the other tool is as it was');
+    const again = p.ralph(['check', path]);
+    assert.match(again.stdout + again.stderr, /task\.md exists, and a new copy would replace it/);
+    assert.doesNotMatch(again.stdout + again.stderr, /mkdir/, 'nothing that was added to the copy is lost');
   });
 }
 

@@ -46,7 +46,7 @@ export const GEMINI: Host = {
     interruption: 'the next call ends the turn',
     'permission mode':
       'acceptEdits: auto_edit; bypassPermissions: yolo; plan: plan; others: default, which denies what it would ask about when headless; `may_run` does nothing',
-    tokens: 'at the end of each turn, from the transcript',
+    tokens: 'at each tool call and at the end of each turn, from the transcript',
     cost: 'unknown; `max_cost` is refused',
     'rate limits and API errors':
       'Gemini CLI retries by itself; a turn that fails has no hook and leaves no record, so the session ends and you resume the loop',
