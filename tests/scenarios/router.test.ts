@@ -37,6 +37,23 @@ test('a script drives a loop with start, next, report and status, and each answe
   assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
 });
 
+test('an agent of Codex or Gemini CLI, whose subagents nothing guards, is refused a loop with subagents', (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  for (const [name, agent] of [
+    ['CODEX_CI', 'codex'],
+    ['GEMINI_CLI', 'gemini'],
+  ] as const) {
+    const { code, stderr } = p.ralph(['router', 'start', '--task', TASK], { [name]: '1' });
+    assert.equal(code, 1);
+    assert.match(stderr, /cannot work on a loop with subagents, because no hook would guard them/);
+    assert.ok(stderr.includes(` start --task ${TASK} --launch --agent ${agent}`), stderr);
+    assert.equal(p.ralph(['router', 'status']).json['active'], false);
+  }
+  const nested = p.ralph(['router', 'start'], { CODEX_CI: '1', CLAUDECODE: '1' });
+  assert.equal(nested.json['action'], 'spawn', `control: Claude Code within Codex: ${nested.stderr}`);
+});
+
 longTest('status and explain do not call a subagent that could not work an agent at work', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');

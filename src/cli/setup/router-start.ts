@@ -4,7 +4,11 @@ import { approveStart } from '../../drive/start/approve.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
 import { prepareStart } from '../../drive/start/prepare-contract.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
+import { hostOf } from '../../hosts/hosts.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { advise, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { userOf } from '../start/approver.ts';
@@ -14,6 +18,7 @@ import { printWarnings } from '../start/warnings.ts';
 
 /** Returns the files of the started loop, or of the one that this session already drives; null if a signal ended the start. */
 export async function startRouterLoop(context: CommandContext): Promise<LoopFiles | null> {
+  requireGuardedHost(context);
   const target = startTarget(context, 'router start');
   const { files } = target;
   const consented = !isAgent(context.env);
@@ -33,4 +38,14 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   const started = startRouter(approved);
   if (started !== null) printWarnings(context, started);
   return files;
+}
+
+/** Throws `refused` in the shell of another client's agent: no hook of it would guard the subagents. */
+function requireGuardedHost({ env, values }: CommandContext): void {
+  const other = HOOK_HOSTS.find(({ agentVariable, settings }) => settings !== undefined && env[agentVariable] === '1');
+  if (other === undefined || env['CLAUDECODE'] === '1') return;
+  const text = `${hostOf(other.name).title} cannot work on a loop with subagents, because no hook would guard them.`;
+  const task = typeof values['task'] === 'string' ? ` --task ${quoted(values['task'])}` : '';
+  const command = `start${task} --launch --agent ${other.name}`;
+  throw new RalphError('refused', advise(text, 'The user can start the loop in another terminal', command));
 }
