@@ -49,6 +49,10 @@ test('two commands of the same name are an error', (context) => {
 });
 
 test('stores the hashes of the scripts that the commands name under their path in the project', (context) => {
+  // Neither the settings of npm in the tester's home nor a node in a folder of packages count.
+  const { HOME, PATH } = process.env;
+  context.after(() => Object.assign(process.env, { HOME, PATH }));
+  Object.assign(process.env, { HOME: folderWith(context), PATH: '/usr/bin:/bin' });
   const directory = folderWith(context, {
     'check.sh': 'exit 0\n',
     'package.json': '{"scripts":{"test":"node --test"},"version":"1.0.0"}',

@@ -447,6 +447,12 @@ function placeOf(
     HOME: join(dir, 'home'),
     PATH: [join(dir, 'first'), join(dir, 'bin'), COMMAND_PATH].join(delimiter),
   };
+  // The settings of npm in the tester's own home do not count.
+  const home = process.env['HOME'];
+  context.after(() => {
+    process.env['HOME'] = home;
+  });
+  process.env['HOME'] = env.HOME;
   const { contract } = buildContract(terms(dir, [check], { environment: decidingEnvironment(env), ...more }));
   return { dir, contract, env };
 }
@@ -470,12 +476,7 @@ function reported({ dir, contract, env }: Place): string[] {
 
 for (const game of GAMES) {
   test(`a check gamed by ${game.what}: ${game.end}`, async (context) => {
-    const home = process.env['HOME'];
-    context.after(() => {
-      process.env['HOME'] = home;
-    });
     const place = placeOf(context, game);
-    process.env['HOME'] = join(place.dir, 'home');
     assert.equal(await outcome(place), 'failed', 'at the start the check fails');
     writeFiles(place.dir, game.trick);
     runnable(place.dir);
