@@ -173,14 +173,16 @@ const MAX_PART = 6000;
 /** With this option npm and pnpm pass in silence if no package has the script. */
 const OPTIONAL = /^(?!.*\s(?:-s|--silent)\b).*\s--if-present\b/;
 const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which proves nothing.';
-/** A call of a test runner with a reporter of choice, or content without a test; and one that runs none but counts them. */
+/** A call of a test runner with a reporter of choice, or content without a test; and one that runs none. */
 const UNCOUNTED =
-  /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?with-?no-?tests|--list-?tests)(?:[\s=]|$)/i;
-const DRY_RUN = /(?:^|[\s/])(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)/;
+  /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?[Ww]ith-?[Nn]o-?[Tt]ests|--list-?[Tt]ests)(?:[\s=]|$)/;
+const DRY_RUN =
+  /(?:^|[\s/])(?:(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)|(?:vitest\s+list|cargo\s[^&;|]*\s--(?:no-run|list))(?:\s[^&;|]*)?$)/;
 /** A reporter that shows each test as a dot, though not which were skipped. */
 const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
+const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. Only the user may change the command.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict(
@@ -196,7 +198,8 @@ function verdict(
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
-      if (ranNothing(tests) || calls(DRY_RUN, run, printed)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
+      if (calls(DRY_RUN, run, printed)) return { outcome: 'unavailable', detail: NO_RUN };
+      if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       if (tests === null && calls(UNCOUNTED, run, printed) && !(calls(DOTS, run, printed) && /^[.X]+$/m.test(printed)))
         return { outcome: 'unavailable', detail: NO_COUNT };
       return OPTIONAL.test(run) && isEmpty(printed)

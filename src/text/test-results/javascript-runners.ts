@@ -5,7 +5,7 @@ const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.
 
 /** Counts in the JSON of jest and vitest. */
 export const JEST_JSON =
-  /^\{"num\w+":(?=.*?"numFailedTests":(?<failed>\d+),)(?=.*?"numPassedTests":(?<passed>\d+),)(?=.*?"numPendingTests":(?<skipped>\d+),)/;
+  /^\{"num\w+":(?=.*?"numFailedTests":(?<failed>\d+),)(?=.*?"numPassedTests":(?<passed>\d+),)(?=.*?"numPendingTests":(?<skipped>\d+),)(?=.*?"numTodoTests":(?<skipped2>\d+),|)/;
 
 /** Result of a test below that of its file. */
 const NESTED = /^(?: {4}(?:not )?ok \d| {2}[✔✖] )/;
@@ -19,9 +19,13 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^# \{ total: \d+, (?<pairs>.*) \}$/, // node-tap
     ],
     results: [
-      /^(?:not )?ok \d+\b.*# *(?:skip|todo)(?<skip>)/i,
-      /^not ok \d+\b(?<fail>)/,
-      /^ok \d+\b(?<pass>)/,
+      /^(?:not )?ok \d+\b(?!.* # \S+ \{$).*# *(?:skip|todo)(?<skip>)/i,
+      /^not ok \d+\b(?!.* # \S+ \{$)(?<fail>)/,
+      /^ok \d+\b(?!.* # \S+ \{$)(?<pass>)/,
+      // vitest, whose files and suites contain their tests
+      /^ {4,}ok \d+ - .* # time=[\d.]+ms$(?<pass>)/,
+      /^ {4,}not ok \d+ - .* # time=[\d.]+ms$(?<fail>)/,
+      /^ {4,}ok \d+ - .* # (?:SKIP|TODO)$(?<skip>)/,
       /^Asserts: +(?<list>\d+ pass .*?)(?: +\d+ of \d+ complete)?$/, // node-tap, base
     ],
     nothing: [/^1\.\.0\b/],

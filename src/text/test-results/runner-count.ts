@@ -72,10 +72,12 @@ export class RunnerCount {
     const failures = this.#failures.map((each) => each.result()).filter(({ message }) => !SUITE.test(message ?? ''));
     const listed = list !== undefined && this.#totals === null ? failures.length : 0;
     const sums = this.#totals ?? this.#results;
+    const unnamed = namesAll ? Math.max(0, sums.failed - this.#headers) : 0;
+    const todo = Math.min(unnamed, this.#results.skipped);
     const summary: TestSummary = {
-      run: Math.max(0, sums.run - (this.#isNested ? 0 : this.#emptyFiles), listed),
-      failed: Math.max(listed, namesAll ? Math.min(sums.failed, this.#headers) : sums.failed),
-      skipped: sums.skipped,
+      run: Math.max(0, sums.run - todo - (this.#isNested ? 0 : this.#emptyFiles), listed),
+      failed: Math.max(listed, sums.failed - unnamed),
+      skipped: sums.skipped + todo,
       failures,
     };
     const isUnknown = this.#totals === null && (listed > 0 || (groups !== undefined && !this.#namesTests));

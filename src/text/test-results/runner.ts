@@ -42,7 +42,7 @@ export interface Runner {
   readonly begins?: RegExp;
   /** Continues the name of a failed test. */
   readonly nameGoesOn?: RegExp;
-  /** A total of failures counts only as far as failed tests are named: expected failures are not. */
+  /** In a total of failures, those that no line names are none: they are expected, or tests to be written. */
   readonly namesAll?: true;
   /** File that counts as a passed test because it has none, unless results are nested in it (`nested`). */
   readonly emptyFile?: readonly RegExp[];

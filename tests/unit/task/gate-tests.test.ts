@@ -62,14 +62,17 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
     `${header('jest --reporters=github-actions')}; exit 1`,
     `${header('vitest run --reporter=dot')}; echo '      Tests  1 passed (1)'`,
     `${RUN} --test-reporter=dot web.test.js`,
-    ...['jest', 'eslint --format unix', 'kubectl apply --dry-run=server'].map(header),
+    ...['jest', 'mocha -r esm', 'eslint --format unix', 'kubectl apply --dry-run=server'].map(header),
+    ...['vitest run list', 'cargo test --no-run && ./run-them'].map(header),
     `${header('mocha --dry-run')}; echo '  1 passing (1ms)'`,
+    ...['vitest list', 'cargo test --no-run --workspace', 'cargo test -- --list'].map(header),
   ];
   const results = await gate(folderWith(context, { 'web.test.js': WORKSPACES['web/web.test.js'] }), commands);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
-    [...new Array(5).fill('unavailable'), 'failed', ...new Array(5).fill('ok'), 'vacuous'],
+    [...new Array(5).fill('unavailable'), 'failed', ...new Array(8).fill('ok'), ...new Array(4).fill('unavailable')],
   );
+  assert.match(results.at(-1)?.detail ?? '', /^called in this way it runs no test, so a pass proves nothing\. /);
   assert.match(
     results[0]?.detail ?? '',
     /^its reporter does not say how many tests ran, so a pass proves nothing\. Add the default/,

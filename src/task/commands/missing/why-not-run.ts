@@ -11,7 +11,7 @@ const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
 
 /**
- * Returns why a check could not run at all, with the line that would help; null if it ran. What a file under `may_change`, or
+ * Returns why a check could not run at all, or gives no verdict, with the line that would help; null otherwise. What a file under `may_change`, or
  * one that the `task` names, has to bring is left to the task: such a check has failed.
  */
 export function whyNotRun(
@@ -21,7 +21,7 @@ export function whyNotRun(
   { mayChange = [], task = '' }: Pick<Contract, 'mayChange'> & { readonly task?: string },
 ): string | null {
   if (refutesOnly) return null;
-  if (outcome === 'unavailable') return `${name} cannot run: ${detail}`;
+  if (outcome === 'unavailable') return `${name}: ${detail}`;
   if (exitCode === undefined) return null;
   const isNoProgram = exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE;
   // A script that an earlier command was to make is missing as well; then its interpreter says nothing.
