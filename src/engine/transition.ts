@@ -1,6 +1,6 @@
 import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } from './messages.ts';
-import { afterStop, isWaited, stoppedFor, stoppedSince } from './policy/loop-time.ts';
+import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
@@ -53,8 +53,9 @@ function budgetReached(state: LiveState, { at, budget, cut }: EventOf<'budget-re
 }
 
 /** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */
-export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
-  if (state.status === 'ended') return endedAlready(state, happened);
+export function transition(before: LoopState, happened: EngineEvent, policy: Policy): Transition {
+  if (before.status === 'ended') return endedAlready(before, happened);
+  const state = onThisClock(before, happened.at);
   const next = (HANDLERS[happened.type] as Handler<EngineEvent['type']>)(state, happened, policy);
   const isWaitedOut = isWaited(state) && !isWaited(next.state) && endsWait(happened);
   return { ...next, state: afterStop(state, next.state, happened.at, isWaitedOut) };

@@ -293,6 +293,7 @@ class Harness {
     this.account(before, event, effects);
     if (before.status === 'ended') return;
     if (event.type !== 'slept') this.seenAt = this.now;
+    this.model.onClock(this.now, Date.parse(before.lastDecision?.at ?? before.lastRunAt));
     const foretold = predict();
     this.model.settle(this.now);
     if (this.model.unsure) {

@@ -3,6 +3,7 @@ import type { BudgetReading } from '../events.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { CommonState, LoopState, StateOf } from '../schema/state.ts';
 import { readBudget } from './budget.ts';
+import { clockSetBack } from './idle.ts';
 
 /**
  * Returns the milliseconds in which the loop has run or waited since its start: what `max_time` counts. Time does not count
@@ -10,7 +11,17 @@ import { readBudget } from './budget.ts';
  */
 export function timeSpent(state: LoopState, at: string): number {
   const until = uncountedSince(state, at) ?? at;
-  return Math.max(0, elapsed(state.startedAt, until) - (state.stoppedMs ?? 0));
+  const { startedAt, stoppedMs = 0 } = state;
+  return Math.max(0, elapsed(startedAt, until) - elapsed(until, startedAt) - stoppedMs);
+}
+
+/** Returns the state on a clock that was set back since its last decision: the times of the loop and of its idle streak stay. */
+export function onThisClock<S extends LoopState>(state: S, at: string): S {
+  const { lastDecision, lastRunAt, idle, stoppedMs = 0 } = state;
+  const last = lastDecision?.at ?? lastRunAt;
+  if (!isBefore(at, last)) return state;
+  const moved = { ...state, stoppedMs: stoppedMs - elapsed(at, last), idle: clockSetBack(idle, last, at) };
+  return lastDecision === null ? { ...moved, lastRunAt: at } : { ...moved, lastDecision: { ...lastDecision, at } };
 }
 
 /** Returns the reading of max_time if the loop has reached it; else null. */

@@ -60,8 +60,8 @@ const task = z.strictObject({
  */
 export const batch = z.strictObject({
   startedAt: z.string(),
-  /** Milliseconds since then in which the run was not driven, or its machine slept. */
-  stoppedMs: z.number().min(0),
+  /** Milliseconds since then in which the run was not driven, or its machine slept, less those by which the clock was set back. */
+  stoppedMs: z.number(),
   title: z.string(),
   /** How it ended; null while it is driven, and after a kill. */
   ended: z

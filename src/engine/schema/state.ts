@@ -92,8 +92,11 @@ const lastTurn = z.object({ promptId: z.string().nullable(), text: z.string(), t
 const base = {
   iteration: count,
   startedAt: instant,
-  /** Milliseconds since then in which the loop was paused or not driven, or its machine slept; absent: none. */
-  stoppedMs: count.optional(),
+  /**
+   * Milliseconds since then in which the loop was paused or not driven, or its machine slept, less those by which the clock was
+   * set back; absent: none.
+   */
+  stoppedMs: z.int().optional(),
   /** End of the time that was last added to `stoppedMs`. */
   stoppedUntil: instant.optional(),
   /**

@@ -4,7 +4,7 @@ import { after } from '../../text/time.ts';
 import { AWAITING_CONSENT, failedText, idleLimitText, struggleText, timedOutText, timeIsUpText } from '../messages.ts';
 import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
-import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
+import { anotherIdle, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
 import { stoppedFor, timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
@@ -130,7 +130,7 @@ function idleIteration(state: LiveState, ended: Ended, policy: Policy, idle: Idl
   const counted: Running = {
     ...running(state),
     idleIterations: state.idleIterations + 1,
-    idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
+    idle: anotherIdle(state.idle, at),
   };
   const next = noted(counted, ended, policy, signals, account(counted, ended, policy));
   const verdict = decide(next, at, policy, null, (warned) => waitIdle(warned, at, idle, ended.seen));

@@ -1,7 +1,7 @@
 import { after, elapsed, isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { idleLimitText } from '../messages.ts';
-import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';
+import { idleElapsed, idleWait } from '../policy/idle.ts';
 import { timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
@@ -13,7 +13,7 @@ type Waiting = StateOf<'waiting'>;
 export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, policy: Policy): Transition {
   if (before.status !== 'waiting') return overtaken(before);
   const { at } = passed;
-  const state = onThisClock(before, at);
+  const state = waitFrom(at, before);
   if (state.waiting.woken) return goOn(state, at, policy, 'woken');
   switch (passed.cause) {
     case 'message':
@@ -33,16 +33,11 @@ export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, po
   }
 }
 
-/** Returns the wait on the current clock. If the clock was set back, the wait restarts and the time before it stays. */
-function onThisClock(state: Waiting, at: string): Waiting {
+/** Returns the wait on the current clock: it restarts if the clock was set back to before it. */
+function waitFrom(at: string, state: Waiting): Waiting {
   const { until, delayMs } = state.waiting;
-  const began = after(until, -delayMs);
-  if (!isBefore(at, began)) return state;
-  return {
-    ...state,
-    idle: clockSetBack(state.idle, began, at),
-    waiting: { ...state.waiting, since: at, until: after(at, delayMs) },
-  };
+  if (!isBefore(at, after(until, -delayMs))) return state;
+  return { ...state, waiting: { ...state.waiting, since: at, until: after(at, delayMs) } };
 }
 
 function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {

@@ -11,7 +11,7 @@ const watches = new Set<() => void>();
 
 /**
  * Calls `onSleep` with the instant since when this process has not run, whenever its machine has slept or it was stopped: soon,
- * and within `lookAtClock`. Returns a function that ends the watch.
+ * and within `lookAtClock`; a later instant than now where the clock was set back. Returns a function that ends the watch.
  */
 export function watchSleep(onSleep: (since: string) => void): () => void {
   const usedMs = (): number => {
@@ -27,7 +27,7 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
     used = usedMs();
     const late = looked - due;
     // A process that computes for long is no sleep: agents must not get more time for a text that is slow to read.
-    if (late > SLEPT_MS && used - before < late / 2) onSleep(instantOf(due));
+    if (late < -SLEPT_MS || (late > SLEPT_MS && used - before < late / 2)) onSleep(instantOf(due));
   };
   const timer = setInterval(look, LOOK_MS).unref();
   watches.add(look);

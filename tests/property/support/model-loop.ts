@@ -48,6 +48,8 @@ export class ModelLoop {
   /** Since when the loop is paused, awaits consent or has ended. */
   private stoppedSince: number | null = null;
   private wasSetBack = false;
+  /** By how much the clock was set back before the last decision: max_time counts on from there. */
+  private behind = 0;
   private max: number;
   private promptId: string | null = null;
   private stopRequested = false;
@@ -92,7 +94,7 @@ export class ModelLoop {
       total += Math.max(0, to - Math.max(from, covered));
       covered = Math.max(covered, to);
     }
-    return total;
+    return total - this.behind;
   }
 
   turnEnded(now: number, turn: Turn, reply: Reply): Step {
@@ -300,6 +302,11 @@ export class ModelLoop {
     this.lastFigure = null;
     this.requeue();
     this.settle(now);
+  }
+
+  /** An event comes at `now`, after a decision at `last`. */
+  onClock(now: number, last: number): void {
+    this.behind += Math.max(0, last - now);
   }
 
   clockSetBack(): void {

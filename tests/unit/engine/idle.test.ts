@@ -349,7 +349,10 @@ describe('a clock that was set back', () => {
   test('keeps the idle time from before the wait', () => {
     const before = waiting(
       { since: at(100), until: at(130) },
-      { idle: { since: at(0), consecutive: 3, lastCallAt: at(90) } },
+      {
+        idle: { since: at(0), consecutive: 3, lastCallAt: at(90) },
+        lastDecision: { at: at(100), kind: 'wait', detail: 'idle' },
+      },
     );
     const { state } = transition(before, timePassed('elapsed', -1_000), idle());
     assert.deepEqual(state.idle, { since: at(-1_100), consecutive: 3, lastCallAt: at(-1_010) });

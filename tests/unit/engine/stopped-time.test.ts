@@ -192,6 +192,14 @@ describe('the time in which a loop was stopped', () => {
     assert.equal(withoutSleep(older, NIGHT * 1_000, at(60), false), older, 'unknown in a state of a former version');
   });
 
+  test('grows by what a clock was set back, so that max_time still ends the loop', () => {
+    const begun = transition(running(), turnEnded('Work.', { at: at(1_800) }), ONE_HOUR).state;
+    const behind = transition(begun, turnEnded('More.', { at: at(-NIGHT) }), ONE_HOUR).state;
+    assert.deepEqual([behind.status, timeSpent(behind, at(-NIGHT + 60))], ['running', 1_860_000]);
+    assert.equal(nextEnd(behind, -NIGHT + 1_900), 'budget-exhausted');
+    assert.equal(validateLoopState(behind), null, 'it can be written');
+  });
+
   test('is never negative after the clock was set back', () => {
     const state = resumeState(running(), at(0), true, at(60));
     assert.equal(timeSpent(state, at(-30)), 0);
