@@ -296,3 +296,20 @@ test('undo of the only loop, which has not ended, says how to stop it', (t) => {
     stderr,
   );
 });
+
+test('a loop is named before the message of steer', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a', 'tasks/b', 'c');
+  assert.equal(p.ralph(['steer', 'b', 'Look at it']).code, 0);
+  assert.equal(p.ralph(['steer', 'c', 'And this']).code, 0, 'as well where a folder has that name');
+  const sent = (name: string): unknown[] =>
+    (stateOf(p, name)['steering'] as { text: string }[]).map(({ text }) => text);
+  assert.deepEqual([sent('.a'), sent('.b'), sent('.c')], [[], ['Look at it'], ['And this']]);
+  const unclear = p.ralph(['steer', 'b', 'is', 'slow']);
+  assert.equal(unclear.code, 1);
+  assert.match(unclear.stderr, /b is the name of a loop, or the first word of the message\. .*steer b "TEXT"/);
+  assert.match(p.ralph(['steer', 'Look', 'at', 'it']).stderr, /3 loops are active here/);
+  for (const name of ['a', 'c']) assert.equal(p.ralph(['stop', name]).code, 0);
+  assert.equal(p.ralph(['steer', 'b slows', 'down']).code, 0);
+  assert.deepEqual(sent('.b'), ['Look at it', 'b slows down']);
+});

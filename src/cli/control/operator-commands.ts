@@ -10,7 +10,7 @@ import { show } from '../../state/process/program.ts';
 import { archiveState, dropContract, quarantine, withState } from '../../state/with-state.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
-import { chosenLoop } from '../choose-loop.ts';
+import { chosenLoop, liveLoops } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 export interface Operation {
@@ -22,8 +22,8 @@ interface OperatorCommandParts
   extends Operation,
     Omit<Command, 'usage' | 'control' | 'run'>,
     Partial<Pick<Command, 'usage'>> {
-  /** Chooses the loop; default: the one on the path that is the command's only word. */
-  readonly loopOf?: (context: CommandContext) => LoopFiles;
+  /** Chooses the loop, and the words of the context that are not its name; default: the one that the only word names. */
+  readonly loopOf?: (context: CommandContext) => { readonly files: LoopFiles; readonly context: CommandContext };
 }
 
 /** Help text for every command about a live loop. */
@@ -40,8 +40,8 @@ function operatorCommand(parts: OperatorCommandParts): Command {
     usage: usage ?? '[NAME | PATH] [--loop NAME]',
     help: usage === undefined ? `${help} ${WHICH_LOOP}` : help,
     control: true,
-    run(context) {
-      const files = parts.loopOf?.(context) ?? chosenLoop(context, name);
+    run(given) {
+      const { files, context } = parts.loopOf?.(given) ?? { files: chosenLoop(given, name), context: given };
       return operateOn(files, parts, context);
     },
   };
@@ -128,8 +128,8 @@ export const WAKE_COMMAND = operatorCommand({
 
 export const STEER_COMMAND = operatorCommand({
   name: 'steer',
-  usage: '[options] TEXT',
-  help: 'Delivers TEXT once, in order, at the next tool call of the agent or with its next prompt. Without --path and --loop it goes to the only live loop.',
+  usage: '[NAME] TEXT [options]',
+  help: 'Delivers TEXT once, in order, at the next tool call of the agent or with its next prompt: to the live loop NAME, of --path or --loop, or else to the only live one.',
   example: 'ralph-loop steer "Leave the public API as it is"',
   options: options({
     next: 'Deliver the message with the next prompt.',
@@ -140,7 +140,14 @@ export const STEER_COMMAND = operatorCommand({
     if (path !== undefined && loop !== undefined) {
       throw new RalphError('usage', 'steer takes --path or --loop, not both.');
     }
-    return chosenLoop(context, 'steer --path', typeof path === 'string' ? path : null);
+    const [word = '', ...text] = context.positionals;
+    const mayName = path === undefined && loop === undefined && text.length > 0;
+    const named = mayName ? liveLoops(context).find(({ name }) => name === word) : undefined;
+    if (named === undefined)
+      return { files: chosenLoop(context, 'steer --path', typeof path === 'string' ? path : null), context };
+    if (text.length === 1) return { files: named.files, context: { ...context, positionals: text } };
+    const unclear = `${word} is the name of a loop, or the first word of the message. Quote the message.`;
+    throw new RalphError('usage', advise(unclear, 'Usage', `steer ${word} "TEXT"`));
   },
   command: ({ positionals, values }) => {
     const text = positionals.join(' ').trim();
