@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder, GIT_ENV, type Git } from '../support/git.ts';
 import { keptProject } from '../support/kept-project.ts';
 import { type Project, project } from '../support/project.ts';
@@ -46,62 +47,62 @@ test('the undo that a report names keeps an untracked file of the user that the 
   assert.equal(git('status', '--porcelain', '--', ':!.claude').trim(), 'M kept.txt\n?? mine.txt');
 });
 
-test('an undo can be taken back, with its commits', () => {
+test('an undo can be taken back, with its commits', async () => {
   const { p, git } = ranLoop(COMMITS);
   const [head, status] = [git('rev-parse', 'HEAD'), git('status', '--porcelain')];
-  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--yes', '--new-files'])).code, 0);
   assert.equal(p.has('new.txt') || p.has('two.txt'), false);
-  const { code, stdout } = p.ralph(['undo', '--back']);
+  const { code, stdout } = await commandHere(p, ['undo', '--back']);
   assert.equal(code, 0);
   assert.equal(stdout, 'The undo was taken back.\n');
   assert.deepEqual([git('rev-parse', 'HEAD'), git('status', '--porcelain')], [head, status]);
   assert.deepEqual([p.read('new.txt'), p.read('two.txt')], ['new\n', '2\n']);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
-  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--yes', '--new-files'])).code, 0);
   assert.deepEqual([p.read('kept.txt'), p.has('new.txt'), p.has('two.txt')], ['one\nmine\n', false, false], 'again');
 });
 
-test('an undo says before that git may change line ends, where settings or attributes let it', () => {
+test('an undo says before that git may change line ends, where settings or attributes let it', async () => {
   const { p, git } = ranLoop(CHANGES);
-  const says = (): boolean =>
-    p.ralph(['undo', '--dry-run']).stdout.includes('\nLine ends come back as git writes them');
-  assert.equal(says(), false);
+  const says = async (): Promise<boolean> =>
+    (await commandHere(p, ['undo', '--dry-run'])).stdout.includes('\nLine ends come back as git writes them');
+  assert.equal(await says(), false);
   git('config', 'core.autocrlf', 'input');
-  assert.equal(says(), true);
+  assert.equal(await says(), true);
   git('config', 'core.autocrlf', 'false');
   p.write('.gitattributes', '*.txt text=auto\n');
-  assert.equal(says(), true);
+  assert.equal(await says(), true);
   p.write('.gitattributes', '*.txt -text\n');
-  assert.equal(says(), false, 'these are taken for binary files');
+  assert.equal(await says(), false, 'these are taken for binary files');
 });
 
-test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', () => {
+test('new files stay unless the user says otherwise, and a report of new files alone offers the undo', async () => {
   const { p, report } = ranLoop('echo new > new.txt');
   assert.match(report, /\n {2}Undo: ralph-loop undo\n/);
   assert.match(
-    p.ralph(['undo', '--dry-run']).stdout,
+    (await commandHere(p, ['undo', '--dry-run'])).stdout,
     /^New since the start:\n {2}new\.txt\nTo undo: ralph-loop undo\n$/,
   );
-  const { code, stdout } = p.ralph(['undo', '--yes']);
+  const { code, stdout } = await commandHere(p, ['undo', '--yes']);
   assert.equal(code, 0);
   assert.match(stdout, /\nNothing was undone: new files stay\. To remove them: ralph-loop undo --yes --new-files\n$/);
   assert.equal(p.read('new.txt'), 'new\n');
 });
 
-test('an undo names its loop in the command that comes next', (t) => {
+test('an undo names its loop in the command that comes next', async (t) => {
   const p = project(t);
   p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
   commitFolder(p.dir);
   p.ralph(['run', 'job', '--plain', '--agent', 'cat > /dev/null; echo new > new.txt']);
-  assert.match(p.ralph(['undo', '--dry-run']).stdout, /\nTo undo: ralph-loop undo job\n$/);
+  assert.match((await commandHere(p, ['undo', '--dry-run'])).stdout, /\nTo undo: ralph-loop undo job\n$/);
   assert.match(
-    p.ralph(['undo', '--yes', '--new-files']).stdout,
+    (await commandHere(p, ['undo', '--yes', '--new-files'])).stdout,
     /\nUndone\. To take it back: ralph-loop undo job --back\n$/,
   );
-  assert.equal(p.ralph(['undo', '--dry-run']).stdout, 'Nothing changed since the start.\n');
+  assert.equal((await commandHere(p, ['undo', '--dry-run'])).stdout, 'Nothing changed since the start.\n');
 });
 
-test('a file that git ignored at the start is no new one, although the agent took the rule away', (t) => {
+test('a file that git ignored at the start is no new one, although the agent took the rule away', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   p.write('.gitignore', 'runs.txt\n.env\n');
@@ -117,7 +118,7 @@ test('a file that git ignored at the start is no new one, although the agent too
   writeFileSync(join(users, 'ignore'), 'all\n');
   p.write('.env', 'mine\n');
   p.ralph(['run', '--plain', '--agent', command]);
-  const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
+  const answer = (await commandHere(p, ['undo', '--yes', '--new-files', '--json'])).json;
   assert.deepEqual(answer['left'], [
     '.env (ignored by git at the start, which did not record it)',
     'all (ignored by git at the start, which did not record it)',
@@ -128,10 +129,10 @@ test('a file that git ignored at the start is no new one, although the agent too
   assert.equal(p.has('other.txt'), false, 'control: a new file');
 });
 
-test('what the user changed after the loop is left alone and named', () => {
+test('what the user changed after the loop is left alone and named', async () => {
   const { p } = ranLoop(CHANGES);
   p.write('kept.txt', 'mine again\n');
-  const answer = p.ralph(['undo', '--yes', '--new-files', '--json']).json;
+  const answer = (await commandHere(p, ['undo', '--yes', '--new-files', '--json'])).json;
   assert.deepEqual(answer['left'], ['kept.txt (changed after the loop ended)']);
   assert.equal(p.read('kept.txt'), 'mine again\n');
   assert.equal(p.has('other.txt'), false);
@@ -152,12 +153,12 @@ for (const [what, change, reason] of someOf(
   ] as const,
   2,
 )) {
-  test(`an undo changes nothing where ${what}, and says how to bring single files back`, () => {
+  test(`an undo changes nothing where ${what}, and says how to bring single files back`, async () => {
     const { p, git } = ranLoop(CHANGES);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
     assert.equal(p.sh(`git config user.email a@b.c; git config user.name a; ${change}`).code, 0);
     const before = [git('rev-parse', 'HEAD'), p.read('kept.txt')];
-    const { code, stderr } = p.ralph(['undo', '--yes']);
+    const { code, stderr } = await commandHere(p, ['undo', '--yes']);
     assert.equal(code, 1);
     assert.match(stderr, reason);
     assert.match(stderr, /git restore --source=[0-9a-f]{12} -- PATH/);
@@ -178,23 +179,23 @@ for (const [what, script, prepare, reason, then] of someOf(
   ] as const,
   2,
 )) {
-  test(`an undo changes nothing where ${what}, and works afterwards`, () => {
+  test(`an undo changes nothing where ${what}, and works afterwards`, async () => {
     const { p, git } = ranLoop(`echo agent >> kept.txt; ${script}`);
     p.sh(prepare);
     const look = (): string[] => [git('rev-parse', 'HEAD'), git('status', '--porcelain'), p.read('kept.txt')];
     const before = look();
-    const { code, stderr } = p.ralph(['undo', '--yes']);
+    const { code, stderr } = await commandHere(p, ['undo', '--yes']);
     assert.equal(code, 1);
     assert.match(stderr, reason);
     assert.deepEqual(look(), before);
-    assert.match(p.ralph(['undo', '--back']).stderr, /There is no undo that can be taken back/);
+    assert.match((await commandHere(p, ['undo', '--back'])).stderr, /There is no undo that can be taken back/);
     p.sh(then);
-    assert.equal(p.ralph(['undo', '--yes']).code, 0);
+    assert.equal((await commandHere(p, ['undo', '--yes'])).code, 0);
     assert.equal(p.read('kept.txt'), 'one\nmine\n');
   });
 }
 
-test('the report and an undo name a changed submodule, and each name is on a line of its own and as it is', (t) => {
+test('the report and an undo name a changed submodule, and each name is on a line of its own and as it is', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   p.write('mod/f.txt', '1\n');
@@ -207,26 +208,26 @@ test('the report and an undo name a changed submodule, and each name is on a lin
   assert.match(stdout, /^ +ä\.txt +\| 1 \+$/m);
   assert.match(stdout, /^ {2}Uncommitted in repositories of their own: mod$/m);
   assert.equal(
-    p.ralph(['undo', '--yes']).stdout.split('Undone.')[0],
+    (await commandHere(p, ['undo', '--yes'])).stdout.split('Undone.')[0],
     'Files to bring back:\n  two\\nlines.txt\n  ä.txt\nLeft alone:\n  mod (a submodule or a repository of its own)\n',
   );
   assert.equal(p.read('mod/f.txt'), '1\n2\n');
 });
 
-test('what the user staged after the loop stays staged', () => {
+test('what the user staged after the loop stays staged', async () => {
   const { p, git } = ranLoop('echo agent >> kept.txt; git add -A; git commit -qm work');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
   p.write('later.txt', 'staged\n');
   git('add', 'later.txt');
   p.write('later.txt', 'changed\n');
-  assert.equal(p.ralph(['undo', '--yes']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--yes'])).code, 0);
   assert.equal(git('show', ':later.txt'), 'staged\n');
   assert.equal(git('show', ':kept.txt'), 'one\n', 'control: what the loop staged is undone');
-  p.ralph(['undo', '--back']);
+  await commandHere(p, ['undo', '--back']);
   assert.deepEqual([git('show', ':later.txt'), git('show', ':kept.txt')], ['staged\n', 'one\nmine\nagent\n']);
 });
 
-test('an undo keeps an empty folder of the user, and removes those that the agent made or moved', (t) => {
+test('an undo keeps an empty folder of the user, and removes those that the agent made or moved', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   const odd = '"$(printf "odd\\377")"';
@@ -236,15 +237,15 @@ test('an undo keeps an empty folder of the user, and removes those that the agen
   commitFolder(p.dir);
   mkdirSync(join(p.dir, 'inbox'));
   p.ralph(['run', '--plain', '--agent', command]);
-  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--yes', '--new-files'])).code, 0);
   const folders = (): string => p.sh("find . -type d ! -path './.*' | LC_ALL=C sort | tr '\\n' ' '").stdout;
   assert.deepEqual([folders(), p.has('inbox/x.txt')], ['. ./inbox ./src ./src/in ', false]);
-  assert.equal(p.ralph(['undo', '--back']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--back'])).code, 0);
   assert.match(folders(), /^\. \.\/inbox \.\/lib \.\/lib\/in \.\/made \.\/made\/deep \.\/odd\S+ $/);
   // So late that no change of the folder passes for the loop's.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AFTER_MS);
   p.sh('touch inbox/mine; rm inbox/mine');
-  assert.equal(p.ralph(['undo', '--yes', '--new-files']).code, 0);
+  assert.equal((await commandHere(p, ['undo', '--yes', '--new-files'])).code, 0);
   assert.deepEqual([folders(), p.has('inbox/x.txt')], ['. ./inbox ./src ./src/in ', false], 'again');
 });
 
@@ -294,14 +295,17 @@ test('a second run of the same loop keeps the recorded start of the first one', 
   assert.equal(starts.length, 2);
 });
 
-test('outside git the start and an undo say that there is none', (t) => {
+test('outside git the start and an undo say that there is none', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 1');
   const { stderr, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
   assert.match(stderr, /There will be no undo: the project is not in a git repository\. Create one: git init/);
   assert.doesNotMatch(stdout, /Undo:/);
   assert.match(stdout, /^ {2}There is no undo: the files of the start were not recorded\.$/m);
-  assert.match(p.ralph(['undo', '--yes']).stderr, /This loop cannot be undone: its start was not recorded/);
+  assert.match(
+    (await commandHere(p, ['undo', '--yes'])).stderr,
+    /This loop cannot be undone: its start was not recorded/,
+  );
 });
 
 longTest('a project whose path has a line break has an undo and a proof', (t) => {
@@ -353,14 +357,14 @@ for (const [what, prepare, reason] of someOf(
   });
 }
 
-test('an undo changes nothing, and names the file, where what it rests on is lost', () => {
+test('an undo changes nothing, and names the file, where what it rests on is lost', async () => {
   const { p } = ranLoop(CHANGES);
   const { outsideDir } = loopFiles(p.dir, null, p.env);
   const names = ['contract.json.start-point', 'contract.json.ended', 'git-view.json'];
   const [start, contract, rules] = names.map((name) => join(outsideDir, name));
   assert.ok(start && contract && rules);
-  const refuses = (named: RegExp): void => {
-    const { code, stderr } = p.ralph(['undo', '--yes']);
+  const refuses = async (named: RegExp): Promise<void> => {
+    const { code, stderr } = await commandHere(p, ['undo', '--yes']);
     assert.notEqual(code, 0);
     assert.match(stderr, named);
     assert.equal(p.read('kept.txt'), 'one\nmine\nagent\n');
@@ -371,14 +375,14 @@ test('an undo changes nothing, and names the file, where what it rests on is los
     [rules, /git-view\.json is missing/],
   ] as const) {
     renameSync(path, `${path}.away`);
-    refuses(named);
+    await refuses(named);
     renameSync(`${path}.away`, path);
   }
   const kept = readFileSync(start, 'utf8');
   writeFileSync(start, kept.replace(/"commit":"[0-9a-f]{40}"/, `"commit":"${'0'.repeat(40)}"`));
-  refuses(/start-point was changed by another program/);
+  await refuses(/start-point was changed by another program/);
   writeFileSync(start, kept);
-  assert.equal(p.ralph(['undo', '--yes']).code, 0, 'control: whole again');
+  assert.equal((await commandHere(p, ['undo', '--yes'])).code, 0, 'control: whole again');
   assert.equal(p.read('kept.txt'), 'one\nmine\n');
 });
 
@@ -417,7 +421,7 @@ const ODD: Readonly<Record<string, readonly [prepare: string, act: string, left?
 };
 
 for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 4)) {
-  test(`undo and --back keep ${what}`, (t) => {
+  test(`undo and --back keep ${what}`, async (t) => {
     const p = project(t);
     p.write('kept.txt', 'one\n');
     task(p, 'max_iterations: 1');
@@ -435,17 +439,17 @@ for (const [what, [prepare, act, left]] of someOf(Object.entries(ODD), 4)) {
     assert.equal(p.ralph(['run', '--plain', '--agent', command]).code, 0);
     const after = files();
     assert.notEqual(after, before, 'control: the agent has changed something');
-    const { code, stdout, stderr } = p.ralph(['undo', '--yes', '--new-files']);
+    const { code, stdout, stderr } = await commandHere(p, ['undo', '--yes', '--new-files']);
     assert.equal(code, 0, stderr);
     if (left === undefined) assert.equal(files(), before);
     else assert.match(stdout, new RegExp(`Left alone:\n {2}${left} `));
-    assert.equal(p.ralph(['undo', '--back']).code, 0);
+    assert.equal((await commandHere(p, ['undo', '--back'])).code, 0);
     assert.equal(files(), after);
   });
 }
 
 for (const word of someOf(['for-each-ref', 'update-index --add'], 2)) {
-  test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, () => {
+  test(`an undo that another one overtakes before git ${word} loses nothing: both can be taken back`, async () => {
     const { p, git } = ranLoop(COMMITS);
     const look = (): unknown[] => [
       git('rev-parse', 'HEAD'),
@@ -457,10 +461,13 @@ for (const word of someOf(['for-each-ref', 'update-index --add'], 2)) {
     const once = `case "$*" in *" ${word} "*) mkdir .git/once 2> /dev/null && ${undo};; esac`;
     p.write('.git/slow/git', `#!/bin/sh\n${once}\nexec "$GIT" "$@"\n`, 0o755);
     const GIT = p.sh('command -v git').stdout.trim();
-    p.ralph(['undo', '--yes', '--new-files'], { PATH: [join(p.dir, '.git/slow'), p.env['PATH']].join(':'), GIT });
+    await commandHere(p, ['undo', '--yes', '--new-files'], {
+      PATH: [join(p.dir, '.git/slow'), p.env['PATH']].join(':'),
+      GIT,
+    });
     assert.deepEqual(look().slice(2), ['one\nmine\n', null, null], 'control: undone');
     assert.ok(p.has('.git/once'), 'control: by two');
-    while (p.ralph(['undo', '--back']).code === 0);
+    while ((await commandHere(p, ['undo', '--back'])).code === 0);
     assert.deepEqual(look(), end);
   });
 }
