@@ -11,9 +11,8 @@ const MAX_FILES = 5000;
 
 /** Returns the existing guarded files, each with its entry; `near` limits them to entries at, below or above this path. */
 export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: string; readonly entry: ProtectedPath }> {
-  const isNear = ({ path }: ProtectedPath): boolean =>
-    near === '/' || path === near || path.startsWith(`${near}/`) || near.startsWith(`${path}/`);
-  return guard.own.filter(isNear).flatMap((entry) => {
+  const close = guard.own.filter((entry) => isInside(near, entry) || holds(near, entry));
+  return close.flatMap((entry) => {
     const folder = entry.prefix ? dirname(entry.path) : entry.path;
     const below = isFolder(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
     const paths = below.slice(0, MAX_FILES).map((name) => join(folder, name));

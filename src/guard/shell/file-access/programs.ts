@@ -132,7 +132,7 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'rm del unlink': { operands: 'delete', recursive: '-r -R -d --recursive --dir' },
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
-  rename: { operands: 'move', recursive: true },
+  'rename mount': { operands: 'move', recursive: true },
   'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
 };
 

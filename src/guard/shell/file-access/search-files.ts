@@ -1,5 +1,5 @@
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { type Call, fromCwd, type Stream } from '../shell-state.ts';
+import type { Call, Stream } from '../shell-state.ts';
 import { startsOf } from '../unwrap/unwrap-find.ts';
 import { byProgram, everywhere, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
@@ -76,11 +76,8 @@ export function listedBySearch(call: Call, name: string): Stream | undefined {
   const { places, tree, lists } = searchOf(call, name);
   if (!lists) return undefined;
   if (tree !== null) return { kind: 'literal', text: UNKNOWN, under: tree };
-  const globs = places.filter(({ glob }) => glob === true).map(({ template }) => template);
-  if (globs.length > 0) {
-    const roots = globs.map((glob) => fromCwd(glob.replace(/[^/]*[*?[].*$/s, ''), call.state));
-    return { kind: 'literal', text: UNKNOWN, under: { roots, names: globs.map((glob) => glob.replace(/^.*\//s, '')) } };
-  }
+  if (places.some(({ glob }) => glob === true))
+    return { kind: 'literal', text: UNKNOWN, under: { ...startsOf(places, call.state.cwd), names: [], maxDepth: 1 } };
   return { kind: 'literal', text: `${places.map(({ template }) => template).join('\n')}\n${UNKNOWN}` };
 }
 

@@ -1,10 +1,9 @@
-import { posix } from 'node:path';
 import { pathsOfGrep, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/search-files.ts';
 import { gitWords } from '../program-words.ts';
-import { type SearchedTree, UNKNOWN } from '../shell-reading.ts';
+import { UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, hasOddGlobs, inputFrom, SILENT, type Stream, UNKNOWN_STREAM } from '../shell-state.ts';
-import { fdTree, nameGlob, searchedTree } from '../unwrap/unwrap-find.ts';
+import { fdTree, nameGlob, searchedTree, startsOf } from '../unwrap/unwrap-find.ts';
 import { byProgram, splitOptions } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
@@ -70,22 +69,15 @@ const ls: Output = ({ call: { state }, args, texts }) => {
     return { ...UNKNOWN_STREAM, under: has(/[aA]/) ? here : { ...here, visible: true } };
   }
   const paths = files.map(({ template }) => fromCwd(template, state).replace(/\/+$/, ''));
-  if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: globbed(paths, hasOddGlobs(state)) };
+  if (files.some((word) => word.glob === true)) {
+    // By unusual settings a glob is whatever lies below its plain beginning.
+    const below = paths.map((path) => path.replace(/\/[^/]*[*?[(].*$/s, '') || '/');
+    const under = hasOddGlobs(state) ? { roots: below } : { ...startsOf(files, state.cwd), maxDepth: 1 };
+    return { ...UNKNOWN_STREAM, under: { ...under, names: [] } };
+  }
   if (has(/l/)) return { ...UNKNOWN_STREAM, under: { roots: paths, names: [] } };
   return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
 };
-
-/** Returns what the shell makes of these paths: of a glob, files as deep as it has parts. */
-function globbed(paths: readonly string[], isOdd: boolean): SearchedTree {
-  const parts = paths.map((path) => /^(.*?)\/([^/]*[*?[(].*)$/s.exec(posix.normalize(path)) ?? [path, path, '']);
-  const isWhole = isOdd || parts.some(([, , glob]) => glob === '');
-  return {
-    roots: parts.map(([, root = '']) => root || '/'),
-    names: isWhole ? [] : parts.map(([, , glob = '']) => glob.slice(glob.lastIndexOf('/') + 1)),
-    ...(isWhole ? {} : { maxDepth: Math.max(...parts.map(([, , glob = '']) => glob.split('/').length)) }),
-    ...(isOdd || parts.some(([, , glob = '']) => /(^|\/)[.[]/.test(glob)) ? {} : { visible: true as const }),
-  };
-}
 
 /** Output of programs that list whole trees. */
 const tree: Output = ({ call: { state }, texts }) => {

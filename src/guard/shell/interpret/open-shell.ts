@@ -29,7 +29,10 @@ function shellOptions(args: Call['words'], name: string) {
   let at = 0;
   for (; /^[-+]/.test(args[at]?.template ?? ''); at += 1) {
     const text = args[at]?.template ?? '';
-    if (text === '-' || text === '--') return { ...found(), rest: args.slice(at + 1) };
+    if (text === '-' || text === '--') {
+      at += 1;
+      break;
+    }
     if (/^--?(?:rcfile|init-file)$/.test(text)) at += 1;
     else if (text === '--command') letters += 'c';
     else if (!LONG.test(text)) {
@@ -39,11 +42,7 @@ function shellOptions(args: Call['words'], name: string) {
       letters += own;
     }
   }
-  return { ...found(), rest: args.slice(at) };
-
-  function found() {
-    return { takesText: letters.includes('c'), takesStdin: letters.includes('s') };
-  }
+  return { takesText: letters.includes('c'), takesStdin: letters.includes('s'), rest: args.slice(at) };
 }
 
 /** Options of a word, which bash also takes with one dash. */
