@@ -116,6 +116,29 @@ longTest('a budget is for all tasks of a plan together, and a larger one takes t
   assert.equal(p.git('branch --list "ralph/*"'), '');
 });
 
+test('a killed run that is resumed counts what its loops had spent, also of one that waits for its turn', async (t) => {
+  const p = repository(t, ['a', 'b'], OWN_FILE, 'max_iterations: 50');
+  const runs = Array.from({ length: 8 }, () => ({ end: 'ok', messages: [DOLLAR] }) as const);
+  const hung = { end: 'hang', messages: [CHEAP] } as const;
+  const { env, billed } = billingClient(p, [...runs, hung, hung, { end: 'ok', messages: [DOLLAR] }]);
+  const limits = ['--permission-mode', 'acceptEdits', '--max-cost', '9', '--json'];
+  const child = spawn(process.execPath, [MAIN, 'run', ...jobs(['a', 'b']), '--parallel', '2', ...limits], {
+    cwd: p.dir,
+    env: { ...p.env, ...agents(p, env) },
+    stdio: 'ignore',
+  });
+  const over = new Promise((resolve) => child.once('close', resolve));
+  await until('both agents hang', () => (billed()[0] ?? 0) >= 8_000_020);
+  const tree = descendants(child.pid ?? 0);
+  child.kill('SIGKILL');
+  await over;
+  await until('its loops and agents have ended', () => !tree.some(lives));
+  const more = p.ralph(['run', '--resume', '--parallel', '1', '--json'], agents(p, env));
+  assert.equal(more.code, 2, more.stdout + more.stderr);
+  const [after = 0] = billed();
+  assert.ok(after > 8_500_000 && after <= 10_500_000, `${after / 1e6} dollars, at most one run more than the limit`);
+});
+
 const NIGHT_MS = 8 * 3_600_000;
 
 /** Moves the record of a run, which may take an hour, to the evening before. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { OperatorCommand } from '../../engine/events.ts';
 import { reasonLines } from '../../engine/messages.ts';
+import { spentOf } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { Batch } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -13,7 +14,7 @@ import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
-import { settingsMark } from '../start/find-task.ts';
+import { lastLoopIn, settingsMark } from '../start/find-task.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
 import { LoopProcess, type LoopProcessOptions, operateLoop } from './loop-process.ts';
@@ -55,10 +56,15 @@ export abstract class SideBySideRunner {
 
   constructor(options: BatchRun) {
     this.options = options;
-    const { projectDir, batch } = options;
+    const { projectDir, env, batch } = options;
     const paths = batch.plan === undefined ? batch.tasks.map(({ taskPath }) => taskPath) : [batch.plan.path];
     this.#settings = new Map(paths.map((path) => [path, settingsOf(projectDir, path)]));
-    this.budget = new SharedBudget(options.batch);
+    this.budget = new SharedBudget(batch);
+    for (const { name, step } of batch.tasks) {
+      // A run that was killed has recorded no figures of the loops at work.
+      const state = step === 'started' ? lastLoopIn(worktreeLoop(projectDir, name, env)) : null;
+      if (state !== null && state.startedAt >= batch.startedAt) this.budget.note(name, spentOf(state.usage));
+    }
   }
 
   /** Runs the loops until all have ended or the user stops them. The record remains while anything can be resumed. */
