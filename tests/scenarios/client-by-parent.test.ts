@@ -82,6 +82,7 @@ test('another conversation in the process of a client takes its loop only by /cl
   assert.equal(stateOf(p)['sessionId'], 'first');
   await session.begins('cleared', 'clear');
   assert.equal(stateOf(p)['sessionId'], 'cleared');
+  assert.match(p.ralph(['stop']).stdout, /will stop after the current iteration/, 'not in the middle of its turn');
 });
 
 test('the life of a server of many sessions says nothing about one of them', async (t) => {
@@ -89,4 +90,10 @@ test('the life of a server of many sessions says nothing about one of them', asy
   const server = client(t, p, 'codex', true);
   await server.begins('first', 'startup');
   assert.deepEqual([stateOf(p)['sessionId'], stateOf(p)['clientPid']], ['first', null]);
+  p.write(STATE, { ...stateOf(p), ...INTERRUPTED });
+  const { stdout } = p.ralph(['resume']);
+  assert.match(stdout, /resumed\. Send any message in its session.*If that session is gone: .*start --resume\./);
+  assert.equal(stateOf(p)['sessionId'], 'first', 'it may be at work, so no other client is prepared');
+  assert.equal(p.ralph(['start', '--resume']).code, 0);
+  assert.equal(stateOf(p)['sessionId'], null, 'control: the way on');
 });

@@ -85,10 +85,13 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
   resume: {
     command: () => ({ kind: 'resume' }),
     answer: ({ before, after }) => {
-      if (before.status !== 'paused') return `The loop was not paused; it is ${after.status}.`;
-      return before.mode === 'hook'
-        ? 'The loop is resumed. Send any message in its session; it continues after the answer.'
-        : 'The loop is resumed.';
+      const inSession =
+        before.mode === 'hook' ? ' Send any message in its session; it continues after the answer.' : '';
+      const isPaused = before.status === 'paused';
+      const text = isPaused ? `The loop is resumed.${inSession}` : `The loop was not paused; it is ${after.status}.`;
+      const isUnseen = before.mode === 'hook' && before.sessionId !== null && before.clientPid === null;
+      const wayOn = { verb: 'If that session is gone', command: 'start', options: { resume: true } };
+      return isUnseen ? show({ text, advice: [wayOn] }, before) : text;
     },
   },
 };

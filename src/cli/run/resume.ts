@@ -7,6 +7,7 @@ import { lossOf } from '../../drive/start/resume/former-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
+import { isUnjoined } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -173,8 +174,8 @@ function needsDriver(files: LoopFiles, state: LoopState): boolean {
 }
 
 /** Returns whether the client of a session has exited before its first hook, so that the loop knows of none. */
-function hasLostClient({ mode, clientPid, ...state }: LoopState): boolean {
-  return mode === 'hook' && clientPid === null && state.status === 'paused' && state.paused.reason === 'interrupted';
+function hasLostClient(state: LoopState): boolean {
+  return isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
