@@ -99,6 +99,24 @@ test('control: an agent that does the same plan completes it at its first claim'
   assert.match(stdout, /1 iteration of 25/);
 });
 
+test('a task whose text changes while its agent works is not done before an agent has the new text', (t) => {
+  const change = (file: string) => `grep -q twice ${file} || sed -i '0,/Acceptance: .*/s//& twice/' ${file}`;
+  const p = planPlace(t, GREEN + task(1), `${AGENT}\n${change('PLAN.md')}\n`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(
+    stdout,
+    /Task 1 is partly done and continues\.\n {2}plan: the text of Task 1 in PLAN\.md is not the one/,
+  );
+  assert.match(stdout, /2 iterations of 25/);
+  assert.deepEqual(subjects(p), BOTH.slice(0, 1));
+  const beside = planProject(t, planText([{ id: 1 }, { id: 2 }]), `${change('"$MAIN_DIR/PLAN.md"')}\n${MAKES}`);
+  const run = beside.run(['PLAN.md', '--plan', '--parallel', '2']);
+  assert.equal(run.code, 0, run.stdout + run.stderr);
+  assert.match(run.stdout, /the text of Task 1 in PLAN\.md is not the one that this attempt was made for/);
+  assert.equal(beside.git('log --format=%s').split('\n').length, 3);
+});
+
 test('a title that is put back is one title, and two are two', () => {
   assert.match(
     PLAN_TEXTS.renamedTasks(['1'], 'PLAN.md'),

@@ -54,6 +54,8 @@ export const PLAN_TEXTS = {
     `${path} was changed while the agent worked on the task. Only the loop writes it; the committed version was restored.`,
   scopeChanged: (id: string, path: string): string =>
     `the scope of ${id} was changed in ${path} while the agent worked. The original scope applies until you stop the loop and resume it. If you did not change it, review the plan.`,
+  otherText: (id: string, path: string): string =>
+    `the text of ${id} in ${path} is not the one that this attempt was made for. Do what it says now.`,
   tasksChanged: (changed: readonly string[], path: string): string =>
     `tasks of ${path} were changed while the agent worked: ${some(changed)}. If you did not change them, review the plan.`,
   folded: (commits: number, id: string): string =>

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
-import { planKey } from '../../engine/plan/task-order.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { readPlan } from '../../task/plan/read-plan.ts';
+import { holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { iterationStarted } from '../records/live-events.ts';
@@ -17,7 +17,8 @@ import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../tu
 import type { CheckedWork } from './commit-journal.ts';
 import { examineWork } from './examine-work.ts';
 import { finishBlocked, finishPartial, type Proved, proveWork } from './finish-task.ts';
-import { integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
+import { adoptPlan, integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
+import { readMain } from './main-plan.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { type PlanChecks, type PlanPlace, planIn, withOwnOpen } from './plan-place.ts';
@@ -107,7 +108,10 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
     if (!hasEvidence(evidence, results)) results.push(noEvidence(task, isForUser(plan)));
   }
   const passed = results.every(({ outcome }) => outcome === 'ok');
-  const verdict = attemptVerdict(plan, passed);
+  const isOther = passed && plan.report?.said === 'done' && takesOtherText(place, task);
+  if (isOther) results.push({ name: 'plan', outcome: 'failed', detail: PLAN_TEXTS.otherText(task.id, task.planPath) });
+  // No attempt was made for that text.
+  const verdict = isOther ? 'partial' : attemptVerdict(plan, passed);
   // Plan, progress file and branch change in the plan's order.
   const part = verdict === 'done' || verdict === 'blocked' ? place.part : undefined;
   const inTurn = part === undefined ? place : { ...place, session: await part.takeTurn(place.signal) };
@@ -121,6 +125,22 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...done };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
+}
+
+/** Returns whether the plan says now that the task is something else than its agent was told, which then takes the new text. */
+function takesOtherText({ part, ...place }: PlanPlace, task: OpenTask): boolean {
+  const main = part === undefined ? null : readMain({ ...place, part });
+  const plan = main?.plan ?? readRegularFile(join(place.files.projectDir, task.planPath)) ?? '';
+  const [told] = readPlan(task.text).tasks;
+  const said = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
+  if (told === undefined || said === undefined || textOf(told) === textOf(said)) return false;
+  if (part !== undefined && main !== null) adoptPlan({ ...place, part }, task, main);
+  return true;
+}
+
+/** Returns what an agent has to do, without the marks of Markdown. */
+function textOf({ title, acceptance, prose }: PlanFileTask): string {
+  return [title, ...acceptance, prose].join(' ').replace(/[\s*_`~\\]+/g, ' ');
 }
 
 function doneWith(
