@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import picomatch from 'picomatch';
 import { parse as parseToml } from 'smol-toml';
 import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
-import { regularFile } from '../../state/files/regular-file.ts';
+import { readRegularFile, regularFile } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { configFolder } from '../../state/home-folder.ts';
 import { versionAt } from '../../state/snapshot/version.ts';
@@ -114,6 +114,13 @@ function scriptHash(projectDir: string, key: string): string | null {
   } catch {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined ? null : UNREAD;
   }
+}
+
+/** Returns the text of the project that a key names; empty if there is none. */
+export function textAt(projectDir: string, key: string): string {
+  const [, file = key, part] = PART.exec(key) ?? [];
+  const text = isProjectFile(projectDir, file) ? (readRegularFile(join(projectDir, file), MOST_BYTES) ?? '') : '';
+  return part === undefined ? text : (partOf(file, text, part) ?? '');
 }
 
 function homePath(file: string): string {

@@ -2,6 +2,7 @@ import { lstatSync } from 'node:fs';
 import { basename, join, normalize } from 'node:path';
 import type { TddScenario, TestHead } from '../../engine/schema/tdd.ts';
 import { sha256 } from '../../state/hash-contract.ts';
+import { textAt } from '../pinned-scripts/contract-scripts.ts';
 import { isProjectFile } from '../project-file.ts';
 import {
   bytesOf,
@@ -51,12 +52,11 @@ export function testsOf(
   const now = testFiles(projectDir);
   const isOurs = (path: string): boolean => isTestCode(path) || now[path] !== UNREADABLE;
   const changed = before === undefined ? [] : Object.keys(now).filter((path) => now[path] !== before[path]);
-  const own = [
-    ...changed.filter(isOurs),
-    ...namedBy(run, projectDir),
-    ...scripts.filter((path) => now[path] && isTestCode(path)),
-  ];
-  const all = withRequired(own.length === 0 ? Object.keys(now).filter(isCode) : own, projectDir);
+  const configured = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]).filter((path) => now[path]);
+  const mocks = Object.keys(now).filter((path) => path.includes('__mocks__/'));
+  const own = [...changed.filter(isOurs), ...namedBy(run, projectDir)];
+  const besides = [...configured.filter(isTestCode), ...mocks];
+  const all = withRequired([...(own.length === 0 ? Object.keys(now).filter(isCode) : own), ...besides], projectDir);
   return marks(projectDir, [...all].toSorted());
 }
 
@@ -185,6 +185,14 @@ function hashes(
       if (bytes !== null) return [[path, mark(path, bytes)]];
       return lstatSync(join(projectDir, path), { throwIfNoEntry: false }) === undefined ? [] : [[path, UNREADABLE]];
     }),
+  );
+}
+
+/** Returns the paths that the configuration of a runner may name, such as its set-up. */
+function namedIn(text: string): string[] {
+  const words = new Set(text.split(/[^\w./@+-]+/).filter((word) => word !== ''));
+  return ['.', 'spec'].flatMap((folder) =>
+    [...words].flatMap((word) => ['', '.js', '.ts', '.rb'].map((ending) => join(folder, word + ending))),
   );
 }
 
