@@ -65,6 +65,8 @@ export const NOTICE_LABELS: Record<LoopNotice['kind'], string> = {
   change: 'Changed',
   counters: 'Counters kept',
   evidence: 'Evidence lost',
+  undo: 'Undone',
+  'undo-back': 'Undo taken back',
 };
 
 /** Returns notices for people, one per line, oldest first; if there are many, only the newest. */

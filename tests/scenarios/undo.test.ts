@@ -100,6 +100,13 @@ test('an undo names its loop in the command that comes next', async (t) => {
     /\nUndone\. To take it back: ralph-loop undo job --back\n$/,
   );
   assert.equal((await commandHere(p, ['undo', '--dry-run'])).stdout, 'Nothing changed since the start.\n');
+  const undone =
+    /Undone at .*\n\nNext: Nothing: its changes are undone\. Take that back: ralph-loop undo job --back\.\n$/;
+  assert.match(p.ralph(['explain', 'job']).stdout, undone);
+  assert.equal((await commandHere(p, ['undo', 'job', '--back'])).code, 0);
+  const taken = p.ralph(['explain', 'job']).stdout;
+  assert.match(taken, /\nUndone at .*\nUndo taken back at .*\n\nNext: /);
+  assert.doesNotMatch(taken, undone);
 });
 
 test('a file that git ignored at the start is no new one, although the agent took the rule away', async (t) => {

@@ -2,9 +2,11 @@ import { relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { StateOf } from '../../engine/schema/state.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { findEndedContract, type LoopFiles } from '../../state/loop-files.ts';
+import { findEndedContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
+import { recordNotice } from '../../state/record-notice.ts';
 import { pinsAtEnd } from '../../task/git/git-view.ts';
 import { startPointOf } from '../../task/git/start-point.ts';
 import { freeBytes } from '../../task/undo/put-files.ts';
@@ -90,7 +92,10 @@ async function undo(context: CommandContext): Promise<number> {
   if (values['yes'] !== true && !isDeepStrictEqual(await planUndo(files.projectDir, env, facts), plan))
     throw new RalphError('refused', 'The project changed during the question. Nothing was changed. Run it again.');
   const isUndone = removesNew || plan.bring.length + plan.commits.length > 0;
-  if (isUndone) await applyUndo(plan, { ...facts, loopId }, removesNew);
+  if (isUndone) {
+    await applyUndo(plan, { ...facts, loopId }, removesNew);
+    noted(context, files, state, 'undo');
+  }
   const [said, advice, next] = isUndone
     ? [`Undone${place}.`, 'To take it back', { back: true }]
     : ['Nothing was undone: new files stay.', 'To remove them', { yes: true, 'new-files': true }];
@@ -114,11 +119,23 @@ async function back(context: CommandContext): Promise<number> {
   const { loopId } = state;
   const contract = contractOf(files, loopId);
   const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox, freeBytes });
+  noted(context, files, state, 'undo-back');
   const shown = leftTexts('', left);
   context.answer({ back: true, left: shown }, () =>
     [`The undo${placeOf(context, files)} was taken back.`, ...shown.map((text) => `Left alone: ${text}`)].join('\n'),
   );
   return 0;
+}
+
+const NOTED = {
+  undo: 'the project is as it was before the loop, apart from what the undo named.',
+  'undo-back': 'the project is as it was before the undo.',
+} as const;
+
+/** Lets every report of the loop say what the user has done with its work, if that can be stored. */
+function noted({ now }: CommandContext, files: LoopFiles, state: StateOf<'ended'>, kind: keyof typeof NOTED): void {
+  const notice = { at: now(), kind, text: NOTED[kind] };
+  orLogged(files, notice.at, 'journal', () => recordNotice(files, state, notice));
 }
 
 /** Returns the contract of the loop, which says in which sandbox its git runs. Throws `refused` if it is lost. */

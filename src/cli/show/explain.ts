@@ -106,14 +106,15 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
     .slice(-MAX_EVENTS)
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
   const active = live !== null && state.status !== 'ended';
+  const notices = noticesOf(files, loopId);
   return {
     active,
     name: files.name,
     loopId,
     iteration,
     events,
-    notices: noticesOf(files, loopId),
-    next: show(next, state),
+    notices,
+    next: show(notices.at(-1)?.kind === 'undo' ? EXPLAIN_TEXTS.undone : next, state),
     ...standing,
   };
 }

@@ -25,6 +25,7 @@ export const EXPLAIN_TEXTS = {
     why: 'This loop was archived before it ended, because a new one was started in its place.',
     next: advise('It can be resumed while no other loop is live here.', 'Resume', 'resume'),
   },
+  undone: advise('Nothing: its changes are undone.', 'Take that back', 'undo', { back: true }),
   fourKeys: {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
     next: offer('Nothing, while such a session runs.', { 'Otherwise resume': 'resume', 'Or archive it': 'reset' }),

@@ -54,7 +54,7 @@ const loopNotice = z.strictObject({
   at: instant,
   loopId: z.string(),
   iteration: count,
-  kind: z.enum(['accept', 'consent', 'restore', 'change', 'counters', 'evidence', 'allow']),
+  kind: z.enum(['accept', 'consent', 'restore', 'change', 'counters', 'evidence', 'allow', 'undo', 'undo-back']),
   text: z.string(),
   /** A key is recorded only once in a loop. */
   key: z.string().optional(),
