@@ -127,14 +127,9 @@ async function back(context: CommandContext): Promise<number> {
   return 0;
 }
 
-const NOTED = {
-  undo: 'the project is as it was before the loop, apart from what the undo named.',
-  'undo-back': 'the project is as it was before the undo.',
-} as const;
-
-/** Lets every report of the loop say what the user has done with its work, if that can be stored. */
-function noted({ now }: CommandContext, files: LoopFiles, state: StateOf<'ended'>, kind: keyof typeof NOTED): void {
-  const notice = { at: now(), kind, text: NOTED[kind] };
+/** Lets explain say what the user has done with the work of the loop, if that can be stored. */
+function noted({ now }: CommandContext, files: LoopFiles, state: StateOf<'ended'>, kind: 'undo' | 'undo-back'): void {
+  const notice = { at: now(), kind, text: 'by the user.' };
   orLogged(files, notice.at, 'journal', () => recordNotice(files, state, notice));
 }
 
