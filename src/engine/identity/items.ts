@@ -122,13 +122,13 @@ function pairBy<T>(before: Pairing<T>, isSame: Rule): Pairing<T> {
   };
 }
 
-/** Returns a text without Markdown marks, link targets, case and final punctuation; the text itself if nothing remains. */
+/** Returns a text without Markdown marks, link targets, quotes, case and final punctuation; the text itself if nothing remains. */
 function wordsOf(text: string): string {
   const words = text
     .normalize()
     .toLowerCase()
     .replace(/!?\[([^[\]]*)\]\([^()\s]*\)/g, '$1')
-    .replace(/[*_`~]/g, '')
+    .replace(/[\\*_`~"'“”„‟‘’‚«»]/g, '')
     .replace(/\s+/g, ' ')
     .trim();
   let end = words.length;

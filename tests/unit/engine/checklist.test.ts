@@ -138,6 +138,14 @@ describe('a checklist in the engine', () => {
   }
 
   for (const [had, now] of [
+    ['Say "hello" to the user\'s friend', 'Say “hello” to the user’s friend'],
+    ['Rename foo_bar to `*`', 'Rename foo\\_bar to \\*'],
+  ] as const) {
+    test(`takes "${now}" for "${had}", whatever its quotes and escapes`, () =>
+      assert.deepEqual(compareChecklist(`- [x] ${now}`, 1, [had]).stand.missing, []));
+  }
+
+  for (const [had, now] of [
     ['Fix (the) login', 'Fix'],
     ['Fix login—for all', 'Fix login'],
     ['Fix login - for all', 'Fix login'],
