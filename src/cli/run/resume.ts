@@ -170,12 +170,9 @@ function requireResumable(path: string, files: LoopFiles): void {
 function needsDriver(files: LoopFiles, state: LoopState): boolean {
   if (readState(files.state).kind !== 'loop') return true;
   if (state.status === 'awaiting-consent') return false;
-  return state.status === 'ended' || isDriverAlive(files, state) === false || hasLostClient(state);
-}
-
-/** Returns whether the client of a session has exited before its first hook, so that the loop knows of none. */
-function hasLostClient(state: LoopState): boolean {
-  return isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
+  // The client of a session that none has joined has exited before its first hook.
+  const isLost = isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
+  return isLost || state.status === 'ended' || isDriverAlive(files, state) === false;
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {

@@ -88,17 +88,13 @@ export function routersOwn(state: LoopState, env: NodeJS.ProcessEnv, sessionId: 
   return state.sessionId === sessionId || sameClient(state, clientIdentity(env, sessionId));
 }
 
-function clientIdentity(env: NodeJS.ProcessEnv, sessionId: string): ClientIdentity {
-  return clientAt(Number(env['CLAUDE_PID']), sessionId);
-}
-
-function clientAt(pid: number, sessionId: string): ClientIdentity {
-  const known = Number.isInteger(pid) && pid > 0;
-  return {
-    sessionId,
-    clientPid: known ? pid : null,
-    clientStartedAt: known ? identityOf(pid).startedAt : null,
-  };
+function clientIdentity(
+  { CLAUDE_PID }: NodeJS.ProcessEnv,
+  sessionId: string,
+  pid = Number(CLAUDE_PID),
+): ClientIdentity {
+  if (!Number.isInteger(pid) || pid <= 0) return { sessionId, clientPid: null, clientStartedAt: null };
+  return { sessionId, clientPid: pid, clientStartedAt: identityOf(pid).startedAt };
 }
 
 const namesProcess = (host: HookHost | undefined): boolean => host?.settings === undefined;
@@ -110,7 +106,7 @@ const namesProcess = (host: HookHost | undefined): boolean => host?.settings ===
 export function callingClient({ env, host, input: { event, sessionId } }: DriverContext): ClientIdentity {
   if (namesProcess(host)) return clientIdentity(env, sessionId);
   const isCaller = event !== 'PreToolUse' && !commandOf(process.ppid).includes('app-server');
-  return clientAt(isCaller ? process.ppid : 0, sessionId);
+  return clientIdentity(env, sessionId, isCaller ? process.ppid : 0);
 }
 
 /**
