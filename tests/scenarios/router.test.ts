@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { isAlive } from '../../src/state/process/identity.ts';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder } from '../support/git.ts';
 import { DIST, project } from '../support/project.ts';
 import { longTest, someOf } from '../support/short-form.ts';
@@ -37,54 +38,54 @@ test('a script drives a loop with start, next, report and status, and each answe
   assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
 });
 
-test('an agent of Codex or Gemini CLI, whose subagents nothing guards, is refused a loop with subagents', (t) => {
+test('an agent of Codex or Gemini CLI, whose subagents nothing guards, is refused a loop with subagents', async (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
   for (const [name, agent] of [
     ['CODEX_CI', 'codex'],
     ['GEMINI_CLI', 'gemini'],
   ] as const) {
-    const { code, stderr } = p.ralph(['router', 'start', '--task', TASK], { [name]: '1' });
+    const { code, stderr } = await commandHere(p, ['router', 'start', '--task', TASK], { [name]: '1' });
     assert.equal(code, 1);
     assert.match(stderr, /cannot work on a loop with subagents, because no hook would guard them/);
     assert.ok(stderr.includes(` start --task ${TASK} --launch --agent ${agent}`), stderr);
-    assert.equal(p.ralph(['router', 'status']).json['active'], false);
+    assert.equal((await commandHere(p, ['router', 'status'])).json['active'], false);
   }
-  const nested = p.ralph(['router', 'start'], { CODEX_CI: '1', CLAUDECODE: '1' });
+  const nested = await commandHere(p, ['router', 'start'], { CODEX_CI: '1', CLAUDECODE: '1' });
   assert.equal(nested.json['action'], 'spawn', `control: Claude Code within Codex: ${nested.stderr}`);
 });
 
-longTest('status and explain do not call a subagent that could not work an agent at work', (t) => {
+longTest('status and explain do not call a subagent that could not work an agent at work', async (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
-  p.ralph(['router', 'start']);
+  await commandHere(p, ['router', 'start']);
   const working = /The agent is working on iteration 1/;
-  assert.match(p.ralph(['explain']).stdout, working, 'control');
-  const answer = p.ralph(['router', 'report', '--error', 'overloaded']).json;
-  const { stdout } = p.ralph(['explain']);
+  assert.match((await commandHere(p, ['explain'])).stdout, working, 'control');
+  const answer = (await commandHere(p, ['router', 'report', '--error', 'overloaded'])).json;
+  const { stdout } = await commandHere(p, ['explain']);
   assert.doesNotMatch(stdout, working);
   assert.match(stdout, /The last subagent could not work; the next one starts at [\d :-]+ at the earliest\.$/m);
   assert.match(
-    p.ralph(['status']).stdout,
+    (await commandHere(p, ['status'])).stdout,
     /^The loop is waiting, because the last subagent could not work; the next one /,
   );
-  const status = p.ralph(['status', '--json']).json;
+  const status = (await commandHere(p, ['status', '--json'])).json;
   assert.deepEqual([status['waitingUntil'], status['waitingFor']], [answer['until'], 'retry']);
   const { spawn: record } = loopFiles(p.dir, null, p.env);
   const past = new Date(0).toISOString();
   writeFileSync(record, readFileSync(record, 'utf8').replace(String(answer['until']), past));
-  assert.match(p.ralph(['status']).stdout, /could not work\.\n/);
-  assert.equal(p.ralph(['router', 'next']).json['action'], 'spawn');
-  assert.match(p.ralph(['explain']).stdout, working);
+  assert.match((await commandHere(p, ['status'])).stdout, /could not work\.\n/);
+  assert.equal((await commandHere(p, ['router', 'next'])).json['action'], 'spawn');
+  assert.match((await commandHere(p, ['explain'])).stdout, working);
 });
 
-test('the loop of a task folder is named in every command that an answer gives', (t) => {
+test('the loop of a task folder is named in every command that an answer gives', async (t) => {
   const p = project(t);
   p.write('job/RALPH.md', '---\ncompletion_promise: DONE\n---\n\nDo it.\n');
-  const first = p.ralph(['router', 'start', '--task', 'job']).json;
+  const first = (await commandHere(p, ['router', 'start', '--task', 'job'])).json;
   assert.equal(first['loop'], 'job');
   assert.match(String(first['next']), /router report --loop job --spawn 1/);
-  assert.deepEqual(p.ralph(['router', 'next']).json, first, 'the only live router loop needs no name');
+  assert.deepEqual((await commandHere(p, ['router', 'next'])).json, first, 'the only live router loop needs no name');
 });
 
 for (const [what, text] of someOf(
@@ -163,7 +164,7 @@ test('a plan with a task in progress restarts without a complaint about its file
   assert.match(elsewhere.stderr, /--from/);
 });
 
-test('an invalid router call is refused with the valid form', (t) => {
+test('an invalid router call is refused with the valid form', async (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');
   for (const [args, message] of someOf(
@@ -187,21 +188,22 @@ test('an invalid router call is refused with the valid form', (t) => {
     assert.equal(code, 1, args.join(' '));
     assert.match(stderr, message);
   }
-  assert.equal(p.ralph(['router', 'next']).json['status'], 'none');
+  assert.equal((await commandHere(p, ['router', 'next'])).json['status'], 'none');
 });
 
-test('start warns of a foreign agent under our name if the task has guardrails, and not of ours', (t) => {
+test('start warns of a foreign agent under our name if the task has guardrails, and not of ours', async (t) => {
   const p = project(t);
   const agent = '.claude/agents/ralph-qa.md';
-  const notes = (): string => String(p.ralph(['router', 'start', '--fresh']).json['notes']);
+  const notes = async (): Promise<string> =>
+    String((await commandHere(p, ['router', 'start', '--fresh'])).json['notes']);
   p.write(TASK, '---\nguardrails: {protected_files: [secret]}\n---\n\nDo it.\n');
   p.write(agent, '---\nname: ralph-qa\ndescription: mine\n---\n\nNo ralph-router-tool-use.cjs here.\n');
   assert.match(
-    notes(),
+    await notes(),
     /Guardrails are not enforced for this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/,
   );
   p.ralph(['cancel']);
   p.sh(`rm ${agent}`);
   assert.equal(p.ralph(['init']).code, 0);
-  assert.doesNotMatch(notes(), /hold/);
+  assert.doesNotMatch(await notes(), /hold/);
 });
