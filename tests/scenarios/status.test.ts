@@ -223,6 +223,26 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.ok(!p.has(STATE));
 });
 
+test('no command about a live loop of a newer version advises a reset, which would refuse it', (t) => {
+  const p = project(t);
+  const path = '.claude/context/runtime/ralph-state.a.json';
+  p.write(path, '{"schemaVersion":999}');
+  for (const name of ['pause', 'stop', 'resume', 'reset']) {
+    const { code, stderr } = p.ralph([name, 'a']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^ralph-loop: the state file .* was written by a newer ralph-loop\. Update this one, or move/);
+    assert.doesNotMatch(stderr, /ralph-loop reset/);
+  }
+  // Control: a torn one can be archived, by the command as it is printed.
+  p.write(path, '{"schema');
+  for (const name of ['pause', 'resume'])
+    assert.match(
+      p.ralph([name, 'a']).stderr,
+      /cannot be used \(corrupt\)\. .*Archive it: ralph-loop reset --loop a\.$/m,
+    );
+  assert.equal(p.ralph(['reset', '--loop', 'a']).code, 0);
+});
+
 test('reset leaves the state of a newer version alone', async (t) => {
   const p = project(t);
   p.write(STATE, '{"schemaVersion":999}');

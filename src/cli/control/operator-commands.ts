@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { NEWER_STATE } from '../../drive/control/messages.ts';
 import { loopOfFourKeys, type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
@@ -174,9 +175,6 @@ export const RESET_COMMAND: Command = {
   },
 };
 
-const NEWER = (path: string): string =>
-  `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`;
-
 function resetLoop(called: CommandContext): string {
   const files = chosenLoop(called, 'reset');
   const context = { ...called, files };
@@ -186,7 +184,7 @@ function resetLoop(called: CommandContext): string {
     case 'absent':
       return endsLost(files) ? LOST_RESET : 'There was no state to reset.';
     case 'newer':
-      throw new RalphError('state-newer', NEWER(files.state));
+      throw new RalphError('state-newer', NEWER_STATE(files.state));
     case 'four-keys':
     case 'corrupt':
       return putAside(context);

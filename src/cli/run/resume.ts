@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { noLiveLoop } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
@@ -157,10 +158,7 @@ function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopSt
 /** Throws `refused` for a loop at work, and for a state file that cannot be used. */
 function requireResumable(path: string, files: LoopFiles): void {
   const found = readState(files.state);
-  if (found.kind !== 'loop') {
-    const unusable = advise(`the state file ${files.state} cannot be used (${found.kind}).`, 'Archive it', 'reset');
-    throw new RalphError('refused', about(unusable, { name: files.name, mode: 'hook' }));
-  }
+  if (found.kind !== 'loop') throw noLiveLoop(files, found.kind);
   const { status } = found.state;
   if (status === 'paused' || status === 'awaiting-consent' || needsDriver(files, found.state)) return;
   throw new RalphError('refused', activeText(path, status));

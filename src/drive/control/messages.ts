@@ -59,3 +59,6 @@ export function changeList(changes: readonly FileChange[], projectDir: string): 
 export function shownPath(path: string, projectDir: string): string {
   return path.startsWith(`${projectDir}/`) ? path.slice(projectDir.length + 1) : path;
 }
+
+export const NEWER_STATE = (path: string): string =>
+  `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`;

@@ -9,11 +9,11 @@ import { takeFlags } from '../../state/task-folder/run-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, runFilesOf } from '../../task/task-file.ts';
-import { advise, offer, RalphError } from '../../text/message.ts';
+import { about, advise, offer, RalphError } from '../../text/message.ts';
 import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { FOUR_KEYS } from './messages.ts';
+import { FOUR_KEYS, NEWER_STATE } from './messages.ts';
 import { clientAlive, isDriverAlive } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
@@ -84,10 +84,10 @@ export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphErro
   if (kind === 'absent') {
     return new RalphError('no-loop', advise(`there is no live loop${which} here.`, 'List the loops', 'list'));
   }
-  return new RalphError(
-    'no-loop',
-    offer(`the state file ${files.state} cannot be used (${kind}).`, { 'See why': 'status', 'Archive it': 'reset' }),
-  );
+  if (kind === 'newer') return new RalphError('state-newer', NEWER_STATE(files.state));
+  const ways = { 'See why': 'status', 'Archive it': 'reset' };
+  const unusable = offer(`the state file ${files.state} cannot be used (${kind}).`, ways);
+  return new RalphError('no-loop', about(unusable, { name: files.name, mode: 'hook' }));
 }
 
 interface FlagsOf {
