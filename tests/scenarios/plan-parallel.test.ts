@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
@@ -160,6 +160,20 @@ test('a check that a person corrects on the branch counts for a task that was bl
   assert.match(resumed.stderr, /by no task: check\.sh, kept\.txt\. The run takes them/);
   assert.deepEqual(subjects(p), ['Correct the check', 'feat: Task 1 - Make 1']);
   assert.equal(p.git('show --format= --name-only'), 'PLAN.md\nPLAN.progress.md\nwork/1/made');
+});
+
+test('a resume of a blocked task takes up the run, and never the whole plan in the worktree of that task', (t) => {
+  const once = 'if [ "$id" = 2 ] && [ ! -e "$HOME/go" ]; then return; fi\n';
+  const p = planProject(t, planText([{ id: 1 }, { id: 2 }]), `${once}${MAKES}`);
+  const first = p.run(['PLAN.md', '--plan', '--parallel', '1', '--max-tasks', '2']);
+  assert.equal(first.code, 3, first.stdout + first.stderr);
+  p.write('PLAN.md', p.read('PLAN.md').replace('(blocked) ', ''));
+  writeFileSync(join(p.home, 'go'), '');
+  const alone = p.ralph(['run', '--resume', '--loop', 'PLAN-Task-2'], p.env);
+  assert.match(alone.stderr, /works on Task 2 of PLAN\.md beside others\. Resume all of them from the project: /);
+  const resumed = p.ralph(['resume', 'PLAN-Task-2'], p.env);
+  assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
 
 /** While Task 2 is worked on for the first time, a person commits on the plan's branch. */

@@ -14,6 +14,7 @@ import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
+import { mainProjectOf } from '../../task/task-file.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import {
@@ -30,6 +31,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { OPERATIONS, operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
+import { isPartOfPlan } from '../start/start-plan.ts';
 import { NEW_START } from '../start/start-request.ts';
 import { RUN_COMMAND } from './run.ts';
 
@@ -108,6 +110,7 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   }
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
+  if (state !== null && loss === null && isPartOfPlan(files, state)) return resumeTogether(context, files);
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
   const launched = mode === 'hook' ? launchOf(context, files, state) : {};
   const values = {
@@ -120,6 +123,14 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   const isFound = mode === 'runner' && projectOfLoop(context.projectDir, files.name, context.env) === files.projectDir;
   const projectDir = isFound ? context.projectDir : files.projectDir;
   return startDriver({ ...context, projectDir }, mode, values, loopFiles(projectDir, files.name, context.env));
+}
+
+/** Resumes the tasks of a plan that were worked on side by side: alone, each of their loops would work on the whole plan. */
+function resumeTogether(context: CommandContext, { projectDir: own }: LoopFiles): Promise<number> | number {
+  const projectDir = mainProjectOf(own) ?? own;
+  const { loop: _, ...values } = context.values;
+  const files = loopFiles(projectDir, null, context.env);
+  return startDriver({ ...context, projectDir, values }, 'runner', { resume: true }, files);
 }
 
 /** Returns the options that relaunch a session's loop: headless as before, otherwise only if the user is at a terminal. */

@@ -1,7 +1,14 @@
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { checkPlanStart, planBranch } from '../../drive/start/plan-start.ts';
-import { hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import {
+  contractOfLoop,
+  findEndedContract,
+  hideRuntimeDir,
+  type LoopFiles,
+  readContract,
+} from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -48,9 +55,16 @@ export async function planToStart(
   return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
 }
 
+/** Returns whether a loop, live or ended, works on one task of a plan beside others. */
+export function isPartOfPlan(files: LoopFiles, { loopId }: Pick<LoopState, 'loopId'>): boolean {
+  return contractOfLoop(files, loopId)?.contract.policy.plan?.only !== undefined;
+}
+
 /** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */
-export function refuseAlone(files: LoopFiles, isSupervised: boolean): void {
-  const { policy, taskPath } = readContract(files)?.contract ?? {};
+export function refuseAlone(files: LoopFiles, isSupervised: boolean, resumes: boolean): void {
+  const ended = resumes ? lastLoopIn(files) : null;
+  const stored = readContract(files) ?? (ended && findEndedContract(files, ended.loopId));
+  const { policy, taskPath } = stored?.contract ?? {};
   const only = policy?.plan?.only;
   if (only === undefined || isSupervised) return;
   const text = PART_TEXTS.onlyInParallel(only, taskPath ?? '');
