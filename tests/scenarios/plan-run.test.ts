@@ -259,6 +259,17 @@ test("resuming over foreign files is refused, and over the loop's own work conti
   assert.equal(p.run(null, '--resume').code, 0);
 });
 
+test('resuming a task goes on beside what the checks of an earlier one left in the project', (t) => {
+  const plan = `---\nvalidation: ['date > report.txt']\nverify_in: project\n---\n${TWO}`;
+  const p = planPlace(t, plan, `${AGENT}[ $task = 1 ] || [ -e ../done ] || { touch ../done; kill -9 $PPID; }\n`);
+  assert.equal(p.run(null).code, null);
+  assert.match(p.git('status', '--short'), /^\?\? report\.txt$/m);
+  const resumed = p.run(null, '--resume');
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.doesNotMatch(p.git('log', '--name-only', '--format='), /report/);
+});
+
 longTest('files that an agent puts in place of the plan or its progress file are not written to', (t) => {
   const replaced = `outside=$(dirname "$PWD")/outside
 if [ $task = 2 ]; then cp PLAN.md ../plan; echo mine > $outside; rm PLAN.md PLAN.progress.md

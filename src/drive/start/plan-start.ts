@@ -69,7 +69,7 @@ export async function checkPlanStart(request: PlanStartRequest) {
   };
 }
 
-/** Returns a test for files that the loop left uncommitted, with its open task or with a blocked one. */
+/** Returns a test for files that the loop left uncommitted, with its open task, before it or with a blocked one. */
 function loopsWork(
   { files, state }: NonNullable<PlanStartRequest['resumed']>,
   { tasks }: PlanFile,
@@ -84,7 +84,7 @@ function loopsWork(
   const current = planOf(state).current;
   const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
   const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
-  return (path) => left.has(path) || (isOpen && isOfTask(files.projectDir, open, path));
+  return (path) => left.has(path) || (isOpen && (open.dirty.includes(path) || isOfTask(files.projectDir, open, path)));
 }
 
 /** Returns the task that a loop has left open; null if it has none. */
