@@ -228,8 +228,9 @@ async function repositoriesAside(...[around, index, isOwn]: Indexed): Promise<As
       continue;
     }
     const inside = await filesAside(inner, every);
-    problems.push(...inside.problems.map((each) => `in the repository ${path}: ${each}`));
-    ignored.push(...inside.ignored.map((each) => `${onScreen(name.slice(Buffer.byteLength(prefix)))}/${each}`));
+    for (const each of inside.problems) problems.push(`in the repository ${path}: ${each}`);
+    const place = onScreen(name.slice(Buffer.byteLength(prefix)));
+    for (const each of inside.ignored) ignored.push(`${place}/${each}`);
   }
   return { problems, ignored };
 }

@@ -106,7 +106,8 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     else (was === null ? added : bring).push(path);
   }
   const removable = new Set(added);
-  const behind = blocked.filter((path) => isBehindNew(around.top, path, removable));
+  const [behind, kept]: [Path[], Path[]] = [[], []];
+  for (const path of blocked) (isBehindNew(around.top, path, removable) ? behind : kept).push(path);
   // A folder moves with files that keep names and times. Those that are brought back at their former place lose nothing here.
   const back = new Set(bring);
   const gone = since.filter(({ path, is }) => is === null && back.has(path));
@@ -115,7 +116,7 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
     if (end !== null && moved.has(`${present} ${posix.basename(path)}`)) added.push(path);
     else left.push({ path, why: 'users' });
   }
-  left.push(...blocked.filter((path) => !behind.includes(path)).map(inPlace));
+  for (const path of kept) left.push({ path, why: 'folder' });
   const converts = await convertsLineEnds(around, [...bring, ...behind]);
   return { around, start, end, bring, added, behind, left, commits, convertsLineEnds: converts };
 }
@@ -137,8 +138,6 @@ function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): vo
     throw new RalphError('refused', `${text} To end it and keep all files: ${gitIn(projectDir)} ${command} --quit.`);
   }
 }
-
-const inPlace = (path: Path): LeftAlone => ({ path, why: 'folder' });
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
 
