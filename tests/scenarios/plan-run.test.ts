@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -102,6 +102,33 @@ test('a box that another program ticks between two tasks is cleared, and its tas
   assert.match(stdout, /Task 2: a box in PLAN\.md was ticked, but not by the loop\. It was cleared/);
   assert.deepEqual(subjects(p).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
   assert.equal(read(p, 'work/2.txt'), 'done\n');
+});
+
+test('what an agent does to the plan in a session before its first task is opened counts as its own', (t) => {
+  const p = planPlace(t, TWO);
+  const env = { ...p.env, RALPH_ACTIVE: '1' };
+  const program = (script: string, args: readonly string[], input = '') =>
+    spawnSync(process.execPath, [join(DIST, script), ...args], { cwd: p.dir, env, input, encoding: 'utf8' });
+  const started = program('scripts/main.cjs', ['start', '--task', 'PLAN.md', '--plan']);
+  assert.equal(started.status, 0, started.stderr);
+  const eased = TWO.replaceAll('[ ]', '[x]')
+    .replace('`work`', '`work`, `src`')
+    .replace(/(?=\*\*\n)/, ' (no-change)');
+  writeFileSync(join(p.dir, 'PLAN.md'), eased);
+  const payload = { hook_event_name: 'Stop', session_id: 's', cwd: p.dir, last_assistant_message: 'All is done.' };
+  const stop = () => JSON.parse(program('hooks/ralph-stop-hook.cjs', [], JSON.stringify(payload)).stdout);
+  const first = stop();
+  assert.match(
+    first.systemMessage,
+    /Task 1, Task 2: a box in PLAN\.md was ticked, but not by the loop\. It was cleared/,
+  );
+  assert.match(first.reason, /Change only files in scope: `work`\./);
+  assert.match(stop().reason, /no file in the scope of Task 1 changed/);
+  assert.deepEqual(subjects(p), []);
+  mkdirSync(join(p.dir, 'work'));
+  writeFileSync(join(p.dir, 'work', '1.txt'), 'done\n');
+  assert.match(stop().reason, /Current task: Task 2/, 'control: work');
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
 });
 
 longTest('a progress file that an agent rewrites is restored', (t) => {

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import type { Effect, Told } from '../../engine/events.ts';
 import { isLastAttempt, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { lastProgress } from '../../engine/plan/progress-entry.ts';
-import { planKey } from '../../engine/plan/task-order.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
-import { holdPlan, type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { holdPlan, type PlanFile, readPlan, tickTask } from '../../task/plan/read-plan.ts';
 import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { dropIntent, type OpenTask, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
@@ -46,7 +46,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (found === null) {
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
-  const { text, messages } = openingPlan(place, found, { committed, before, begins });
+  const atStart = begins && committed === null ? planAtStart(place) : null;
+  const { text, messages } = openingPlan(place, found, { committed, before, begins, atStart });
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
@@ -60,12 +61,15 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const { head, branch, changed } = stood;
-  await storeOpened(place, task, { plan, text, before, begins, commit: current.commit, head, branch, changed });
+  const users = atStart === null ? plan.tasks : readPlan(atStart).tasks;
+  await storeOpened(place, task, { plan, users, text, before, begins, commit: current.commit, head, branch, changed });
   return effects;
 }
 
 interface Opening {
   readonly plan: PlanFile;
+  /** Tasks as the user started or resumed the loop, if an agent has worked since; otherwise those of the plan. */
+  readonly users: PlanFile['tasks'];
   /** Text of the plan. */
   readonly text: string;
   readonly before: OpenTask | null;
@@ -82,9 +86,10 @@ interface Opening {
 /** Stores a task as the open one; one that is opened again keeps what was recorded at first. */
 async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], opening: Opening): Promise<void> {
   const { files, contract } = place;
-  const { plan, text, before, begins, commit, head, branch, changed } = opening;
+  const { plan, users, text, before, begins, commit, head, branch, changed } = opening;
   const directory = files.projectDir;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
+  const { scope } = tasksByKey(users).get(planKey(task.id)) ?? task;
   const again = isSame && (before.openedAt ?? before.commit) === commit ? before : null;
   const undone = leftUndone(directory, before, plan.tasks, changed);
   const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
@@ -97,7 +102,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     title: task.title,
     text: task.text,
     // The agent may have edited the plan: only a start or resume by the user widens a scope.
-    scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, gitOptions(place)),
+    scope: again !== null && !begins ? again.scope : await resolveScope(directory, scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: again?.commit ?? commit,
@@ -106,7 +111,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
     ...(baseline !== undefined && { baseline }),
     // Like a scope: what the agent writes into the plan waits for the user.
-    noChange: begins ? (place.part?.noChange ?? withoutChangeIn(plan.tasks)) : (before?.noChange ?? []),
+    noChange: begins ? (place.part?.noChange ?? withoutChangeIn(users)) : (before?.noChange ?? []),
     hidden: again?.hidden ?? (await hiddenFiles(directory, gitOptions(place))),
     left: undone,
     plan: text,
@@ -119,28 +124,46 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
 }
 
 /**
- * Returns the plan with which a task is opened, and messages for the user. A start or resume takes it as it is, and names the
- * tasks that are removed or ticked since. Later a program has done that, such as one that the agent left running: they are put
- * back.
+ * Returns the plan with which a task is opened, and messages for the user. A start or resume takes it as the user had it then,
+ * and names the tasks that are removed or ticked since the loop left it. Later a program has done that, such as one that the
+ * agent left running: they are put back.
  */
 function openingPlan(
   place: PlanPlace,
   found: string,
-  { committed, before, begins }: Pick<Opening, 'before' | 'begins'> & { readonly committed: string | null },
+  {
+    committed,
+    before,
+    begins,
+    atStart,
+  }: Pick<Opening, 'before' | 'begins'> & Readonly<Record<'committed' | 'atStart', string | null>>,
 ): { readonly text: string; readonly messages: readonly string[] } {
   const { files, contract, now } = place;
   const path = contract.taskPath;
-  const held = holdPlan(planAsLeft(place, committed, before) ?? found, found);
-  if (!begins) {
-    if (held.text !== found) replaceText(join(files.projectDir, path), held.text);
-    return { text: held.text, messages: heldTexts(held, path) };
-  }
+  const left = planAsLeft(place, committed, before);
+  const held = holdPlan((begins ? atStart : left) ?? found, found);
+  if (held.text !== found) replaceText(join(files.projectDir, path), held.text);
+  const messages = heldTexts(held, path);
+  if (!begins) return { text: held.text, messages };
+  const since = holdPlan(left ?? held.text, held.text);
   // The record of a task that was done last is older than its tick.
-  const ticked = held.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
-  if (held.gone.length + held.renamed.length + ticked.length === 0) return { text: found, messages: [] };
-  const text = PLAN_TEXTS.changedSince({ ...held, ticked }, path);
+  const ticked = since.ticked.filter((id) => before?.verified === undefined || planKey(id) !== planKey(before.id));
+  if (since.gone.length + since.renamed.length + ticked.length === 0) return { text: held.text, messages };
+  const text = PLAN_TEXTS.changedSince({ ...since, ticked }, path);
   recordNotice(files, place.state(), { at: now(), kind: 'change', text });
-  return { text: found, messages: [text] };
+  return { text: held.text, messages: [...messages, text] };
+}
+
+/** Returns the plan as the user started or resumed a session on it, with what the loop has done by now; null for a runner. */
+function planAtStart(place: PlanPlace): string | null {
+  const { head, body } = place.contract;
+  if (body === undefined) return null;
+  const done = planIn(place).done.map(planKey);
+  const isDone = ({ id, status }: PlanFile['tasks'][number]): boolean =>
+    status !== 'done' && done.includes(planKey(id));
+  return readPlan(head + body)
+    .tasks.filter(isDone)
+    .reduce(tickTask, head + body);
 }
 
 /** Returns the plan as the loop left it: after the commit of the last task, or at the last attempt at the one at work. */

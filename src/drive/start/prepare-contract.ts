@@ -52,11 +52,12 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   if (fixed !== undefined) return ofThisRun(fixed, request);
   const found = findTask(projectDir, request.task, Boolean(request.plan));
   const resolved = readSettings(request, found);
-  const { taskPath, head, frontmatter, checked } = found;
+  const { taskPath, head, frontmatter, body, checked } = found;
   const [{ plan }, { policy, settings }] = [request, resolved];
   const { agent, host } = agentOf(request, resolved);
   const task = taskTermsOf(request, taskPath, resolved);
-  const slow = (request.mode ?? 'hook') === 'hook' ? timeoutProblem(policy, settings.validation, task) : null;
+  const isSession = (request.mode ?? 'hook') === 'hook';
+  const slow = isSession ? timeoutProblem(policy, settings.validation, task) : null;
   if (slow !== null) throw new RalphError('task-invalid', slow);
   const warnings = [...checked.problems, ...resolved.problems, ...agentCommandWarnings(request, resolved)].filter(
     ({ severity }) => severity === 'warning',
@@ -67,7 +68,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   return {
     resolved,
     warnings,
-    checklist: checked.kind === 'checklist' ? checklistItems(found.body) : null,
+    checklist: checked.kind === 'checklist' ? checklistItems(body) : null,
     terms: {
       name: request.name,
       projectDir,
@@ -79,6 +80,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       createdAt: request.at,
       frontmatter,
       head,
+      ...(plan && isSession && { body }),
       policy: policy.plan && ofPlan ? { ...policy, plan: { ...policy.plan, ...ofPlan } } : policy,
       ...(plan && {
         commitMessage: settings.commitMessage ?? plan.commitForm ?? PLAIN_FORM,

@@ -160,6 +160,8 @@ export const contract = z.strictObject({
   frontmatter: z.string(),
   /** Text of the task file before its body: a file that begins with it has the same frontmatter. */
   head: z.string(),
+  /** Text of a plan after its head, at the start or resume of a session, whose agent works before a task is opened; else absent. */
+  body: z.string().optional(),
   policy,
   validation: z.array(commandDefinition),
   /** Checks that the project had at the start, for the agent of a plan without validation; absent for any other task. */
