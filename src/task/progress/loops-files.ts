@@ -11,10 +11,15 @@ import {
   relativeTaskFolder,
 } from '../task-file.ts';
 
-/** Returns a test for files, relative to the project, whose change is no work: the loop's books, and folders for loops. */
+/** Files in which the client notes what its user allows and schedules. */
+const CLIENTS = ['.claude/settings.local.json', '.claude/scheduled_tasks.json'];
+
+/** Returns a test for files of the project whose change is no work: the loop's books, folders for loops, the client's notes. */
 export function loopsFiles(contract: Contract): (path: string) => boolean {
   const isBook = loopsBooks(contract);
-  return (path) => isBook(path) || path.startsWith(`${LOOP_DIRECTORIES}/`) || path.startsWith('.claude/ralph/');
+  const isForLoops = (path: string): boolean =>
+    path.startsWith(`${LOOP_DIRECTORIES}/`) || path.startsWith('.claude/ralph/');
+  return (path) => isBook(path) || isForLoops(path) || CLIENTS.includes(path);
 }
 
 /** Returns a test for the files, relative to the project, in which a loop keeps its own books. Scripts beside them are none. */

@@ -46,6 +46,9 @@ const keepsBooks = writes({
   'OPEN_QUESTIONS.md': '# P0\n\n# P1\n',
   '.ralph-runner/prompt.md': 'x\n',
   '.claude/context/memory/learnings.md': '- nothing\n',
+  '.claude/scheduled_tasks.json': '{}\n',
+  // The client notes there what its user allows.
+  '.claude/settings.local.json': '{}\n',
 });
 
 // In the short form each case is played by one driver.
