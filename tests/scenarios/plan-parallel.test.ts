@@ -176,6 +176,23 @@ test('a resume of a blocked task takes up the run, and never the whole plan in t
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
 
+test('a resume of a task whose plan was started anew takes up no other loop or run of the project', (t) => {
+  const p = planProject(t, planText([{ id: 1 }]), 'return\n');
+  for (const path of ['.claude/ralph/PROMPT.md', 'a.md', 'b.md']) p.write(path, 'Do nothing.\n');
+  p.git('add .claude a.md b.md');
+  p.git('commit -qm Tasks');
+  assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '1']).code, 3);
+  const other = p.run(['--max-iterations', '1']);
+  assert.equal(other.code, 2, other.stderr);
+  // Its record goes when another run takes its place.
+  p.run(['a.md', 'b.md', '--parallel', '1', '--fresh', '--max-iterations', '1']);
+  const began = p.log().length;
+  const { code, stderr } = p.ralph(['resume', 'PLAN-Task-1'], p.env);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /the run in which this loop worked on Task 1 of PLAN\.md is over\. Start the plan again: /);
+  assert.equal(p.log().length, began);
+});
+
 /** While Task 2 is worked on for the first time, a person commits on the plan's branch. */
 const BY_HAND = `if [ "$id" = 2 ] && [ "$run" = 1 ]; then
   (cd "$MAIN_DIR" && mkdir -p work/2 && echo hand > work/2/made && git add work/2 && git commit -qm "By hand")

@@ -1,18 +1,13 @@
+import { findBatch } from '../../drive/parallel/batch.ts';
 import { PART_TEXTS, PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { checkPlanStart, planBranch } from '../../drive/start/plan-start.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import {
-  contractOfLoop,
-  findEndedContract,
-  hideRuntimeDir,
-  type LoopFiles,
-  readContract,
-} from '../../state/loop-files.ts';
+import { contractOfLoop, hideRuntimeDir, type LoopFiles, readContract } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { advise, RalphError } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -55,20 +50,32 @@ export async function planToStart(
   return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
 }
 
-/** Returns whether a loop, live or ended, works on one task of a plan beside others. */
-export function isPartOfPlan(files: LoopFiles, { loopId }: Pick<LoopState, 'loopId'>): boolean {
-  return contractOfLoop(files, loopId)?.contract.policy.plan?.only !== undefined;
+/** The task that a loop works on beside others, and its plan. */
+export type PartOfPlan = { readonly id: string; readonly planPath: string };
+
+/** Returns the part of a plan that a loop, live or ended, works on; null for any other loop. */
+export function partOfPlan(files: LoopFiles, loopId: string): PartOfPlan | null {
+  const { contract } = contractOfLoop(files, loopId) ?? {};
+  const id = contract?.policy.plan?.only;
+  return contract === undefined || id === undefined ? null : { id, planPath: contract.taskPath };
 }
 
 /** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */
 export function refuseAlone(files: LoopFiles, isSupervised: boolean, resumes: boolean): void {
-  const ended = resumes ? lastLoopIn(files) : null;
-  const stored = readContract(files) ?? (ended && findEndedContract(files, ended.loopId));
-  const { policy, taskPath } = stored?.contract ?? {};
-  const only = policy?.plan?.only;
-  if (only === undefined || isSupervised) return;
-  const text = PART_TEXTS.onlyInParallel(only, taskPath ?? '');
+  const loopId = readContract(files)?.contract.loopId ?? (resumes ? lastLoopIn(files)?.loopId : null) ?? null;
+  const part = isSupervised || loopId === null ? null : partOfPlan(files, loopId);
+  if (part === null) return;
+  const text = PART_TEXTS.onlyInParallel(part.id, part.planPath);
   throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'run --resume'));
+}
+
+/** Refuses to resume a loop on one task of a plan whose run is over: the project may have another one, or another loop. */
+export function requireRunOf(part: PartOfPlan, name: string | null, projectDir: string, env: NodeJS.ProcessEnv): void {
+  const run = findBatch(projectDir, env);
+  // What is wrong with its record is said where that is read.
+  if (run instanceof RalphError || run?.tasks.some((task) => task.name === name)) return;
+  const command = `run ${quoted(part.planPath)} --plan --parallel 2`;
+  throw new RalphError('refused', advise(PART_TEXTS.runOver(part.id, part.planPath), 'Start the plan again', command));
 }
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {

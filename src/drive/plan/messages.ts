@@ -139,4 +139,5 @@ export const PART_TEXTS = {
   planLeftOut: (id: string, path: string): string =>
     `The agent of ${id} changed ${path} in its worktree. Its changes were left out: the plan in the project counts.`,
   onlyInParallel: (id: string, path: string): string => `this loop works on ${id} of ${path} beside others.`,
+  runOver: (id: string, path: string): string => `the run in which this loop worked on ${id} of ${path} is over.`,
 } as const;
