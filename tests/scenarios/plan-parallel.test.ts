@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
 import type { PlanProject, TaskLine } from '../support/plan-beside.ts';
 import { CHECK, listedRuns, MAKES, planProject, planText } from '../support/plan-beside.ts';
+import { DIST } from '../support/project.ts';
 import { IS_LONG, longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { MAIN } from './support/command-agent.ts';
@@ -160,6 +161,33 @@ test('a check that a person corrects on the branch counts for a task that was bl
   assert.match(resumed.stderr, /by no task: check\.sh, kept\.txt\. The run takes them/);
   assert.deepEqual(subjects(p), ['Correct the check', 'feat: Task 1 - Make 1']);
   assert.equal(p.git('show --format= --name-only'), 'PLAN.md\nPLAN.progress.md\nwork/1/made');
+});
+
+test('a protected file that a person changed on the branch is not put back at the resume of a killed task', (t) => {
+  const hook = `'${process.execPath}' '${join(DIST, 'hooks', 'pre-tool-use.cjs')}'`;
+  const call = {
+    hook_event_name: 'PreToolUse',
+    session_id: 's',
+    tool_name: 'Bash',
+    tool_use_id: 't',
+    transcript_path: null,
+  };
+  const asked = JSON.stringify({ ...call, cwd: '.', tool_input: { command: 'npm test' } });
+  // It is killed while a call is open that may have changed any file.
+  const killed = `if [ "$run" = 1 ]; then
+    echo '${asked}' | RALPH_ACTIVE=1 ${hook} && echo "by the agent" > .claude/settings.json
+    cd "$MAIN_DIR" && echo '{"env":{}}' > .claude/settings.json && git commit -qam "By hand"
+    kill -9 $(ps -o ppid= -p $PPID) $PPID; exit 1
+  fi\n`;
+  const p = planProject(t, planText([{ id: 1 }]), `${killed}${MAKES}`);
+  p.write('.claude/settings.json', '{}');
+  p.git('add .claude');
+  p.git('commit -qm Settings');
+  assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '1']).code, null, 'it was killed');
+  const resumed = p.run(['--resume']);
+  assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+  assert.deepEqual(subjects(p), ['Settings', 'By hand', 'feat: Task 1 - Make 1']);
+  assert.equal(p.read('.claude/settings.json'), '{"env":{}}\n');
 });
 
 test('a resume of a blocked task takes up the run, and never the whole plan in the worktree of that task', (t) => {
