@@ -12,10 +12,11 @@ export function countersOf({
   marks: read,
   mode,
   sessionId,
+  clientPid,
   ...rest
 }: LoopState): Counters {
   const { callsBytes: _, ...marks } = read;
-  const session = mode === 'hook' && sessionId !== null ? { sessionId } : {};
+  const session = mode === 'hook' && sessionId !== null ? { sessionId, ...(clientPid !== null && { clientPid }) } : {};
   return { loopId, iteration, idleIterations, epoch, usage, marks, ...session, ...stoppedTime(rest) };
 }
 
@@ -83,7 +84,7 @@ function difference(
   return now < kept ? `${name} ${format(kept)} -> ${format(now)}` : null;
 }
 
-type Counts = Omit<Counters, 'loopId' | 'marks' | 'sessionId'>;
+type Counts = Omit<Counters, 'loopId' | 'marks' | 'sessionId' | 'clientPid'>;
 
 function isBehind(state: Counts, kept: Counts): boolean {
   const { iteration, idleIterations, epoch, usage } = state;

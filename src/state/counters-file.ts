@@ -21,8 +21,8 @@ export function beginCounters(files: LoopFiles, state: LoopState): void {
 /**
  * Stores the counts of a state that was read or written, if the loop keeps counters, and returns what is stored then. The
  * state is written first, so that a kill in between leaves a state with more than its counters, never with less: a state
- * that has less was put back. The next access makes up for such a kill before anything else is counted. The session of a state
- * that was only read (`isRead`) is not stored: another program can have written it.
+ * that has less was put back. The next access makes up for such a kill before anything else is counted. Session and client of a
+ * state that was only read (`isRead`) are not stored: another program can have written them.
  */
 export function keepCounters(
   files: LoopFiles,
@@ -31,9 +31,10 @@ export function keepCounters(
   known: KnownCounters | undefined,
   isRead = false,
 ): Counters | null {
-  const { sessionId: named, ...counts } = countersOf(state);
-  const sessionId = isRead && stored?.loopId === state.loopId ? stored.sessionId : named;
-  const counters: Counters = { ...counts, ...(sessionId !== undefined && { sessionId }) };
+  const { sessionId: _, clientPid: __, ...counts } = countersOf(state);
+  const { sessionId, clientPid } = isRead && stored?.loopId === state.loopId ? stored : countersOf(state);
+  const session = { ...(sessionId !== undefined && { sessionId }), ...(clientPid !== undefined && { clientPid }) };
+  const counters: Counters = { ...counts, ...session };
   const isKept = [stored, known?.counters].some((found) => found?.loopId === state.loopId);
   if (!isKept) return stored;
   if (stored?.loopId !== state.loopId) note(files, state, COUNTERS_TEXTS.writtenAgain(files.counters));

@@ -111,12 +111,14 @@ export function callingClient({ env, host, input: { event, sessionId } }: Driver
 
 /**
  * Returns whether the client that works on this session's loop is another one, and alive: a conversation that is continued
- * beside it has the same session.
+ * beside it has the same session. A state that another program rewrites frees no session, nor does a reused process id.
  */
 export function isHeldByAnother(state: LoopState, context: DriverContext): boolean {
-  if (state.mode !== 'hook' || state.clientPid === null || state.sessionId !== context.input.sessionId) return false;
+  const { mode, clientPid, clientStartedAt, sessionId } = state;
+  if (mode !== 'hook' || clientStartedAt === null || sessionId !== context.input.sessionId) return false;
   const client = callingClient(context);
-  return client.clientPid !== null && !sameClient(state, client) && clientAlive(state);
+  if (client.clientPid === null || sameClient(state, client) || !clientAlive(state)) return false;
+  return readCounters(context.files)?.clientPid === clientPid;
 }
 
 /** Returns whether the loop is bound to the process of this client: `/clear` gives a process another session. */

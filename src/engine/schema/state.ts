@@ -277,6 +277,8 @@ export const counters = commonPart
     marks: readMarks.omit({ callsBytes: true }),
     /** Session that the loop is bound to, which is known even if the state is lost; absent without one. */
     sessionId: z.string().optional(),
+    /** Process of its client; absent without one. */
+    clientPid: z.int().optional(),
   });
 
 const loopState = z.intersection(commonPart, statusPart);

@@ -7,6 +7,7 @@ import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import { hookHost } from '../../../../src/hosts/hook-hosts.ts';
+import { identityOf } from '../../../../src/state/process/identity.ts';
 import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 const FORMER = { CLAUDE_PID: String(process.pid) };
@@ -179,4 +180,19 @@ test('a conversation continued beside the live client of its loop takes no part 
   exits(project);
   assert.equal((await aStop(project, { prompt_id: 'p4' }, NEXT))?.decision, 'block', 'and stays with the conversation');
   assert.equal(stateOf(project).clientPid, process.ppid);
+});
+
+test('a program that names another client in the state, or a reused process id, frees no session', async (t) => {
+  const [pid, ended] = [process.ppid, 2 ** 22 - 1];
+  for (const [what, change] of [
+    ['another client', { clientPid: pid, clientStartedAt: identityOf(pid).startedAt }],
+    ['a process id of unknown begin', { clientPid: pid, clientStartedAt: null }],
+    ['control: one that has ended', { clientPid: ended, clientStartedAt: 'boot:1' }],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    put(project.files.state, JSON.stringify({ ...stateOf(project), ...change }));
+    assert.equal((await aStop(project, { prompt_id: 'p2' }, FORMER))?.decision, 'block', what);
+    assert.equal(stateOf(project).clientPid, process.pid, what);
+  }
 });
