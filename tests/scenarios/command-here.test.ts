@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { test } from 'node:test';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { commandHere } from '../support/command-here.ts';
 import { type Answer, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -31,6 +34,24 @@ test('a command in the process of a test answers as the program does, in the sam
     const here = await commandHere(p, words.split(' '));
     assert.deepEqual(told(here), told(p.ralph(words.split(' '))), words);
   }
+});
+
+test('a command in the process of a test sets up its own folder, and knows no home but that of the project', async (t) => {
+  const p = project(t);
+  const [before, home] = [JSON.stringify(process.env), homedir()];
+  p.write('../.claude/ralph/PROMPT.md', 'a project above');
+  assert.equal((await commandHere(p, ['init'])).code, 0);
+  assert.ok(p.has('.claude/ralph/.install.json'), 'as the program does');
+  p.write('../home/.npmrc', 'script-shell=/bin/sh\n');
+  const list = ['tdd', 'init', '--scenario', 'x', '--command', 'npm test', '--fresh'];
+  const { scenarios } = loopFiles(p.dir, null, p.env);
+  const pins = (): unknown => (JSON.parse(readFileSync(scenarios, 'utf8')) as { scripts: unknown }).scripts;
+  assert.equal((await commandHere(p, list)).code, 0);
+  const here = pins();
+  assert.match(JSON.stringify(here), /"~\/\.npmrc[^"]*":"[0-9a-f]{64}"/);
+  assert.equal(p.ralph(list).code, 0);
+  assert.deepEqual(here, pins());
+  assert.deepEqual([JSON.stringify(process.env), homedir()], [before, home]);
 });
 
 const withoutTimes = (said: unknown): string => String(said).replaceAll(/\d+(?= ?m?s\b)|[\d-]+[T ][\d:.]+Z?/g, '');

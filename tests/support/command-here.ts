@@ -32,8 +32,7 @@ export async function commandHere(
   assert.ok(command, `a command: ${name}`);
   const { values, positionals, rest, problem } = parseOptions(command, words);
   assert.equal(problem, null);
-  const env = { ...p.env, ...more };
-  const outside = { env: process.env, cwd: process.cwd(), heard: SIGNALS.map((one) => process.listeners(one)) };
+  const outside = { env: { ...process.env }, cwd: process.cwd(), heard: SIGNALS.map((one) => process.listeners(one)) };
   const said = { stdout: '', stderr: '' };
   const say = (stream: keyof typeof said, text: string): void => {
     said[stream] += text.endsWith('\n') ? text : `${text}\n`;
@@ -45,11 +44,12 @@ export async function commandHere(
     return typeof value === 'string' ? value : null;
   };
   let loop: string | null = null;
-  process.env = env;
+  putEnvironment({ ...p.env, ...more });
   process.chdir(p.dir);
+  const { env } = process;
   try {
     if (command.control) refuseAgent(name, env);
-    const project = projectDirOf({ given: given('project'), env, cwd: process.cwd(), search: true });
+    const project = projectDirOf({ given: given('project'), env, cwd: process.cwd(), search: name !== 'init' });
     loop = loopName(given('loop') ?? (env['RALPH_LOOP'] || null));
     const projectDir = ABOUT_A_LOOP.has(name) ? projectOfLoop(project, loop, env) : project;
     const code = await command.run({
@@ -66,12 +66,18 @@ export async function commandHere(
     say('stderr', printable(withPrefix(known, { name: loop, mode: name === 'router' ? 'router' : 'hook' })));
     return answerOf(1, said);
   } finally {
-    process.env = outside.env;
+    putEnvironment(outside.env);
     process.chdir(outside.cwd);
     for (const [nth, one] of SIGNALS.entries())
       for (const listener of process.listeners(one))
         if (outside.heard[nth]?.includes(listener) !== true) process.removeListener(one, listener);
   }
+}
+
+/** Changes the environment of the process itself: `homedir` and the like do not look at an object put in its place. */
+function putEnvironment(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
 }
 
 const answerOf = (code: number, said: Pick<Answer, 'stdout' | 'stderr'>): Answer => ({
