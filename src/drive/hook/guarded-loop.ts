@@ -2,14 +2,8 @@ import type { StoredContract } from '../../engine/schema/contract.ts';
 import type { LiveState } from '../../engine/schema/state.ts';
 import { liveContract } from '../../state/evidence/evidence.ts';
 import { evidenceLost } from '../../state/evidence/evidence-lost.ts';
-import {
-  findContract,
-  findEndedContract,
-  findLiveContract,
-  type LoopFiles,
-  readContract,
-  readState,
-} from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { findContract, findEndedContract, findLiveContract, readContract, readState } from '../../state/loop-files.ts';
 import { boundLoop, drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 
 /** Loop whose rules apply to a tool call; only its files are guarded if its state is unreadable or others drive it. */

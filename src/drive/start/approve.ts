@@ -18,13 +18,8 @@ import { START_TEXTS } from '../turn/messages.ts';
 import { lastLoopIn } from './find-task.ts';
 import { preparedTerms, prepareStart, withFlag } from './prepare-contract.ts';
 import type { Approval, Approved, Prepared, StartBaseline, StartRequest } from './stages.ts';
-import {
-  type RiskySetting,
-  rememberAgreed,
-  settingsRefusal,
-  startOf,
-  unagreedSettings,
-} from './terms/agreed-settings.ts';
+import type { RiskySetting } from './terms/agreed-settings.ts';
+import { rememberAgreed, settingsRefusal, startOf, unagreedSettings } from './terms/agreed-settings.ts';
 import { consentTerms, diffTerms, showTerms } from './terms/consent-terms.ts';
 import { tryCommits } from './try-commits.ts';
 

@@ -10,14 +10,8 @@ import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
-import {
-  changedRepositories,
-  onScreen,
-  type RecordedTree,
-  recordTree,
-  refOf,
-  repositoryAround,
-} from '../../task/git/record-tree.ts';
+import type { RecordedTree } from '../../task/git/record-tree.ts';
+import { changedRepositories, onScreen, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
 import { changesBetween, isCommitted, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';

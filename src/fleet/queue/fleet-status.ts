@@ -2,17 +2,8 @@ import type { ChainableCommander } from 'ioredis';
 import { jsonOrNull } from '../../text/json.ts';
 import { jobIdOf } from '../job.ts';
 import { type FleetServer, KEYS } from './connect.ts';
-import {
-  accountsOf,
-  allLoops,
-  compare,
-  type LoopEntry,
-  type LoopProgress,
-  type LoopResult,
-  loopProgress,
-  loopResult,
-  loopsNamed,
-} from './loop-index.ts';
+import type { LoopEntry, LoopProgress, LoopResult } from './loop-index.ts';
+import { accountsOf, allLoops, compare, loopProgress, loopResult, loopsNamed } from './loop-index.ts';
 
 type QueueState = 'queued' | 'waiting' | 'working' | 'ended' | 'failed' | 'forgotten';
 

@@ -2,13 +2,8 @@ import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
 import { isShell, programName, subcommandWords } from './program-words.ts';
-import {
-  emptyReading,
-  type FileAccess,
-  type ReadOptions,
-  type ShellCommand,
-  type ShellReading,
-} from './shell-reading.ts';
+import type { FileAccess, ReadOptions, ShellCommand, ShellReading } from './shell-reading.ts';
+import { emptyReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */

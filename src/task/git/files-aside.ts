@@ -7,16 +7,8 @@ import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
 import { alternate } from './git-pins.ts';
 import { outermost } from './list-files.ts';
-import {
-  type Around,
-  git,
-  must,
-  onDisk,
-  onScreen,
-  projectTree,
-  repositoryAround,
-  withFilesIndexed,
-} from './record-tree.ts';
+import type { Around } from './record-tree.ts';
+import { git, must, onDisk, onScreen, projectTree, repositoryAround, withFilesIndexed } from './record-tree.ts';
 import { partsOf } from './run-git.ts';
 import { workFolder } from './work-folder.ts';
 

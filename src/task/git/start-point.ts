@@ -13,18 +13,8 @@ import { mainProjectOf } from '../task-file.ts';
 import { askPinned, besidesPinned, readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
 import { readRepository } from './read-repository.ts';
-import {
-  AROUND,
-  aroundIn,
-  git,
-  hidesFiles,
-  must,
-  type Place,
-  type RecordedTree,
-  recordHead,
-  recordTree,
-  refOf,
-} from './record-tree.ts';
+import type { Place, RecordedTree } from './record-tree.ts';
+import { AROUND, aroundIn, git, hidesFiles, must, recordHead, recordTree, refOf } from './record-tree.ts';
 import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, used to return to it. */

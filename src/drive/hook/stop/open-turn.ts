@@ -3,14 +3,8 @@ import type { FourKeyState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { contractOrLoss } from '../../../state/evidence/evidence.ts';
-import {
-  findContract,
-  findLiveContract,
-  log,
-  type ReadState,
-  readContract,
-  type StoredContract,
-} from '../../../state/loop-files.ts';
+import type { ReadState, StoredContract } from '../../../state/loop-files.ts';
+import { findContract, findLiveContract, log, readContract } from '../../../state/loop-files.ts';
 import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';

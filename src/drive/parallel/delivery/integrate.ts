@@ -15,13 +15,8 @@ import { holdingsOf } from '../../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
 import { removeWorktree } from '../../worktree/remove-worktree.ts';
 import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../../worktree/repository.ts';
-import {
-  lossOfRecord,
-  readWorktreeRecord,
-  type WorktreePlace,
-  worktreeLoop,
-  worktreePlace,
-} from '../../worktree/worktree-place.ts';
+import type { WorktreePlace } from '../../worktree/worktree-place.ts';
+import { lossOfRecord, readWorktreeRecord, worktreeLoop, worktreePlace } from '../../worktree/worktree-place.ts';
 import type { Integrate } from '../batch.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 import { type Integrated, openPullRequest, takeBackMove } from './deliver.ts';
