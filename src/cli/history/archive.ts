@@ -62,9 +62,7 @@ function archive(context: CommandContext, path: string): number {
   }
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);
-  if (live !== undefined) {
-    throw new RalphError('refused', activeText(path));
-  }
+  if (live !== undefined) throw new RalphError('refused', activeText(path));
   const moved = archiveRun(run, now());
   answer({ success: true, path: moved }, () => `Moved the run state to ${relative(projectDir, moved)}.`);
   return 0;

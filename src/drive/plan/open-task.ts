@@ -257,9 +257,7 @@ export async function catchUp(place: PartPlace): Promise<void> {
   const main = readMain(place);
   const before = readOpenTask(files, contract);
   if (before === null || planKey(before.id) !== planKey(part.task)) {
-    if (stands.head !== main.tip) {
-      await switchTree(calm, { main, work: stands.head, merged: main.tip }, stands.changed);
-    }
+    if (stands.head !== main.tip) await switchTree(calm, { main, work: stands.head, merged: main.tip }, stands.changed);
     copyPlan(place, main, '');
     return;
   }

@@ -83,9 +83,7 @@ function lookAtLoop(
 ): Found {
   const { state } = current;
   const hold = state.mode === 'router' ? holdOf(state, host) : 'theirs';
-  if (hold === 'theirs' || hold === 'unseen') {
-    return kept(busy(files, state, hold));
-  }
+  if (hold === 'theirs' || hold === 'unseen') return kept(busy(files, state, hold));
   const { stored, lost } = contractOrLoss(files, state);
   if (lost !== null) return paused(state, files, options, lost);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {

@@ -32,9 +32,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   const { state } = turn.loaded;
   const assigned = assignedSpawn(files, state);
   const last = lastSpawn(files, state);
-  if (told.spawn !== null && told.spawn > last) {
-    throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
-  }
+  if (told.spawn !== null && told.spawn > last) throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
   if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) {
     router.notes.push(...uncounted(state, told));
     return answerNow(router);
@@ -47,9 +45,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
     }
     throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
   }
-  if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) {
-    return answerNow(router);
-  }
+  if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) return answerNow(router);
   return answerAfter(router, await endSpawn(router, assigned, told));
 }
 
@@ -90,9 +86,7 @@ async function retryLater({ files, turn, notes }: Router, assigned: SpawnRecord,
 
 async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Report): Promise<Dispatched> {
   const { policy, state } = turn.loaded;
-  if (told.usage === null && policy.budget.maxTokens !== null) {
-    throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
-  }
+  if (told.usage === null && policy.budget.maxTokens !== null) throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
   const { text, usage } = told;
   const ended = await endTurn(turn, {
     text,

@@ -16,9 +16,7 @@ import { interruptedByUser } from './user-prompt.ts';
 
 /** Handles the end of the agent's turn: decides whether it is an iteration, and what follows. */
 export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
-  if (state.status === 'awaiting-consent') {
-    return release(state, render(AWAITING_CONSENT, state));
-  }
+  if (state.status === 'awaiting-consent') return release(state, render(AWAITING_CONSENT, state));
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
   const heard: LiveState = {

@@ -53,9 +53,7 @@ function isPace({ waiting }: Waiting): boolean {
 
 function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
   if (timeReading(state, policy.budget, at) !== null) return goOn(state, at, policy, 'max_time has passed');
-  if (isBefore(at, state.waiting.until)) {
-    return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
-  }
+  if (isBefore(at, state.waiting.until)) return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
   if (isPace(state)) return goOn(state, at, policy, 'the delay is over');
   if (policy.idle === null) return goOn(state, at, policy, 'idle is off');
   if (policy.idle.wake === 'change') return { state, effects: [{ type: 'look' }] };

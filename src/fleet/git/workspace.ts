@@ -236,9 +236,7 @@ async function restoreIndex(ws: Workspace, checkpoint: string): Promise<void> {
   const call = agentCall(ws);
   await askGit(['read-tree', '-i', '-m', `${checkpoint}:index`], call, WHAT);
   const conflict = await git(['cat-file', 'blob', `${checkpoint}:conflict/${ENTRIES}`], ownCall(ws));
-  if (conflict.ok) {
-    await askGit(['update-index', '-z', '--index-info'], { ...call, input: conflict.output }, WHAT);
-  }
+  if (conflict.ok) await askGit(['update-index', '-z', '--index-info'], { ...call, input: conflict.output }, WHAT);
   // Fails for files that differ, which is allowed.
   await git(['update-index', '-q', '--refresh'], call);
 }

@@ -46,9 +46,7 @@ const loopSettings: Check = (examined) => {
 const stateFiles: Check = (examined) =>
   loopsOf(examined).flatMap((files) => {
     const { found } = describeLoop(files, examined.env);
-    if (found.kind === 'newer') {
-      return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
-    }
+    if (found.kind === 'newer') return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
     if (found.kind !== 'corrupt') return [];
     const message = `${files.state} cannot be used: ${found.problem}.`;
     const fix = about(advise('it can be archived.', 'Run', 'reset'), { name: files.name, mode: 'hook' });

@@ -46,9 +46,7 @@ export const hooksEnabled: Check = ({ sources }) => {
 export const managedSettings: Check = ({ sources }) => {
   const managed = sources.find(({ name, exists }) => name === 'managed' && exists);
   if (managed === undefined) return [ok('there are no managed settings.')];
-  if (managed.value['allowManagedHooksOnly'] !== true) {
-    return [ok(`${managed.path} allows project hooks.`)];
-  }
+  if (managed.value['allowManagedHooksOnly'] !== true) return [ok(`${managed.path} allows project hooks.`)];
   const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so no loop can.`;
   const fix = 'ask the administrator of this machine to allow them. Router mode needs no hooks.';
   return [error(message, fix)];

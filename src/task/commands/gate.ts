@@ -119,9 +119,7 @@ async function runCommands(
     const isCommit = given.copies?.commit !== undefined;
     results.push(inProject.outcome === 'ok' ? failsOnCopy(result, copy.lacks, isCommit) : inProject);
   };
-  for (const command of accepted) {
-    await check(command, (here, how) => runTaskCommand(contract, projectDir, here, how));
-  }
+  for (const command of accepted) await check(command, (here, how) => runTaskCommand(contract, projectDir, here, how));
   for (const command of contract.validation) {
     const directory = resolve(projectDir);
     await check(command, (here, how) => runPinnedCommand(contract, projectDir, { ...here, directory }, how));

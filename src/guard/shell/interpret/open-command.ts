@@ -90,9 +90,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
       next.kind === 'call'
         ? openCommand(next.call, inner)
         : context.interpret(next.text, [call.state], call.stdin, inside(inner, call));
-    if (next.kind === 'text' && next.text.includes(UNKNOWN)) {
-      reportCall(context, 'dynamic-command', call);
-    }
+    if (next.kind === 'text' && next.text.includes(UNKNOWN)) reportCall(context, 'dynamic-command', call);
   }
   // `builtin cd x`: only these two stay in the shell.
   const isHere = name === 'builtin' || name === 'command';
