@@ -44,9 +44,8 @@ export function askInPerson(files: LoopFiles, asked: Question): Person {
   const terminal = terminalOf(process.pid);
   const current = readState(files.state);
   const client = current.kind === 'loop' ? current.state.clientPid : null;
-  if (terminal !== null && client !== null && terminalOf(client) === terminal) {
+  if (terminal !== null && client !== null && terminalOf(client) === terminal)
     throw new RalphError('refused', `"${command}" needs a terminal other than that of the loop's client.`);
-  }
   const [input, output] = openTerminal(refusal ?? NEEDS_PERSON(command));
   try {
     const text = [heading, ...lines, '', `${question} Type yes to agree: `].map((line) => printable(line));

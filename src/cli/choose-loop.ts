@@ -135,9 +135,8 @@ export function endedLoop(
     throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
   const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
   const current = readState(files.state);
-  if (current.kind === 'loop' && current.state.status !== 'ended') {
+  if (current.kind === 'loop' && current.state.status !== 'ended')
     throw new RalphError('refused', about(advise('The loop has not ended.', 'Stop it first', 'stop'), current.state));
-  }
   const last = lastArchived(files);
   const state = last === null ? null : endedState(files, last.state.loopId);
   if (state === null)
@@ -227,9 +226,8 @@ export function taskPlace(projectDir: string, word: string) {
     throw new RalphError('usage', advise(text, 'Check it as a plan', `plan check ${shellWord(word)}`));
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
-  if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
+  if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner')))
     throw new RalphError('usage', advise(`${word} has no RALPH.md.`, 'Create a task folder', 'scaffold NAME'));
-  }
   const root = realpathSync(projectDir);
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
   const taskPath = projectPath(root, dir, file);

@@ -16,9 +16,8 @@ export function proofText(proof: Proof, facts: ProofFacts): string {
 
 /** Returns why a completion is unproved, without the beginning of the sentence. */
 export function unprovedText({ results, changed }: ProofFacts): string {
-  if (results.every(({ refutesOnly }) => refutesOnly === true)) {
+  if (results.every(({ refutesOnly }) => refutesOnly === true))
     return 'no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.';
-  }
   const files =
     changed === 'no' ? 'no file of the project changed' : 'whether a file of the project changed is unknown';
   return `every check passed before the start as well, and ${files}.`;

@@ -81,9 +81,8 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
   const planned = statSync(file).isFile() ? readPlan(readFileSync(file, 'utf8')).tasks.length : 0;
   if (planned > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
   const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);
-  if (found.risky.length > 0 && !request.agrees(found.risky)) {
+  if (found.risky.length > 0 && !request.agrees(found.risky))
     throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));
-  }
   const { terms, digest, fixed } = found;
   const { taskPath } = fixed.terms;
   const loopId = freeId(name);

@@ -59,9 +59,9 @@ export function initProject(request: InitRequest) {
   const manifest = readManifest(projectDir);
   const { old } = request;
   const plan = adopted(
-    plannedFiles(bundle, projectDir).map((file) => {
-      return judge(file, old?.files.includes(file.path) ? null : readText(safePath(projectDir, file.path)), manifest);
-    }),
+    plannedFiles(bundle, projectDir).map((file) =>
+      judge(file, old?.files.includes(file.path) ? null : readText(safePath(projectDir, file.path)), manifest),
+    ),
     manifest,
   );
   const settings = planSettings(request, manifest);

@@ -197,9 +197,8 @@ export function parseState(text: string): ReadState {
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { kind: 'corrupt', problem: 'it is not a JSON object' };
-  }
   if (isTooDeep(value)) return { kind: 'corrupt', problem: 'it is nested too deeply' };
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };

@@ -22,9 +22,8 @@ export function recordNotice(
   if (key !== undefined && readNotices(files).some((known) => known.loopId === loopId && known.key === key)) return;
   const common = { at, loopId, iteration };
   const message = text.replaceAll('\n', ' ');
-  if ((statSync(files.notices, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES) {
+  if ((statSync(files.notices, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES)
     renameSync(files.notices, formerOf(files));
-  }
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const notice: LoopNotice = { ...common, kind, text: message, ...(key !== undefined && { key }), details };
   appendLine(files.notices, notice);

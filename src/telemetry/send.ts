@@ -220,9 +220,8 @@ function metricsOf(ended: readonly StreamEvent[], events: readonly StreamEvent[]
   // Hooks and runner both report a denied call; an iteration counts it once.
   const denied = ended.reduce((sum, event) => sum + (number(event, 'deniedCalls') ?? 0), 0);
   if (denied > 0) add('ralph.denials', '{call}', base, denied);
-  for (const event of events.filter(({ type }) => type === 'loop.ended')) {
+  for (const event of events.filter(({ type }) => type === 'loop.ended'))
     add('ralph.loops', '{loop}', { ...base, 'ralph.outcome': text(event, 'status') }, 1);
-  }
   return metrics;
 }
 

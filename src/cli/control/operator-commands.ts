@@ -141,9 +141,8 @@ export const STEER_COMMAND = operatorCommand({
   }),
   loopOf: (context) => {
     const { path, loop } = context.values;
-    if (path !== undefined && loop !== undefined) {
+    if (path !== undefined && loop !== undefined)
       throw new RalphError('usage', 'steer takes --path or --loop, not both.');
-    }
     const [word = '', ...text] = context.positionals;
     const mayName = path === undefined && loop === undefined && text.length > 0;
     const named = mayName ? liveLoops(context).find(({ name }) => name === word) : undefined;

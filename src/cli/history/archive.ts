@@ -154,9 +154,8 @@ function printState(context: CommandContext, wanted: string): number {
     return 0;
   }
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
-  if (found === undefined) {
+  if (found === undefined)
     throw new RalphError('usage', advise(`there is no "${wanted}" in the archive.`, 'List it', 'archive'));
-  }
   if (found.content.kind === 'loop') {
     const { state } = found.content;
     json({ ...state, reported: noticesOf(files, state.loopId) });

@@ -52,9 +52,8 @@ export const LOGS_COMMAND: Command = {
         context.out(context.forPeople ? journalLine(entry, context.paint) : JSON.stringify(entry));
       if (!told) tellUnrecorded(files, wanted, context);
       if (values['follow'] !== true) {
-        if (entries.length === 0 && context.forPeople) {
+        if (entries.length === 0 && context.forPeople)
           err(show(advise('Nothing has been recorded yet. --loop NAME shows another loop.', 'List the loops', 'list')));
-        }
         return 0;
       }
       if (!told && entries.length === 0) err('ralph-loop: nothing yet; waiting.');
@@ -131,9 +130,8 @@ function loopOn(context: CommandContext, path: string): LoggedLoop {
 function exportLogs(context: CommandContext): number {
   const { values, projectDir, env, answer, err } = context;
   for (const name of ['events', 'iterations', 'activity', 'follow', 'all', 'loop']) {
-    if (values[name] !== undefined) {
+    if (values[name] !== undefined)
       throw new RalphError('usage', `--${name} is for printing journals; the run of a task folder is copied whole.`);
-    }
   }
   const { run, taskPath } = taskPlace(projectDir, pathOf(context));
   const named = resolve(String(values['dest']));
@@ -165,9 +163,8 @@ function pathOf({ values, positionals }: CommandContext): string {
   if (word !== null && option !== undefined) throw new RalphError('usage', 'logs takes PATH or --path, not both.');
   const path = word ?? option;
   if (path === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
-  if (typeof path !== 'string') {
+  if (typeof path !== 'string')
     throw new RalphError('usage', advise('name the task folder to export.', 'Usage', 'logs PATH --dest DIR'));
-  }
   if (values['dest'] === '') throw new RalphError('usage', '--dest is empty: name a new folder.');
   return path;
 }

@@ -28,9 +28,8 @@ export async function pruneArchive(context: CommandContext, age: string): Promis
   const { files, projectDir, env, values, mayAsk, now, answer, err } = context;
   const days = /^(\d{1,5})d$/.exec(age)?.[1];
   const limit = days === undefined ? parseDuration(age) : Number(days) * DAY_MS;
-  if (limit === null || context.positionals.length > 0) {
+  if (limit === null || context.positionals.length > 0)
     throw new RalphError('usage', `--prune takes an age such as 30d or 12h and no path, but is "${age}".`);
-  }
   const before = Date.parse(now()) - limit;
   const where = { projectDir, env, at: now() };
   const isOld = ({ path }: { readonly path: string }): boolean => statSync(path).mtimeMs < before;

@@ -156,17 +156,15 @@ function startDriver(
 ): Promise<number> | number {
   const { command, words } = STARTERS[mode];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options ?? {}, name));
-  if (stray !== undefined) {
+  if (stray !== undefined)
     throw new RalphError('usage', `--${stray} is not an option of ralph-loop ${command.name}, which drives this loop.`);
-  }
   return command.run({ ...context, values: { ...context.values, ...values }, positionals: words, files });
 }
 
 /** Shows the user a loop that an agent requested and asks for consent: resuming it means agreeing to it. */
 function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopState): Promise<number> | number {
-  if (process.stdin.isTTY !== true && context.values['yes'] !== true) {
+  if (process.stdin.isTTY !== true && context.values['yes'] !== true)
     throw new RalphError('refused', about(START_TEXTS.needsConsent, { name: files.name, mode }));
-  }
   const { command } = mode === 'runner' ? STARTERS.runner : STARTERS.hook;
   const own = { consent: true, ...(files.name !== null && { loop: files.name }) };
   return command.run({ ...context, values: { ...context.values, ...own }, positionals: [], files });
@@ -194,9 +192,8 @@ function operateResume(context: CommandContext, files: LoopFiles): number {
   const { rest } = context;
   if (rest.length > 0) throw new RalphError('usage', LAUNCH_TEXTS.forLaunch(rest));
   const stray = givenOptions(context)[0];
-  if (stray !== undefined && readState(files.state).kind === 'loop') {
+  if (stray !== undefined && readState(files.state).kind === 'loop')
     throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
-  }
   return operateOn(files, OPERATIONS.resume, context);
 }
 
@@ -206,9 +203,8 @@ function givenOptions({ values }: CommandContext): string[] {
 
 function newRun(context: CommandContext, path: string): Promise<number> | number {
   const { dir, taskPath } = taskPlace(context.projectDir, path);
-  if (!existsSync(join(dir, basename(taskPath)))) {
+  if (!existsSync(join(dir, basename(taskPath))))
     throw new RalphError('usage', advise(`${taskPath} is missing. Restore it.`, 'Or create another', 'scaffold NAME'));
-  }
   const { projectDir, env, files } = context;
   const name = taskLoopName(projectDir, taskPath, env);
   const own = loopFiles(projectOfLoop(projectDir, name, env), name, env);

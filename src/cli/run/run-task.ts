@@ -37,9 +37,8 @@ export async function runTask(context: CommandContext): Promise<NamedTask> {
   const { positionals, values, projectDir } = context;
   const [word, ...more] = positionals;
   if (word === undefined) return { context, drafted: null };
-  if (more.length > 0) {
+  if (more.length > 0)
     throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}. Quote a task in plain words.`);
-  }
   if (values['task'] !== undefined) throw new RalphError('usage', 'the task was given twice: as TASK and as --task.');
   const withTask = (task: string, drafted: DraftedTask | null = null): NamedTask => {
     return { context: { ...context, values: { ...values, task, [AGREED_BY_START]: drafted?.agreed } }, drafted };

@@ -78,9 +78,8 @@ async function withMode(context: CommandContext, projectDir: string, manner: Run
 function requestedLoop(context: CommandContext): CommandContext {
   const { values } = context;
   const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);
-  if (stray !== undefined) {
+  if (stray !== undefined)
     throw new RalphError('usage', `--consent starts a loop as it was requested: it takes no --${stray}.`);
-  }
   const files = loopAwaitingRun(context);
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);

@@ -72,9 +72,10 @@ function fish(commands: readonly Command[]): string {
   const quote = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`;
   const lines = commands.flatMap((command) => [
     `complete -c ralph-loop -n __fish_use_subcommand -f -a ${command.name} -d ${quote(SUMMARIES[command.name] ?? '')}`,
-    ...optionsOf(command).map(([name, help]) => {
-      return `complete -c ralph-loop -n '__fish_seen_subcommand_from ${command.name}' -l ${name} -d ${quote(help)}`;
-    }),
+    ...optionsOf(command).map(
+      ([name, help]) =>
+        `complete -c ralph-loop -n '__fish_seen_subcommand_from ${command.name}' -l ${name} -d ${quote(help)}`,
+    ),
   ]);
   return lines.join('\n');
 }

@@ -20,9 +20,8 @@ export const DOCTOR_COMMAND: Command = {
   options: options({ fix: 'Repair what can be repaired without losing your changes.' }),
   async run(context) {
     const fix = context.values['fix'] === true;
-    if (fix && isAgent(context.env)) {
+    if (fix && isAgent(context.env))
       throw new RalphError('refused', '"doctor --fix" is for the user at a terminal; agents may run "doctor" alone.');
-    }
     const hostHooks = await examineHosts(context);
     let findings = examine({ ...examined(context), hostHooks });
     const fixed: string[] = [];

@@ -9,12 +9,10 @@ import type { CommandContext } from '../command.ts';
 export async function reportOf({ values, env }: CommandContext): Promise<Report> {
   const { spawn, agent, file, error } = values;
   const number = spawn === undefined ? null : Number(spawn);
-  if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
+  if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn)))
     throw new RalphError('usage', `--spawn ${String(spawn)}: use the number from the answer.`);
-  }
-  if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
+  if ([agent, file, error].filter((given) => given !== undefined).length > 1)
     throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
-  }
   const none = { spawn: number, agent: null, usage: null, error: null };
   if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
   if (typeof agent === 'string') return { ...none, agent, ...(await workOf(agent, env)) };

@@ -147,9 +147,8 @@ export function standingOf(
   if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };
   // When a router may start the next subagent after one that could not work.
   const retryAt = retryAtOf(files, state);
-  if (retryAt !== null && driverAlive !== false) {
+  if (retryAt !== null && driverAlive !== false)
     return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
-  }
   return { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
 }
 
@@ -207,9 +206,8 @@ function forReading(explanation: Explanation, found: ReadState, { paint }: Comma
 function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');
-  if (path !== null && liveLoopsOn(context, path).length === 0) {
+  if (path !== null && liveLoopsOn(context, path).length === 0)
     return endedLast(context, path) ?? noLoop(`no loop has worked on ${path}.`);
-  }
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;
   return endedLast(context, null) ?? report;

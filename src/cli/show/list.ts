@@ -78,9 +78,8 @@ function listed(loop: ProjectLoop, at: string): ListedLoop[] {
   const { files, found, live, lastLoop, kind, taskPath: path } = loop;
   const { name } = files;
   const worktree = loop.worktree && { dir: loop.worktree.dir, branch: loop.worktree.branch };
-  if (found.kind === 'corrupt' || found.kind === 'newer') {
+  if (found.kind === 'corrupt' || found.kind === 'newer')
     return [{ ...NOTHING, name, kind, status: 'unreadable', path, lastLoop, worktree }];
-  }
   const shown = live ?? lastLoop;
   if (shown === null) return [];
   const { status, iteration, mode, startedAt } = shown;

@@ -124,9 +124,8 @@ function readProof(path: string): ProofRecord {
 /** Builds the contract of the record's task as it is in this project. Throws RalphError as a start would. */
 function contractHere(context: CommandContext, { task }: ProofRecord): Contract {
   const { projectDir } = context;
-  if (projectPath(projectDir, projectDir, task.path) === null) {
+  if (projectPath(projectDir, projectDir, task.path) === null)
     throw new RalphError('usage', `The task ${JSON.stringify(task.path)} of the proof is outside the project.`);
-  }
   const path = resolve(projectDir, task.path);
   readTaskText(path, `The task ${task.path} of the proof`, {
     text: ' Check a proof in a clone of its project, and on the branch of its loop.',

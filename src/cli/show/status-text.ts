@@ -143,9 +143,8 @@ function progressText(live: LiveLoop): string {
 
 function clientText({ clientPid, clientAlive, mode, name, sessionId }: LiveLoop, paint: Paint): string {
   const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
-  if (mode === 'runner' && clientAlive !== null) {
+  if (mode === 'runner' && clientAlive !== null)
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
-  }
   if (mode === 'hook' && clientPid === null && sessionId !== null) return `session ${sessionId}`;
   if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} has exited: ${resume}`);
@@ -191,9 +190,8 @@ function runLines(
       progress === true ? `progress (${files} changed)` : progress === false ? 'no progress' : 'progress unknown';
     const which = iteration === 0 ? 'Last turn' : `Iteration ${iteration}`;
     lines.push(`${which}: ${lastIteration.status}, ${moved}.`);
-    if (commands.length > 0) {
+    if (commands.length > 0)
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
-    }
     if (completion.promiseSeen) lines.push(...claimLines(completion, name));
   }
   if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);

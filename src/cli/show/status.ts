@@ -109,9 +109,8 @@ function checksOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'checks'>
 /** States that no loop is live, or the problem of its state file. */
 function messageOf(report: LoopReport): Pick<InactiveLoop, 'news' | 'message'> {
   const { found, lost, files } = report;
-  if (lost === null && found.kind !== 'corrupt' && found.kind !== 'newer') {
+  if (lost === null && found.kind !== 'corrupt' && found.kind !== 'newer')
     return { news: null, message: files.name === null ? 'No active loop.' : `No active loop named ${files.name}.` };
-  }
   const { why, next } = explain(report);
   const news = `${why} ${next}`;
   return { news, message: news };

@@ -118,9 +118,8 @@ function recordFinding(record: ProofRecord, own: ProofRecord | null, beside: str
 
 function proofFinding(record: ProofRecord): Finding {
   const { proof, verified } = record;
-  if (proof === null || !verified || proof === 'none') {
+  if (proof === null || !verified || proof === 'none')
     return { what: 'proof', ok: false, text: 'the loop itself completed unverified' };
-  }
   const ok = isConsistent(record);
   return { what: 'proof', ok, text: ok ? proof : `${proof}, which the recorded results do not allow` };
 }

@@ -41,9 +41,12 @@ async function list({ projectDir, env: given, answer }: CommandContext): Promise
     worktrees.length === 0
       ? show(advise('No loop has a worktree here.', 'Create one', 'run TASK --worktree'))
       : table(
-          worktrees.map(({ holdings, name, branch, dir }) => {
-            return [name, branch, lossTexts(holdings, branch).join('; ') || 'everything merged', dir];
-          }),
+          worktrees.map(({ holdings, name, branch, dir }) => [
+            name,
+            branch,
+            lossTexts(holdings, branch).join('; ') || 'everything merged',
+            dir,
+          ]),
         ),
   );
   return 0;

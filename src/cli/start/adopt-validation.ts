@@ -17,9 +17,8 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   const text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   const commands = extractValidationCommands(splitFrontmatter(text).body);
-  if (commands.length === 0) {
+  if (commands.length === 0)
     throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
-  }
   // The agent can change the text of a task file: the user must agree to exactly what they read.
   const veiled = commands.find((one) => printable(one) !== one);
   if (veiled !== undefined) {

@@ -105,12 +105,10 @@ function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'r
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
   if (mode === 'router')
     throw new RalphError('usage', advise('--mode takes hook or runner.', 'Start a router', 'router start'));
-  if (mode !== 'hook' && mode !== 'runner') {
+  if (mode !== 'hook' && mode !== 'runner')
     throw new RalphError('usage', `--mode ${String(mode)}: use hook or runner.`);
-  }
-  if (mode === 'runner' && values['launch'] === true) {
+  if (mode === 'runner' && values['launch'] === true)
     throw new RalphError('usage', advise('--launch starts a session, and --mode runner has none.', 'Run it', 'run'));
-  }
   return mode;
 }
 

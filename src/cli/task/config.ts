@@ -26,9 +26,8 @@ export const CONFIG_COMMAND: Command = {
     }
     const { maxIterations, completionSignal, sources } = effectiveSettings(projectDir, env);
     const source = sources['max_iterations'] ?? 'default';
-    if (typeof wanted === 'string' && source !== 'project config') {
+    if (typeof wanted === 'string' && source !== 'project config')
       context.err(`ralph-loop: written, but the ${source} sets ${maxIterations}, which takes precedence.`);
-    }
     const answer = {
       maxIterations,
       completionSignal,

@@ -50,9 +50,10 @@ function published(tasks: PlanFile['tasks']): PlanCheckAnswer['tasks'] {
 }
 
 function forReading(file: string, checked: CheckedPlan, { paint }: CommandContext): string {
-  const problems = checked.problems.map(({ line, severity, message }) => {
-    return `${file}:${line}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
-  });
+  const problems = checked.problems.map(
+    ({ line, severity, message }) =>
+      `${file}:${line}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`,
+  );
   const lines = problems.length === 0 ? [`${file} is fine.`] : problems;
   return checked.plan.tasks.length === 0 ? lines.join('\n') : [...lines, '', planTable(checked, paint)].join('\n');
 }

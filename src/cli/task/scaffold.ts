@@ -29,9 +29,8 @@ export const SCAFFOLD_COMMAND: Command = {
     const [name, ...more] = positionals;
     if (name === undefined)
       throw new RalphError('usage', advise('the name of the task folder is missing.', 'Usage', 'scaffold NAME'));
-    if (more.length > 0) {
+    if (more.length > 0)
       throw new RalphError('usage', `scaffold takes one name, not ${positionals.length}. Quote a name with spaces.`);
-    }
     const preset = presetNamed(values['preset']);
     const path = newTaskFile(baseDir(context), name);
     const text = withProjectCommands(bundledText(`templates/presets/${preset}/RALPH.md`), context);
@@ -96,9 +95,8 @@ export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 
 export function newTaskFile(base: string, name: string): string {
   const plain = name.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   const problem = relativePathProblem(plain);
-  if (problem !== null) {
+  if (problem !== null)
     throw new RalphError('usage', `"${name}" cannot be the name of a task folder below ${base}: it ${problem}.`);
-  }
   const taken = foreignSegment(plain);
   if (taken !== undefined) {
     const why = `${taken} belongs to another program`;
@@ -145,9 +143,8 @@ export function removeDrafts({ projectDir, err }: CommandContext, drafted: reado
 
 function removeFrom(projectDir: string, file: string): void {
   rmSync(file, { force: true });
-  for (let at = dirname(file); at.startsWith(`${projectDir}${sep}`) && namesIn(at).length === 0; at = dirname(at)) {
+  for (let at = dirname(file); at.startsWith(`${projectDir}${sep}`) && namesIn(at).length === 0; at = dirname(at))
     rmdirSync(at);
-  }
 }
 
 function refusal(path: string, cause?: unknown): RalphError {

@@ -27,9 +27,8 @@ export function tddInit(context: CommandContext): number {
     throw new RalphError('refused', advise(text, 'There', 'tdd init', { [`${decides[0]}`]: true }));
   }
   const making = MAKING.find((option) => values[option] !== undefined);
-  if (decides.length > 0 && making !== undefined) {
+  if (decides.length > 0 && making !== undefined)
     throw new RalphError('usage', `--${decides[0]} applies to the existing list: it takes no --${making}.`);
-  }
   const asked = decides.length > 0 ? null : askedList(context);
   const approved = decides.length > 0 ? approveList(context) : null;
   const at = now();
@@ -104,9 +103,8 @@ function begun(
   const taken = found.kind === 'none' && found.left.kind === 'state' ? found.left.state : null;
   const adopted = asked.wanted === null ? taken : null;
   const wanted = asked.wanted ?? (taken === null ? [] : scenariosOf(taken));
-  if (wanted.length === 0) {
+  if (wanted.length === 0)
     throw new RalphError('usage', 'tdd init needs scenarios: --scenario "what must hold", or --input FILE.');
-  }
   const { projectDir } = files;
   const { command, timeoutSeconds } = asked;
   const made = makeList({ projectDir, wanted, command, timeoutSeconds, consented: !byAgent, env, at });
@@ -153,9 +151,8 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
       ],
     });
   }
-  if (live) {
+  if (live)
     throw new RalphError('refused', advise(`${standing}, and a loop is working on it.`, 'Stop it first', 'stop'));
-  }
   if (byAgent && consented) {
     const text = `${standing}. It belongs to the user: only the user can replace it, at a terminal.`;
     throw new RalphError('refused', text);
@@ -167,12 +164,10 @@ function askedList(context: CommandContext) {
   const [commands, scenarios] = [valuesOf(context, 'command'), valuesOf(context, 'scenario')];
   const input = values['input'];
   const timeoutSeconds = parseSeconds(values['timeout']);
-  if (typeof input === 'string' && scenarios.length > 0) {
+  if (typeof input === 'string' && scenarios.length > 0)
     throw new RalphError('usage', '--input and --scenario are mutually exclusive.');
-  }
-  if (values['timeout'] !== undefined && timeoutSeconds === null) {
+  if (values['timeout'] !== undefined && timeoutSeconds === null)
     throw new RalphError('usage', `--timeout takes a duration, such as 90, 30s or 5m, not "${values['timeout']}".`);
-  }
   const empty = [...commands, ...scenarios].some((text) => text.trim() === '');
   if (empty) throw new RalphError('usage', '--scenario and --command must not be empty.');
   const paired = commands.length > 1;

@@ -33,11 +33,8 @@ export function sayList(
   const todo = { text: '', advice: [start, { verb: 'Or see the first step', command: 'tdd next' }] };
   const next = allComplete(record) ? TDD_TEXTS.nothingToStart : todo;
   const isNew = record.consented && record.loopId === null;
-  out(
-    [forReading(record, paint, name), ...notes, ...(isNew ? [withPrefix(next, { name, mode: 'runner' })] : [])].join(
-      '\n',
-    ),
-  );
+  const last = isNew ? [withPrefix(next, { name, mode: 'runner' })] : [];
+  out([forReading(record, paint, name), ...notes, ...last].join('\n'));
 }
 
 export function statusOf(record: TddRecord): object {

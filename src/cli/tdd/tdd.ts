@@ -49,9 +49,8 @@ export const TDD_COMMAND: Command = {
       const what = step === undefined ? 'tdd needs a step' : `"${step}" is not a step of tdd`;
       throw new RalphError('usage', `${what}: ${NAMES}.`);
     }
-    if (more.length > 0 || (id !== undefined && !OF_ONE.includes(step))) {
+    if (more.length > 0 || (id !== undefined && !OF_ONE.includes(step)))
       throw new RalphError('usage', `tdd ${step} takes ${OF_ONE.includes(step) ? 'one scenario' : 'no scenario'}.`);
-    }
     return go(context, id ?? null);
   },
 };

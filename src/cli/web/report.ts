@@ -58,9 +58,8 @@ function outOf({ values, projectDir }: CommandContext, name: string | null): str
 function reportedLoop(context: CommandContext): ShownLoop {
   const { values, env, projectDir } = context;
   const word = onePath('report', context.positionals);
-  if (word !== null && values['loop'] !== undefined) {
+  if (word !== null && values['loop'] !== undefined)
     throw new RalphError('usage', 'report takes a name or path, or --loop, not both.');
-  }
   // A loop of that name may be in a worktree, for example one of a parallel run.
   const name = word === null || existsSync(resolve(word)) ? context.files.name : word;
   const project = projectOfLoop(projectDir, name, env);

@@ -74,14 +74,12 @@ function beginningOf(path: string): string {
 export function placeOf(out: string, { projectDir, env }: Place): string {
   if (out === '') throw new RalphError('usage', '--out is empty: name an HTML file.');
   const path = resolve(out);
-  if (!existsSync(dirname(path))) {
+  if (!existsSync(dirname(path)))
     throw new RalphError('refused', `${out} is in a folder that does not exist. Choose another file.`);
-  }
   const there = lstatSync(path, { throwIfNoEntry: false });
   const isReport = there?.isFile() === true && beginningOf(path).includes(REPORT_MARK);
-  if (there !== undefined && !isReport) {
+  if (there !== undefined && !isReport)
     throw new RalphError('refused', `${out} exists and is not a report. Choose another file.`);
-  }
   if (!isAgent(env)) return path;
   const { real, taken } = placeForAgent(projectDir, path);
   if (real !== null && taken === undefined && !existsSync(real)) return real;

@@ -81,9 +81,8 @@ export function loopOfFourKeys(file: FourKeyState, { name, projectDir }: LoopFil
 export function noLiveLoop(files: LoopFiles, kind: ReadState['kind']): RalphError {
   if (kind === 'four-keys') return new RalphError('no-loop', FOUR_KEYS);
   const which = files.name === null ? '' : ` named ${files.name}`;
-  if (kind === 'absent') {
+  if (kind === 'absent')
     return new RalphError('no-loop', advise(`there is no live loop${which} here.`, 'List the loops', 'list'));
-  }
   if (kind === 'newer') return new RalphError('state-newer', NEWER_STATE(files.state));
   const ways = { 'See why': 'status', 'Archive it': 'reset' };
   const unusable = offer(`the state file ${files.state} cannot be used (${kind}).`, ways);

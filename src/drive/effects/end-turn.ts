@@ -93,9 +93,8 @@ function countTurn(
   const agent = report.agent ?? sessionsAgent(state, decided.state, event.usage);
   const all = [...effects, ...decided.effects].map((effect) => withAgent(effect, agent));
   const next = (after: LoopState): Loaded => ({ ...loaded, state: after, restored: null });
-  if (decided.effects.some(({ type }) => type === 'ignore')) {
+  if (decided.effects.some(({ type }) => type === 'ignore'))
     return { turn: { ...turn, loaded: next(state), task: null }, effects: all };
-  }
   const ended = { measured: own, ended: event, record: null, gate: null, waited: false, agent: report.agent };
   return {
     turn: {

@@ -20,9 +20,8 @@ export async function makePrompt(
   if ('effects' in opened) return opened;
   const { turn, made } = opened;
   await examineAroundCommands(turn, 'checks', listener);
-  if (made === 'aborted') {
+  if (made === 'aborted')
     return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
-  }
   // Reading the prompt file of a session took no time, so nothing can have happened in between.
   if (made !== 'superseded' && made.isTaskFile && !turn.freshContext) return { turn, prompt: made };
   const ready = dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });

@@ -209,9 +209,8 @@ async function look(turn: Turn): Promise<Dispatched> {
     contract ? gatherEvidence(files, contract, { signal: ended, env, iteration: state.iteration + 1 }) : [],
   );
   if (evidence === 'aborted') return handleAbort(turn);
-  if (evidence === 'superseded') {
+  if (evidence === 'superseded')
     return dispatch(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
-  }
   const { watchFingerprint } = await import('../../task/progress/fingerprint.ts');
   const watched = watchFingerprint(files.projectDir, policy.idle?.watch ?? [], state.taskPath);
   const seen = idleFingerprint(watched, contract, evidence);

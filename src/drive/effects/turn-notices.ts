@@ -27,9 +27,8 @@ export function notices(
   const add = (key: string, warning: Message | string): void => void events.push({ type: 'noticed', at, key, warning });
   if (restored !== null) add(`restored ${at}`, restored);
   if (stored === null) return events;
-  if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
+  if (task !== null && task.frontmatter !== stored.contract.frontmatter)
     add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
-  }
   for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
     add(`checklist ${digest(show(warning))}`, warning);
   return events;

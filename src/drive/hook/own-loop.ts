@@ -37,9 +37,8 @@ export function changeOwnLoop<T>(
   isOurs: (state: LiveState) => boolean = (state) => isOwn(state, context),
 ): T | null {
   return withState<T | null>(context.files, (current) => {
-    if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {
+    if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state))
       return { next: 'keep', result: null };
-    }
     const policy =
       readContract(context.files)?.contract.policy ??
       policyFromEnvironment(context.env, context.files.projectDir).policy;

@@ -24,9 +24,8 @@ export async function runHook(
   try {
     const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '', host.read);
     if (input === 'ignored') process.exit();
-    if (input === null || !events.includes(input.event)) {
+    if (input === null || !events.includes(input.event))
       throw new Error(`standard input was no ${events[0] ?? ''} event`);
-    }
     const context = driverContext(input, process.env, host);
     const answer = await decide(context);
     if (answer !== null) {

@@ -40,9 +40,8 @@ export function wordsOfTask(
   env: NodeJS.ProcessEnv,
   task: BatchTask,
 ): readonly string[] {
-  if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, task.name).dir)) {
+  if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, task.name).dir))
     return wordsFor(batch, projectDir, task, 'begin');
-  }
   const { live, lastState: last } = describeLoop(worktreeLoop(projectDir, task.name, env), env);
   const isComplete = last?.status === 'ended' && last.ended.as === 'complete';
   // One that was killed before its first state has done nothing: it begins again.

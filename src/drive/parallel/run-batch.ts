@@ -107,9 +107,8 @@ export class BatchRunner extends SideBySideRunner {
     const { batch, projectDir, env } = this.options;
     const words = (how: Parameters<typeof wordsFor>[3]) => wordsFor(batch, projectDir, task, how);
     const { name } = task;
-    if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, name).dir)) {
+    if (task.step === 'waiting' || !existsSync(worktreePlace(projectDir, name).dir))
       return words(batch.fresh ? 'fresh' : 'begin');
-    }
     const { live, lost, lastState } = describeLoop(worktreeLoop(projectDir, name, env), env);
     if (live !== null || lost !== null) return words('resume');
     if (lastState === null || lastState.startedAt < batch.startedAt) return words('fresh');

@@ -48,9 +48,8 @@ export class SharedBudget {
   /** Returns whether another agent run may start at `at`, in epoch milliseconds. */
   permit(at: number): Permit {
     const [limits, spent, passed] = [this.#limits, this.spent, at - this.#startedAt - this.stoppedMs];
-    if (limits.maxCostUsd !== null && spent.costUsd === null) {
+    if (limits.maxCostUsd !== null && spent.costUsd === null)
       return { kind: 'budget', reading: PARALLEL_TEXTS.unknownCost };
-    }
     const reached = readLimits(spent, passed, limits).find(({ used, limit }) => used >= limit);
     if (reached !== undefined) return { kind: 'budget', reading: reached.text };
     if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };

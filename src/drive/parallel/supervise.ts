@@ -118,9 +118,8 @@ export function supervise({ directory, env, words, onEvent, onPermit, settings, 
   child.on('message', (request: SupervisedRequest) => {
     void answerTo(request).then((answer) => {
       // The run may have exited while waiting.
-      if (answer !== null && child.connected) {
+      if (answer !== null && child.connected)
         child.send({ id: request.id, answer } satisfies SupervisorAnswer, () => undefined);
-      }
     });
   });
   return {

@@ -23,9 +23,8 @@ export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract } = place;
   const intent = readIntent(files, contract);
   if (intent !== null) {
-    if (intent.made !== undefined && (await isInHistory(files.projectDir, intent.made, gitOptions(place)))) {
+    if (intent.made !== undefined && (await isInHistory(files.projectDir, intent.made, gitOptions(place))))
       return intent.task;
-    }
     const last = await lastCommit(files.projectDir, gitOptions(place));
     if (last?.parent === intent.parent && last.subject === intent.subject) {
       if ((await isProved(place, intent)) && (await isTakenIn(place, intent))) return intent.task;
@@ -78,9 +77,8 @@ export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
   // Unstages. git rejects paths that it does not know, which need no unstaging.
-  for (const path of ownPaths(files.projectDir, contract.taskPath)) {
+  for (const path of ownPaths(files.projectDir, contract.taskPath))
     await changeByGit({ ...changing(place), words: ['reset', '--quiet', '--', path] });
-  }
 }
 
 /** Cuts the entry, complete or partial, from the end of the progress file. */

@@ -42,9 +42,8 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     known === null ? [] : hiddenFiles(directory, options),
   ]);
   if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
-  if (before.branch !== task.branch) {
+  if (before.branch !== task.branch)
     return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
-  }
   const held = heldPlan(place, task);
   const notes = [...held.notes];
   let stands = before;

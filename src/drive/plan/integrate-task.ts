@@ -108,9 +108,8 @@ async function publishOwn(place: PartPlace): Promise<boolean> {
     await readRepository(files.projectDir, gitOptions(place)),
     readIntent(files, place.contract),
   ];
-  if (typeof stands === 'string' || stands.head === null || intent === null) {
+  if (typeof stands === 'string' || stands.head === null || intent === null)
     throw new RalphError('refused', PART_TEXTS.notPublished(place.part.task, place.part.branch, String(stands)));
-  }
   if (publishCommit(place, stands.head, intent)) return true;
   await git(place, ['reset', '--quiet', intent.parent, '--']);
   await rollBack(place, intent);
@@ -196,8 +195,7 @@ async function mergeTrees(
   const words = ['merge-tree', '--write-tree', '--no-messages', '--name-only', '-z', tip, commit];
   const answer = await changeByGit({ ...changing(place), words });
   const [merged = '', ...conflicts] = answer.text.split('\0').filter((each) => each !== '');
-  if (!/^[0-9a-f]{40,64}$/.test(merged) || (!answer.ok && answer.code !== 1)) {
+  if (!/^[0-9a-f]{40,64}$/.test(merged) || (!answer.ok && answer.code !== 1))
     throw new RalphError('refused', PART_TEXTS.notMerged(answer.ok ? '' : answer.said));
-  }
   return { merged, conflicts };
 }

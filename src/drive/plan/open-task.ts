@@ -43,16 +43,14 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const there = away === null ? readRegularFile(join(directory, contract.taskPath)) : away.plan;
   // The loop was started because its task was open.
   const found = there !== null && before === null && committed === null ? withOwnOpen(place, there) : there;
-  if (found === null) {
+  if (found === null)
     return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
-  }
   const atStart = begins && committed === null ? planAtStart(place) : null;
   const { text, messages } = openingPlan(place, found, { committed, before, begins, atStart });
   const plan = readPlan(text);
   const broken = errorsIn(plan);
-  if (broken !== null) {
+  if (broken !== null)
     return dispatch({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
-  }
   const read = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const effects: readonly Effect[] = [...messages.map((message) => ({ type: 'notify' as const, message })), ...read];
   const { current } = planIn(place);

@@ -85,9 +85,8 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
     const results: CheckResult[] = [{ name: 'plan', outcome: 'unavailable', detail: PLAN_TEXTS.unknownStart }];
     return { results, plan: { task: plan.current, as: 'partial', tasks: tasksOf(place), notes: [] } };
   }
-  if (committed !== null && planKey(committed) === planKey(task.id)) {
+  if (committed !== null && planKey(committed) === planKey(task.id))
     return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
-  }
   const { notes, changes, within, ...looked } = await examineWork(place, task);
   const evidence: TaskWork = {
     changes: within,

@@ -110,9 +110,8 @@ function append(path: string, text: string): void {
 /** Returns whether a regular file exists at `path`. Throws if a link, which an agent can create, leads outside. */
 function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  if (!realPath(path).startsWith(realPath(projectDir) + sep)) {
+  if (!realPath(path).startsWith(realPath(projectDir) + sep))
     throw new Error(`${path} leads out of the project, and nothing is written through it`);
-  }
   if (isThere) regularFile(path);
   return isThere;
 }

@@ -142,9 +142,8 @@ function callEvent(entry: Entry, id: string, calls: Map<string, OpenCall>): Runn
   }
   if (entry['type'] !== 'tool.denied') calls.delete(id);
   const durationMs = Math.max(0, time - known.time);
-  if (entry['type'] !== 'tool.denied') {
+  if (entry['type'] !== 'tool.denied')
     return { type: 'tool.ended', ...call, outcome: entry['type'] === 'tool.done' ? 'ok' : 'failed', durationMs };
-  }
   return { type: 'tool.ended', ...call, outcome: 'denied', durationMs, reason: String(entry['reason'] ?? '') };
 }
 

@@ -75,9 +75,8 @@ async function retryLater({ files, turn, notes }: Router, assigned: SpawnRecord,
   const at = turn.context.now();
   const { failures = 0, retryAt = at } = assigned;
   if (isBefore(at, retryAt)) return { turn, effects: [] };
-  if (failures >= MOST_FAILURES) {
+  if (failures >= MOST_FAILURES)
     return dispatch(turn, { type: 'agent-failed', at, message: ROUTER_TEXTS.gaveUp(failures + 1, error) });
-  }
   const delay = rateLimitWait(turn.context.env, failures);
   updateSpawn(files, assigned, { failures: failures + 1, retryAt: after(at, delay) });
   notes.push(ROUTER_TEXTS.notCounted(assigned.answer.spawn, error));
@@ -124,9 +123,8 @@ function resultIn(text: string): string | null {
   const start = text.indexOf('<result>');
   const end = text.lastIndexOf('</result>');
   if (start === -1 || end < start) return null;
-  if (/<\/task-notification>\s*<task-notification>/.test(text)) {
+  if (/<\/task-notification>\s*<task-notification>/.test(text))
     throw new RalphError('usage', ROUTER_TEXTS.severalReports);
-  }
   return text.slice(start + '<result>'.length, end);
 }
 

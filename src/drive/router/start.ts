@@ -17,9 +17,8 @@ export function startRouter(approved: Approved): StartedLoop | null {
   if (isDriven(files, request)) return null;
   const started = startLoop(approved);
   const { contract } = started.stored;
-  if (!request.consented && request.existing !== 'resume' && !needsConsent(files, contract)) {
+  if (!request.consented && request.existing !== 'resume' && !needsConsent(files, contract))
     giveConsent(files, request.env, approved.at, pendingTerms(files), { by: null, baseline: null });
-  }
   return started;
 }
 
@@ -32,9 +31,8 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   const hold = state.mode === 'router' ? holdOf(state, hostSession(env)) : null;
   // The user prepared the loop for the first session that asks, and may still change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
-  if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
+  if (hold === 'free' && state.sessionId !== null && existing === 'refuse')
     throw new RalphError('refused', about(ROUTER_TEXTS.interrupted(state.taskPath, state.iteration), state));
-  }
   // Only a person can tell whether a holder's client that is not visible from here has exited.
   if (hold === 'unseen' && !consented) return true;
   if (hold !== 'mine' && !ready) return clientAlive(state);
@@ -43,9 +41,8 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
     release(files, state.loopId);
     return false;
   }
-  if (task !== null && task !== state.taskPath) {
+  if (task !== null && task !== state.taskPath)
     throw new RalphError('refused', about(ROUTER_TEXTS.anotherTask(state.taskPath, task), state));
-  }
   // A repeated start finds the loop that it began, with no work done.
   const begun = existing === 'fresh' && state.iteration > 0 ? ['--fresh'] : [];
   const dropped = [...begun, ...droppedSettings(files, request)];

@@ -216,9 +216,8 @@ function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage, windo
     return { ...state, usage: spent.total, ...(windows.length > 0 && { limits: [...windows] }) };
   };
   return withTurnState<boolean>(turn, (current) => {
-    if (current.kind === 'loop' && current.state.loopId === loopId) {
+    if (current.kind === 'loop' && current.state.loopId === loopId)
       return { next: withPart(current.state), result: true };
-    }
     return { next: 'keep', result: amendArchived(files, loopId, withPart) };
   });
 }

@@ -156,9 +156,8 @@ function requestedContract(files: LoopFiles): Contract | null {
 
 function changesSince(requested: Contract, terms: Approval['terms'], list: TddRecord | null): string[] {
   const changes = diffTerms(consentTerms(requested, requested.tdd === undefined ? null : list), terms);
-  if (requested.tdd !== undefined && (list === null || termsOf(list).hash !== requested.tdd.hash)) {
+  if (requested.tdd !== undefined && (list === null || termsOf(list).hash !== requested.tdd.hash))
     changes.push('the list of scenarios');
-  }
   return changes.map((line) => `  ${line}`);
 }
 

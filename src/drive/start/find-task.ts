@@ -61,9 +61,8 @@ function taskFileOf(projectDir: string, folder: string): string {
   const shown = relative(projectDir, folder) || '.';
   const kind = kindOf(join(folder, file));
   if (kind === null) throw new RalphError('task-missing', START_TEXTS.noTaskFile(shown));
-  if (kind === 'folder') {
+  if (kind === 'folder')
     throw new RalphError('task-missing', START_TEXTS.taskUnreadable(join(shown, file), 'it is a folder'));
-  }
   return file;
 }
 

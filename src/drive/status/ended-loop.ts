@@ -22,9 +22,8 @@ export function standing(files: LoopFiles, loopId: string): Standing {
   }
   if (live !== null && live.status !== 'ended') return { status: 'interrupted', state: live, message: null };
   // An ended loop has no contract: while one exists, the archive proves nothing.
-  if (readContract(files)?.contract.loopId === loopId) {
+  if (readContract(files)?.contract.loopId === loopId)
     return { status: 'error', state: null, message: HOOK_TEXTS.vanished };
-  }
   const state = endedState(files, loopId);
   if (state === null) {
     const hasEnded = findEndedContract(files, loopId) !== null;

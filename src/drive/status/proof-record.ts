@@ -131,9 +131,8 @@ export function proofPath(files: LoopFiles, taskPath: string): string {
 export function writeProof(files: LoopFiles, record: ProofRecord): void {
   const path = proofPath(files, record.task.path);
   const folder = realPathOf(dirname(path));
-  if (folder !== null && !isWithin(realPathOf(files.projectDir) ?? '', folder)) {
+  if (folder !== null && !isWithin(realPathOf(files.projectDir) ?? '', folder))
     throw new RalphError('refused', `${path} leads out of the project, and nothing is written through it.`);
-  }
   const there = pathKind(path);
   const isOurs = there === 'file' && 'proofVersion' in fieldsOf(jsonOrNull(readRegularFile(path) ?? ''));
   if (there !== 'nothing' && !isOurs) throw new RalphError('refused', `${path} is not of a loop, and stays as it is.`);

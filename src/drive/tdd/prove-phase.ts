@@ -103,9 +103,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
       return { next: 'keep', result: standing(current.record, still.scenario, phase, told) };
     }
     const same = sameList && current.record.log.length === record.log.length;
-    if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id) {
+    if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id)
       return { next: 'keep', result: refusal(current.record, id, say(TDD_TEXTS.meanwhile), all) };
-    }
     const proved = after(current.record, may.scenario.id, phase, run, now());
     const next =
       proved && withTests(proved, current.record, may.scenario.id, phase, { redScripts, redTests, own, projectDir });

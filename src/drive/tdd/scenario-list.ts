@@ -43,9 +43,8 @@ export function tddChecks(files: LoopFiles, contract: TermsOfList): CheckResult[
   if (list === null) return [];
   const tell = (message: Message | string) => show(message, { name: files.name, mode: 'hook' });
   if (list === 'changed') return [{ name: SCENARIOS, outcome: 'changed', detail: tell(TDD_TEXTS.listChanged) }];
-  if (list.broken !== null) {
+  if (list.broken !== null)
     return [{ name: SCENARIOS, outcome: 'failed', detail: tell(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
-  }
   const left = remaining(list).map(({ id }) => id);
   const detail = tell(TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left));
   return [{ name: SCENARIOS, outcome: left.length === 0 ? 'ok' : 'failed', detail }];

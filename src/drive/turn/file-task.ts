@@ -33,9 +33,8 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   const { files, now } = context;
   const { state, stored, policy } = loaded;
   const task = readTask(files.projectDir, state.taskPath);
-  if (task === null) {
+  if (task === null)
     return dispatch(turn, { type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(state.taskPath) });
-  }
   listener.tell(turn, iterationStarted(state));
   const findings = realFindings(files, stored, state.lastFindingsCount);
   if (stored?.contract.task) {

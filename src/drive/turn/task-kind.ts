@@ -81,9 +81,8 @@ export async function runChecks(
   const { stored, state } = loaded;
   if (stored === null) return [];
   // The stored hash is only a claim; it is verified here, before anything runs.
-  if (hashContract(stored.contract) !== state.contractHash) {
+  if (hashContract(stored.contract) !== state.contractHash)
     return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
-  }
   const signal = made();
   const { contract } = stored;
   const { iteration } = state;

@@ -103,9 +103,8 @@ export interface Prompt {
 export function dispatch(turn: Turn, event: EngineEvent): Dispatched {
   const { loaded, context } = turn;
   return withTurnState<Dispatched>(turn, (current) => {
-    if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) {
+    if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId)
       return { next: 'keep', result: { turn, effects: [loopOver(turn)] } };
-    }
     const { policy, ...now } = underContract(loaded, current.state, context.files);
     const noted = announceWentBack(current, event.at, policy);
     const { state: after, effects } = transition(noted.state, event, policy);

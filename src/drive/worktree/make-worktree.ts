@@ -80,9 +80,8 @@ export function checkWorktree({ projectDir, name, existing, env }: WorktreeReque
   }
   if (!isRegistered(projectDir, dir, env)) throw new RalphError('name-taken', WORKTREE_TEXTS.notOurs(dir));
   // It never had a loop: there is nothing to resume.
-  if (record?.step === 'made' && existing !== 'fresh') {
+  if (record?.step === 'made' && existing !== 'fresh')
     throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, dir));
-  }
   if (existing === 'refuse') throw new RalphError('name-taken', WORKTREE_TEXTS.exists(name, dir));
 }
 

@@ -50,9 +50,8 @@ export function removeWorktree(
     // An incomplete worktree holds no work, and a half-removed one lacks some of its files.
     const whole = step !== 'making' && step !== 'removing';
     const loss = whole ? lossTexts(holdingsOf({ projectDir, place, env, delivered, madeByChecks }), branch) : [];
-    if (loss.length > 0 && !isDeepStrictEqual(loss, agreed)) {
+    if (loss.length > 0 && !isDeepStrictEqual(loss, agreed))
       throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, loss));
-    }
     const kept = step === 'removing' ? null : keepJournals(projectDir, place, env, at);
     if (step !== 'making') writeWorktreeRecord(projectDir, name, env, { ...rest, step: 'removing' });
     removeFiles(projectDir, dir, env);

@@ -23,9 +23,8 @@ export interface Repository {
 export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Repository {
   const found = userGit(projectDir, askPlaces(['--show-toplevel'], ['--git-common-dir'], ['--show-prefix']), env);
   const [root = '', common = '', prefix = ''] = placesIn(found.text);
-  if (!found.ok || root === '') {
+  if (!found.ok || root === '')
     throw new RalphError('refused', unopenedText(projectDir) ?? WORKTREE_TEXTS.noRepository(projectDir));
-  }
   const head = userGit(projectDir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], env);
   if (!head.ok) throw new RalphError('refused', WORKTREE_TEXTS.noCommit);
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };

@@ -30,9 +30,8 @@ export async function setUpWorktree(place: WorktreePlace, setUp: SetUp): Promise
   const { projectDir, command, copies, env } = setUp;
   const { name } = place;
   const failed = await furnish(place, setUp);
-  if (failed !== null) {
+  if (failed !== null)
     throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command ?? '', failed.how, failed.output, name));
-  }
   const record = readWorktreeRecord(projectDir, name, env);
   if (record === null) return;
   const ours = stampsOf(place.dir, ignoredFiles(place.dir, env));

@@ -69,9 +69,8 @@ export function lastProgress(text: string): string | null {
     .at(-1);
   if (last === undefined) return null;
   const [head = '', ...lines] = last.split(/\r?\n/);
-  const of = (...labels: string[]): string => {
-    return oneLine(labels.map((label) => partOf(lines, label)).find((text) => text !== '') ?? '');
-  };
+  const of = (...labels: string[]): string =>
+    oneLine(labels.map((label) => partOf(lines, label)).find((text) => text !== '') ?? '');
   const [status, summary, learnings] = [
     of('status'),
     of('summary', 'what was done', 'implemented', 'changes'),

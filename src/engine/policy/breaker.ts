@@ -70,9 +70,8 @@ export function tripped(state: BreakerState, thresholds: Policy['breaker']): Tri
   const repeats = repeatsOf(state);
   for (const signal of Object.keys(EVIDENCE) as BreakerSignal[]) {
     const threshold = thresholds[signal];
-    if (threshold > 0 && repeats[signal] >= threshold) {
+    if (threshold > 0 && repeats[signal] >= threshold)
       return { signal, repeats: repeats[signal], evidence: EVIDENCE[signal](state) };
-    }
   }
   return null;
 }

@@ -130,9 +130,8 @@ export function gateText(
   const checked = gate === 'required' ? gateItems(parts.terms, folder, parts.validation) : passing(parts.validation);
   if (unchecked.length + checked.length === 0) return [];
   const lines: string[] = [];
-  if (unchecked.length > 0) {
+  if (unchecked.length > 0)
     lines.push(`This is not checked automatically. Before ${before}, make sure that:`, ...unchecked);
-  }
   if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
   if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
   // The reasons for a just rejected claim are above.

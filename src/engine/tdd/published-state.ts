@@ -35,9 +35,8 @@ export function withOthersKeys(state: TddState, found: TddState | null): TddStat
 
 /** Returns whether `found`, of the same shape, has every key of `own` with the same value; its others belong to their owner. */
 function agrees(found: unknown, own: unknown): boolean {
-  if (Array.isArray(own)) {
+  if (Array.isArray(own))
     return Array.isArray(found) && found.length === own.length && own.every((item, at) => agrees(found[at], item));
-  }
   if (typeof own !== 'object' || own === null) return found === own;
   return Object.entries(own).every(([key, value]) => agrees((found as Record<string, unknown>)[key], value));
 }

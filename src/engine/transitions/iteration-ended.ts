@@ -57,9 +57,8 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const failed = hasFailed(ended);
   // Other signals take precedence over idle. A failed turn is not idle.
   const isQuiet = signals.completion !== 'claimed' && signals.findings === null && !failed;
-  if (policy.idle && signals.states.includes('idle') && isQuiet) {
+  if (policy.idle && signals.states.includes('idle') && isQuiet)
     return idleIteration(state, ended, policy, policy.idle, signals);
-  }
   const counted = countWorking(state, ended, signals, policy);
   const outcome = account(counted, ended, policy);
   const next = noted(counted, ended, policy, signals, outcome);

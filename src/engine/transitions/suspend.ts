@@ -13,9 +13,8 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
     return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
   }
   // An earlier pause keeps its reason, and missing consent stays missing.
-  if (state.status === 'paused' || state.status === 'awaiting-consent') {
+  if (state.status === 'paused' || state.status === 'awaiting-consent')
     return { state, effects: [{ type: 'allow', message: null }] };
-  }
   const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
   const next = pause(state, happened.at, 'interrupted', message);
   return recordPause({ ...next, turn: 'rest' }, 'allow', { by: happened.by });

@@ -67,9 +67,8 @@ function quiet(state: Waiting, at: string, policy: Policy, seen: string | null):
   if (idle === null) return goOn(state, at, policy, 'idle is off');
   const wait = state.waiting.last ? null : idleWait(state.idle, idle, at);
   if (wait === null) return stop(state, at, idle);
-  if (idle.maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= idle.maxQuietMs) {
+  if (idle.maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= idle.maxQuietMs)
     return goOn(state, at, policy, 'max_quiet has passed');
-  }
   const until = after(at, wait.delayMs);
   const waiting: Waiting['waiting'] = {
     ...state.waiting,

@@ -34,9 +34,8 @@ function begun(state: LiveState, at: string): LiveState {
 
 /** Handles a prompt by which the client continues itself: it is the loop's work, unless the user was being answered. */
 function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transition {
-  if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
+  if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited')
     return resumed({ ...running(state), turn: 'agent' }, at);
-  }
   return turn(state, state.turn === 'user' || state.status === 'paused' ? 'user' : 'agent');
 }
 

@@ -39,9 +39,8 @@ export function collectState(project: string, env: NodeJS.ProcessEnv, to: string
     else copyMasked(path, join(to, 'outside', name), env);
   }
   // After the files that they prove.
-  for (const name of namesIn(outsideDir).filter((name) => MANIFEST.test(name))) {
+  for (const name of namesIn(outsideDir).filter((name) => MANIFEST.test(name)))
     carryManifest(project, env, name, join(to, 'outside'));
-  }
   // Last: a state may count more than the counters outside, never less.
   for (const path of regularFiles(runtimeDir)) copyMasked(path, join(to, 'runtime', relative(runtimeDir, path)), env);
   writeFileSync(join(to, FOLDERS), JSON.stringify({ project, home: homeFolder(env) }));

@@ -68,9 +68,8 @@ export class EventSink {
     if (texts.length === 0 || this.#redis.status !== 'ready') return;
     this.#waiting = [];
     const commands = this.#redis.pipeline();
-    for (const text of texts) {
+    for (const text of texts)
       commands.xadd(this.#name, 'MAXLEN', '~', MOST, '*', 'attempt', this.#attempt, 'event', text);
-    }
     await commands.expire(this.#name, KEPT_SECONDS).exec();
   }
 }

@@ -28,12 +28,10 @@ export async function workOn(claim: Claim): Promise<LoopResult> {
   if (last !== null) await fetchMirror(place, repository, [checkpointRef]);
   const former = last === null ? null : await readCheckpoint(mirror, last, env).catch(onlyInvalid);
   const isGone = last === null && (told !== null || submission.generation > 1);
-  if (isGone || (last !== null && former?.loopId !== loopId)) {
+  if (isGone || (last !== null && former?.loopId !== loopId))
     return withoutWork('checkpoint-lost', WORKER_TEXTS.lost, former, last);
-  }
-  if (former !== null && former.generation > submission.generation) {
+  if (former !== null && former.generation > submission.generation)
     return withoutWork('replayed', WORKER_TEXTS.replayed, former, last);
-  }
   let terms = '' as FleetTerms | string;
   // The submitted terms count: changes by an agent neither apply nor stop the loop.
   const atBase = (dir: string): void => {

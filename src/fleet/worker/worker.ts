@@ -105,9 +105,8 @@ export class FleetWorker {
   async #claim(job: Job, lost: AbortSignal): Promise<LoopResult> {
     const { server, key, place, env, program, limits, account, notice } = this.#options;
     const envelope = envelopeOf(job.data);
-    if (envelope === null || !key.hasSealed(envelope) || jobIdOf(envelope.submission) !== job.id) {
+    if (envelope === null || !key.hasSealed(envelope) || jobIdOf(envelope.submission) !== job.id)
       return this.#refuse(job);
-    }
     const { submission } = envelope;
     if (submission.account !== account) return this.#refuse(job);
     const held = await heldUntil(server, account);

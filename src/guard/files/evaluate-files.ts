@@ -192,9 +192,9 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
  * paths, and a plain word (`json["secrets"]`) only is if such a file exists.
  */
 function pathsInCode(code: string, cwd: string): string[] {
-  const text = code.replace(QUERIES, (query) => {
-    return OPENS.test(query) ? query : query.replace(VALUES, (string, isValue) => (isValue ? '?' : string));
-  });
+  const text = code.replace(QUERIES, (query) =>
+    OPENS.test(query) ? query : query.replace(VALUES, (string, isValue) => (isValue ? '?' : string)),
+  );
   const strings = [...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){1,1024})\1/g)].map((match) => match[2] ?? '');
   const pieces = strings
     .flatMap((string) => [...new Set([string, ...string.split(/[\s=:,;()<>|'"]+/)])])

@@ -25,9 +25,9 @@ export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: strin
 export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
-  const [brought] = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
-    return (existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard) : undefined) ?? [];
-  });
+  const [brought] = (guard.rules.ownNames ?? []).flatMap(
+    ({ name }) => (existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard) : undefined) ?? [],
+  );
   if (brought !== undefined) return brought;
   return guard.own.find((entry) =>
     forms.some((form) => {

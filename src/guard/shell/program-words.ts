@@ -15,14 +15,12 @@ export function gitWords(argv: readonly ShellWord[], variables: Variables = new 
   let directory: string | undefined;
   const settings = settingsInEnvironment(variables);
   for (const { name, value } of options) {
-    if ((name === '-C' || name === '--work-tree') && value !== undefined) {
+    if ((name === '-C' || name === '--work-tree') && value !== undefined)
       directory = directory === undefined ? value.template : fromCwd(value.template, { cwd: directory });
-    }
     const [, key, text] = /^([^=]+)=(.*)$/s.exec(value?.template ?? '') ?? [];
     if (name === '-c' && key !== undefined) settings.set(key.toLowerCase(), text ?? '');
-    if (name === '--config-env' && key !== undefined) {
+    if (name === '--config-env' && key !== undefined)
       settings.set(key.toLowerCase(), variables.get(text ?? '')?.[0]?.template ?? UNKNOWN);
-    }
   }
   const aliased = settings.get(`alias.${operands[0]?.template ?? ''}`.toLowerCase());
   if (aliased === undefined) return { words: operands, directory, aliased, settings };

@@ -99,9 +99,8 @@ function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
   if (result === null) {
     if (apiError !== null) return refused(facts, apiError.message, apiError.status);
     // The client exits with 0 on SIGINT.
-    if (exit.signal === null && (exit.code === 0 || SIGNAL_CODES.includes(exit.code))) {
+    if (exit.signal === null && (exit.code === 0 || SIGNAL_CODES.includes(exit.code)))
       return { kind: 'interrupted', message: 'the agent exited before it had ended its turn.' };
-    }
     return crashed(exit, `the agent ended ${howText(exit)} before it had ended its turn.`);
   }
   if (succeeded(result)) {
@@ -117,12 +116,10 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to continue: ${said}` };
   if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
   if (subtype === 'error_max_budget_usd') return { kind: 'over-budget', message: OVER_BUDGET };
-  if (terminalReason === 'max_turns' || subtype === 'error_max_turns') {
+  if (terminalReason === 'max_turns' || subtype === 'error_max_turns')
     return { kind: 'max-turns', message: `the agent reached its turn limit: ${said}` };
-  }
-  if (terminalReason?.startsWith('aborted') === true) {
+  if (terminalReason?.startsWith('aborted') === true)
     return { kind: 'interrupted', message: 'the agent was interrupted.' };
-  }
   if (facts.apiError !== null || result.apiStatus !== null) return refused(facts, said, result.apiStatus);
   return { kind: 'other', message: `the agent failed: ${said}` };
 }

@@ -62,9 +62,8 @@ export const client: Check = ({ client: found }) => {
     return [error('claude was not found on PATH.', fix)];
   }
   const { path, version } = found;
-  if (version === null) {
+  if (version === null)
     return [warning(`${path} does not report its version.`, 'check whether it starts: claude --version.')];
-  }
   if (!atLeast(version, OLDEST_CLIENT)) return [error(tooOld(path, version), UPDATE_CLIENT)];
   const failsOpen = failOpenText(version);
   if (failsOpen !== null) return [warning(failsOpen, 'update it: claude update.')];
@@ -115,9 +114,9 @@ function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
   return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
 }
 
-export const runtimeDir: Check = ({ projectDir, env }) => {
-  return [writable(loopFiles(projectDir, null, env).runtimeDir, 'the state of loops', 'make it writable for you.')];
-};
+export const runtimeDir: Check = ({ projectDir, env }) => [
+  writable(loopFiles(projectDir, null, env).runtimeDir, 'the state of loops', 'make it writable for you.'),
+];
 
 export const stateHome: Check = ({ env }) => {
   return [

@@ -63,6 +63,5 @@ const outcomeOf =
 export const warning = outcomeOf('warning');
 export const error = outcomeOf('error');
 
-export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] => {
-  return problems.length > 0 ? problems : [ok(fine)];
-};
+export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] =>
+  problems.length > 0 ? problems : [ok(fine)];

@@ -30,9 +30,8 @@ export const selfTest: Check = (examined) => {
     prepare(temp, registered === undefined ? null : projectDir, examined.now);
     const run = (active: boolean) => fire(temp, entry, environment(examined.env, temp, active), platform);
     const silent = run(false);
-    if (silent.stdout !== '' || silent.status !== 0) {
+    if (silent.stdout !== '' || silent.status !== 0)
       return [failed(`without RALPH_ACTIVE=1 the Stop hook should be silent, but ${told(silent)}`)];
-    }
     const blocked = run(true);
     return (jsonOrNull(blocked.stdout) as { decision?: unknown } | null)?.decision === 'block'
       ? [ok('the Stop hook sends the task back, and is silent in other sessions.')]
@@ -48,9 +47,8 @@ function prepare(temp: string, installedIn: string | null, now: string): void {
   if (installedIn !== null) {
     for (const folder of [HOOKS_HOME, join(BUNDLE_HOME, 'scripts')]) {
       const from = join(installedIn, folder);
-      for (const name of existsSync(from) ? readdirSync(from).filter((each) => /^ralph-.*\.cjs$/.test(each)) : []) {
+      for (const name of existsSync(from) ? readdirSync(from).filter((each) => /^ralph-.*\.cjs$/.test(each)) : [])
         cpSync(join(from, name), join(temp, folder, name));
-      }
     }
   }
   const runtime = join(temp, '.claude', 'context', 'runtime');

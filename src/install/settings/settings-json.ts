@@ -55,9 +55,8 @@ export function insertIntoJson(text: string, container: Node, key: string | null
     return { offset: end, text: `${item}${eol}${own}` };
   }
   const offset = last.offset + last.length;
-  if (!text.slice(container.offset, end).includes('\n')) {
+  if (!text.slice(container.offset, end).includes('\n'))
     return { offset, text: `${separator(text, container)}${inline(key, value, text)}` };
-  }
   const indent = startsLine(text, last.offset)
     ? lineIndent(text, last.offset)
     : lineIndent(text, container.offset) + unit;

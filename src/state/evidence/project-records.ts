@@ -54,9 +54,8 @@ export function dropProjectRecord(files: LoopFiles, path: string): void {
   const own = recordsOf(files);
   withManifestLock(own, () => {
     const { [basename(path)]: digests, ...others } = manifestUnlessLost(own, OWNER)?.entries ?? {};
-    if (digests !== undefined) {
+    if (digests !== undefined)
       writeManifest(own, OWNER, { ...others, [basename(path)]: { ...digests, next: REMOVED } });
-    }
     removeIfThere(path);
     if (digests !== undefined) writeManifest(own, OWNER, others);
   });

@@ -47,9 +47,8 @@ export function exportRun(files: RunFiles, dest: string) {
   mkdirSync(dest, { recursive: true });
   for (const path of [files.status, files.iterations, files.events]) copy(path, basename(path));
   const transcripts = pathKind(files.transcriptsDir);
-  if (transcripts !== 'directory') {
+  if (transcripts !== 'directory')
     return { exported, skipped: transcripts === 'nothing' ? skipped : [...skipped, 'transcripts'] };
-  }
   mkdirSync(join(dest, 'transcripts'));
   for (const name of readdirSync(files.transcriptsDir).sort()) {
     // Other files are drafts of a dead process.
@@ -60,9 +59,8 @@ export function exportRun(files: RunFiles, dest: string) {
 
 function refuseTaken(files: RunFiles, dest: string): void {
   const inside = relative(files.dir, dest);
-  if (inside === '' || (!isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`))) {
+  if (inside === '' || (!isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`)))
     throw new RalphError('refused', `${dest} is inside the run state itself. Choose another folder: --dest DIR.`);
-  }
   const lies = pathKind(dest);
   if (lies === 'nothing') return;
   if (lies === 'directory' && readdirSync(dest).length === 0) return;

@@ -178,9 +178,8 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
   const problem = (at: number, rule: string, message: string): Problem[] => [
     problemOn(bodyLine + lineAt(body, at) - 1, rule, message),
   ];
-  if (shown.every(({ text }) => text.trim() === '')) {
+  if (shown.every(({ text }) => text.trim() === ''))
     return problem(0, 'empty-body', 'The task is empty. Describe what the agent has to do below the frontmatter.');
-  }
   return shown.flatMap(({ text, at }) => {
     const found = PLACEHOLDERS.exec(text);
     const [line = ''] = found === null ? [] : text.slice(found.index).trimStart().split('\n');

@@ -64,9 +64,8 @@ function isText({ kind, name }: Placeholder): boolean {
 
 /** Determines the quotes around each placeholder by parsing the command with marks in their places. */
 function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteContext[] {
-  if (run.length > MAX_SHELL_TEXT) {
+  if (run.length > MAX_SHELL_TEXT)
     return placeholders.map(() => ({ unsafe: `in more than ${MAX_SHELL_TEXT} characters` }));
-  }
   const marks = placeholders.map((_, index) => `%RALPH${index}%`);
   const marked = replaced(run, (_, index) => marks[index] ?? '');
   const contexts = quoteContexts(marked, marks);

@@ -67,9 +67,8 @@ export function guardedGlobProblem(glob: string): string | null {
   const problem = textProblem(glob);
   if (problem !== null) return problem;
   if (glob.length > MAX_GLOB_LENGTH) return `must have at most ${MAX_GLOB_LENGTH} characters`;
-  if (glob.startsWith('policy:')) {
+  if (glob.startsWith('policy:'))
     return POLICIES.includes(glob) ? null : `must name a known policy (${POLICIES.join(', ')})`;
-  }
   return matchesEverything(glob)
     ? 'must not match everything: nothing would be left to work on. Name the files or folders'
     : null;

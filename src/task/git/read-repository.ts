@@ -53,9 +53,8 @@ export async function readRepository(
     );
   }
   const { top, prefix } = places;
-  if (!isWithin(realpathSync(top), realpathSync(projectDir))) {
+  if (!isWithin(realpathSync(top), realpathSync(projectDir)))
     return 'this repository has its working tree elsewhere (git config core.worktree).';
-  }
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
   const { branch, head } = headIn(status.text);
   const pinned = head === null ? null : head === known ? underKnown : await statusUnderPins(projectDir, head, options);

@@ -26,9 +26,8 @@ export function checkTaskOutputs(
   const folder = taskFolder(projectDir, taskPath);
   const shown = relativeTaskFolder(taskPath);
   const results = namedOutputs(requiredOutputs).map((path) => checkOutput(folder, shown, path, outputs[path]));
-  if (lookAtOutput(folder, OPEN_QUESTIONS).kind !== 'absent') {
+  if (lookAtOutput(folder, OPEN_QUESTIONS).kind !== 'absent')
     return [...results, { ...checkQuestions(folder, shown, questions), refutesOnly: true }];
-  }
   if (openQuestions === 'optional' && questions.length === 0) return results;
   const file = posix.join(shown, OPEN_QUESTIONS);
   const detail =

@@ -36,9 +36,8 @@ export function checkQuestions(folder: string, shown: string, owed: readonly str
     };
   }
   const file = questionsFile(folder);
-  if (file === null) {
+  if (file === null)
     return { name, outcome: 'unavailable', detail: `it cannot be read, or has more than ${MAX_BYTES} bytes.` };
-  }
   const open = file.questions.filter(({ isOpen }) => isOpen);
   const { missing, evaded } = compareQuestions(owed, file.questions);
   const reasons = [
@@ -52,9 +51,9 @@ export function checkQuestions(folder: string, shown: string, owed: readonly str
 }
 
 function openText(open: QuestionsFile['questions']): string {
-  const shown = open.slice(0, MAX_SHOWN).map(({ section, line, text }) => {
-    return `${section}, line ${line}: ${excerpt(text, TEXT_SHOWN)}`;
-  });
+  const shown = open
+    .slice(0, MAX_SHOWN)
+    .map(({ section, line, text }) => `${section}, line ${line}: ${excerpt(text, TEXT_SHOWN)}`);
   const more = open.length > MAX_SHOWN ? [`and ${open.length - MAX_SHOWN} more`] : [];
   const hint = 'Answer each, behind it or below it, and check it off as "- [x]".';
   return [`${open.length} open. ${hint}`, ...shown, ...more].join('\n');

@@ -44,9 +44,8 @@ export function normaliseValidation(entries: readonly ValidationEntry[]): Comman
   for (const entry of entries) {
     const name = typeof entry === 'string' ? undefined : entry.name;
     if (name === undefined) continue;
-    if (taken.has(name)) {
+    if (taken.has(name))
       throw new RalphError('task-invalid', `two validation commands are named "${name}": give each a unique name.`);
-    }
     taken.add(name);
   }
   return entries.map((entry) => {

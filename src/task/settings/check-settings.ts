@@ -151,12 +151,10 @@ function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
   const problem = (message: string): KeyProblem[] => [
     { keys, value: null, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
   ];
-  if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0))) {
+  if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0)))
     return problem('must name at least one pattern, because the mode is allowlist: nothing could run.');
-  }
-  if (mode === 'blocklist' && allow !== undefined) {
+  if (mode === 'blocklist' && allow !== undefined)
     return problem('must be left out, because the mode is blocklist: name what is refused under block_commands.');
-  }
   return [];
 }
 

@@ -92,9 +92,8 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
   const names = new Map<string, string>(Object.entries(VARIABLES).map(([name, key]) => [key, name]));
   add('environment', nested(variables(sources.env ?? {})), (path) => `${names.get(path) ?? path} in the environment`);
   if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
-  for (const [source, raw] of Object.entries(configs) as [ConfigSource, unknown][]) {
+  for (const [source, raw] of Object.entries(configs) as [ConfigSource, unknown][])
     add(source, raw, () => sources.paths?.[source] ?? `the ${source}`);
-  }
   return { layers, problems };
 }
 

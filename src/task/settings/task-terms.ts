@@ -50,9 +50,8 @@ export function readArguments(pairs: readonly string[]): Readonly<Record<string,
       const rule = 'letters, digits, "_" and "-", not beginning with "-"';
       throw new RalphError('usage', `--arg ${pair}: "${name}" is not a valid argument name: ${rule}.`);
     }
-    if (Object.hasOwn(args, name)) {
+    if (Object.hasOwn(args, name))
       throw new RalphError('usage', `--arg ${name} was given twice. Give each argument once.`);
-    }
     args[name] = pair.slice(at + 1);
   }
   return args;

@@ -35,9 +35,8 @@ export function makeList(terms: ListTerms): TddRecord {
     taken.add(id);
   }
   const scenarios = wanted.map((one, index) => scenario(one, index, terms, taken, problems));
-  if (problems.length > 0) {
+  if (problems.length > 0)
     throw new RalphError('task-invalid', `the list cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
-  }
   return {
     recordVersion: TDD_VERSION,
     listId: `tdd-${randomUUID()}`,
@@ -82,9 +81,8 @@ function scenario(
     );
   }
   const seconds = timeoutSeconds ?? given ?? DEFAULT_TIMEOUT_SECONDS;
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3600) {
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3600)
     problems.push(`${named}: the timeout ${seconds} is invalid; use whole seconds from 1 to 3600`);
-  }
   return { id: named, description, run: proof ?? '', timeoutSeconds: seconds };
 }
 

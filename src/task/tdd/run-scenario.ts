@@ -45,9 +45,8 @@ export async function runScenario(
     signal,
     env: withDeciding(env, record.environment),
   });
-  if (ran.kind === 'changed') {
+  if (ran.kind === 'changed')
     return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: null }, 0);
-  }
   const { end, output, tests } = ran.outcome;
   return judged(phase, { end, output: output.text(), tests }, output.bytes());
 }

@@ -199,9 +199,8 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.split('\t'));
-  if (!list.ok || lines.some(([side]) => side === '<')) {
+  if (!list.ok || lines.some(([side]) => side === '<'))
     throw new RalphError('refused', `The history since the start was rewritten. Nothing was changed. ${advice}`);
-  }
   const inLoop =
     end === null || end.head === head
       ? null

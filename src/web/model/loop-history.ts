@@ -232,9 +232,8 @@ export class LoopHistory {
     open.model = textOrNull(agent['model']) === null ? open.model : this.#shown(text(agent['model']));
     open.breaker = breakerLevel(record['breaker'], this.start.facts['breaker']);
     this.#place = open.number + (numberOf(record['idleIterations']) ?? 0);
-    if (open.outcome === 'open') {
+    if (open.outcome === 'open')
       open.outcome = record['kind'] === 'idle' ? 'idle' : record['claimed'] === true ? 'claimed' : 'worked';
-    }
     this.#open = null;
   }
 
@@ -286,9 +285,8 @@ export class LoopHistory {
         break;
       }
     }
-    if (this.decisions.length < MOST_DECISIONS) {
+    if (this.decisions.length < MOST_DECISIONS)
       this.decisions.push({ at, type, iteration: numberOf(event['iteration']) ?? 0, text: this.#shown(detail(event)) });
-    }
   }
 
   #started({ limits, checks, ...facts }: Entry): void {

@@ -25,9 +25,8 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
     const refused = refusal(context.req.method, header, port());
     protect(context);
     if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
-    if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read)) {
+    if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read))
       return context.json({ message: 'The token is missing.' }, 401);
-    }
     return next();
   });
   app.get('/', (context) => context.html(livePage(feed.start)));

@@ -164,9 +164,8 @@ class BatchStart implements ReviewedStart<Batch> {
     if (this.#batch.plan !== undefined && !resumes) await tryCommits(first, user.say);
     const checked = resumes ? { baseline: null } : await user.runChecks(first);
     if (checked === null) return null;
-    for (const [text, labels] of warningsOf(context, asked)) {
+    for (const [text, labels] of warningsOf(context, asked))
       user.say(labels.length === asked.length ? text : `${labels.join(', ')}: ${text}`);
-    }
     nameLeftOut(context, this.#batch);
     const batch = withAnswers(this.#batch, asked);
     if (batch.plan === undefined) return batch;
@@ -191,9 +190,8 @@ function withAnswers(batch: Batch, asked: readonly Asked[]): Batch {
 function warningsOf(context: CommandContext, asked: readonly Asked[]): ReadonlyMap<string, readonly string[]> {
   const tasks = new Map<string, string[]>();
   for (const { label, prepared } of asked) {
-    for (const text of warningTexts(context, prepared.warnings, prepared.terms)) {
+    for (const text of warningTexts(context, prepared.warnings, prepared.terms))
       tasks.set(text, [...(tasks.get(text) ?? []), label]);
-    }
   }
   return tasks;
 }

@@ -47,9 +47,8 @@ export function limitsOf(context: CommandContext): Batch['limits'] {
   const { values } = context;
   const time = values['max-time'];
   const maxTimeMs = time === undefined ? null : parseDuration(String(time));
-  if (time !== undefined && (maxTimeMs === null || maxTimeMs <= 0)) {
+  if (time !== undefined && (maxTimeMs === null || maxTimeMs <= 0))
     throw new RalphError('usage', `--max-time ${time}: give a duration such as 8h or 90m.`);
-  }
   return { maxCostUsd: numberOf(context, 'max-cost'), maxTokens: numberOf(context, 'max-tokens'), maxTimeMs };
 }
 

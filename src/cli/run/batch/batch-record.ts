@@ -125,9 +125,8 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
   if (task === null || start === null) return null;
   if (lstatSync(join(projectDir, task)).isSymbolicLink())
     throw new RalphError('refused', PARALLEL_TEXTS.planLink(task));
-  if (!userGit(projectDir, ['merge-tree', '--write-tree', 'HEAD', 'HEAD'], env).ok) {
+  if (!userGit(projectDir, ['merge-tree', '--write-tree', 'HEAD', 'HEAD'], env).ok)
     throw new RalphError('refused', PARALLEL_TEXTS.oldGit);
-  }
   const branch = branchOf(projectDir, env) ?? '';
   const text = readPlanText(projectDir, task);
   return {

@@ -196,9 +196,7 @@ class OneIntegration {
       how === 'merge' ? this.#checkout.merge(tip, `Merge branch '${branch}'`) : this.#checkout.rebase(from.commit);
     if (typeof commit !== 'string') return this.#refusedBy(commit);
     if (commit !== tip || before.length > 0) {
-      const others = before.map(({ name: other, delivery }) => {
-        return termsOf(projectDir, { ...delivery, name: other }, env);
-      });
+      const others = before.map(({ name: other, delivery }) => termsOf(projectDir, { ...delivery, name: other }, env));
       const red = redOf(await this.#checkout.check([verified, ...others]));
       if (red.length > 0) return this.#failed(INTEGRATE_TEXTS.redTogether(name, branch, red));
     }
@@ -272,9 +270,8 @@ function termsOf(
 ): Verified {
   const files = worktreeLoop(projectDir, name, env);
   const stored = findEndedContract(files, loopId);
-  if (stored === null || hashContract(stored.contract) !== stored.hash) {
+  if (stored === null || hashContract(stored.contract) !== stored.hash)
     throw new RalphError('contract-missing', INTEGRATE_TEXTS.noContract(name, `${files.contract}.ended`));
-  }
   return { name, contract: stored.contract, setUp, copies };
 }
 

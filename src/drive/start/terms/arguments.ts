@@ -31,9 +31,8 @@ export function taskTermsOf(
   // The values are quoted for a POSIX shell.
   const filled = terms.commands.some(({ run }, index) => run !== settings.task?.commands[index]?.run);
   const shell = filled ? findShell(env) : null;
-  if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program)) {
+  if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program))
     throw new RalphError('task-invalid', START_TEXTS.argsNeedBash);
-  }
   return withQuestions(terms, taskFolder(projectDir, taskPath), resolved);
 }
 

@@ -41,9 +41,10 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
 
 export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 'scripts'>): ConsentTerms {
   return [
-    ...scenarios.map(({ id, description, run, timeoutSeconds }) => {
-      return [`scenario ${id}`, `${description}  ${run} (${timeoutSeconds} s)`] as const;
-    }),
+    ...scenarios.map(
+      ({ id, description, run, timeoutSeconds }) =>
+        [`scenario ${id}`, `${description}  ${run} (${timeoutSeconds} s)`] as const,
+    ),
     ...scriptTerms(scripts),
   ];
 }
@@ -81,9 +82,8 @@ function scriptTerms(scripts: Readonly<Record<string, string>>): ConsentTerms {
 /** Returns the leaves of a value by key path, except those that are null, false or empty. */
 function flatten(path: string, value: unknown): ConsentTerms {
   if (value === undefined || value === null || value === false || value === '') return [];
-  if (Array.isArray(value)) {
+  if (Array.isArray(value))
     return value.map((item) => [path, typeof item === 'string' ? item : JSON.stringify(item)] as const);
-  }
   if (typeof value !== 'object') return [[path, String(value)]];
   return Object.entries(value).flatMap(([key, item]) =>
     flatten(path === '' ? snakeCase(key) : `${path}.${snakeCase(key)}`, item),

@@ -92,9 +92,8 @@ function recorderIn(
       if (unsure !== true) explained.add(word.source);
       recordRead({ word, state, by, recursive }, context, call.position);
     },
-    inDirectory: (directory) => {
-      return recorderIn({ ...state, cwd: fromCwd(directory, state) }, command, call, context, explained);
-    },
+    inDirectory: (directory) =>
+      recorderIn({ ...state, cwd: fromCwd(directory, state) }, command, call, context, explained),
   };
 }
 

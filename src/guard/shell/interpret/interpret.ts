@@ -27,9 +27,8 @@ function interpretScript(script: Shell.ParsedScript, states: States, stdin: Stre
     script.source === undefined
       ? context
       : { ...context, source: script.source, position: context.position ?? script.pos };
-  if (hasParseErrors(script)) {
+  if (hasParseErrors(script))
     report(inner, 'parse-error', inner.source.slice(script.pos, script.end), script.pos, states[0]?.cwd ?? null);
-  }
   if (context.depth >= MAX_DEPTH) {
     report(inner, 'too-deep', inner.source, script.pos, null);
     return { states, output: SILENT };

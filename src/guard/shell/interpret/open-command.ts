@@ -29,9 +29,8 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
   const first = call.words[0];
   if (first === undefined) return { states: [call.state], output: SILENT };
   if (context.via.length > MAX_WRAPPERS) report(context, 'too-deep', call.source, call.position, null);
-  if (context.via.length > MAX_WRAPPERS || !spend(context, call.position)) {
+  if (context.via.length > MAX_WRAPPERS || !spend(context, call.position))
     return { states: [call.state], output: UNKNOWN_STREAM };
-  }
   const name = basenameOf(first.template);
   if (name.includes(UNKNOWN) || name === '' || (first.glob === true && name !== '[')) {
     reportCall(context, 'dynamic-command', call);

@@ -32,9 +32,8 @@ const builtinOf = byProgram<Builtin>(() => ({
     let functions = call.state.functions;
     for (const arg of args) {
       const equals = arg.indexOf('=');
-      if (equals > 0 && !arg.includes(UNKNOWN)) {
+      if (equals > 0 && !arg.includes(UNKNOWN))
         functions = new Map(functions).set(arg.slice(0, equals), { kind: 'alias', text: arg.slice(equals + 1) });
-      }
     }
     return moved({ ...call.state, functions });
   },

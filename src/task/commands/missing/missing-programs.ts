@@ -75,9 +75,8 @@ const BUILT_IN = new Set(
 function missing(words: readonly string[], place: ProjectPlace, entersFolder: boolean): Missing | null {
   const { dir, env } = place;
   const [name = '', ...rest] = words;
-  if (!name.includes('/') && !BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
+  if (!name.includes('/') && !BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null)
     return { kind: 'program', name, why: `the program "${name}" is not on the PATH.`, files: [] };
-  }
   if (/^python[\d.]*$/.test(name) && rest[0] === '-m' && rest[1] !== undefined)
     return missingModule(name, rest[1], place);
   if (entersFolder) return null;
