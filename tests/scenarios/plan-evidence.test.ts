@@ -117,6 +117,15 @@ test('a task whose text changes while its agent works is not done before an agen
   assert.equal(beside.git('log --format=%s').split('\n').length, 3);
 });
 
+test('control: a task that stands indented in its plan, as nobody changed it, is done at its first claim', (t) => {
+  const indented = task(1)
+    .replace(/^ {2}- /gm, '      - ')
+    .replace(/^- /, '   - ');
+  const { code, stdout } = planPlace(t, GREEN + indented).run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /1 iteration of 25/);
+});
+
 test('a title that is put back is one title, and two are two', () => {
   assert.match(
     PLAN_TEXTS.renamedTasks(['1'], 'PLAN.md'),

@@ -130,8 +130,9 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
 function takesOtherText({ part, ...place }: PlanPlace, task: OpenTask): boolean {
   const main = part === undefined ? null : readMain({ ...place, part });
   const plan = main?.plan ?? readRegularFile(join(place.files.projectDir, task.planPath)) ?? '';
-  const [told] = readPlan(task.text).tasks;
-  const said = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
+  const held = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
+  // Both are read by themselves: without the lines around it, an indented item can say something else.
+  const [[told], [said]] = [readPlan(task.text).tasks, readPlan(held?.text ?? '').tasks];
   if (told === undefined || said === undefined || textOf(told) === textOf(said)) return false;
   if (part !== undefined && main !== null) adoptPlan({ ...place, part }, task, main);
   return true;
