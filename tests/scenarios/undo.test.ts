@@ -107,6 +107,13 @@ test('an undo names its loop in the command that comes next', async (t) => {
   const taken = p.ralph(['explain', 'job']).stdout;
   assert.match(taken, /\nUndone at .*\nUndo taken back at .*\n\nNext: /);
   assert.doesNotMatch(taken, undone);
+  assert.equal((await commandHere(p, ['undo', 'job', '--yes', '--new-files'])).code, 0);
+  assert.equal(p.ralph(['resume', 'job', '--max-iterations', '2']).code, 2);
+  assert.match(
+    p.ralph(['explain', 'job']).stdout,
+    /Grant more: .*resume job --max-iterations 4/,
+    'it has worked since',
+  );
 });
 
 test('a file that git ignored at the start is no new one, although the agent took the rule away', async (t) => {

@@ -12,7 +12,7 @@ import { programName, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
-import { localTime } from '../../text/time.ts';
+import { isBefore, localTime } from '../../text/time.ts';
 import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
@@ -107,6 +107,8 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
     .filter(({ type, at }) => state.status !== 'ended' || type !== 'loop.ended' || at !== standing.at);
   const active = live !== null && state.status !== 'ended';
   const notices = noticesOf(files, loopId);
+  const last = notices.at(-1);
+  const isUndone = last?.kind === 'undo' && state.status === 'ended' && !isBefore(last.at, state.ended.at);
   return {
     active,
     name: files.name,
@@ -114,7 +116,7 @@ function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' |
     iteration,
     events,
     notices,
-    next: show(notices.at(-1)?.kind === 'undo' ? EXPLAIN_TEXTS.undone : next, state),
+    next: show(isUndone ? EXPLAIN_TEXTS.undone : next, state),
     ...standing,
   };
 }
