@@ -163,6 +163,19 @@ test('a check that a person corrects on the branch counts for a task that was bl
   assert.equal(p.git('show --format= --name-only'), 'PLAN.md\nPLAN.progress.md\nwork/1/made');
 });
 
+test('a file that has to stay counts at a resume as a person committed it during the task', (t) => {
+  for (const agents of ['', 'echo cheat > kept.txt\n', 'echo cheat | tee kept.txt > "$MAIN_DIR/kept.txt"\n']) {
+    const hand = 'echo new > kept.txt && git add kept.txt && git commit -qm "By hand"';
+    const work = `[ "$run" != 1 ] || (cd "$MAIN_DIR" && ${hand})\n${agents}${MAKES}`;
+    const p = planProject(t, planText([{ id: 1 }]).replace('---\n', '---\nunchanged: [kept.txt]\n'), work);
+    assert.equal(p.run(['PLAN.md', '--plan', '--parallel', '1']).code, 3);
+    p.write('PLAN.md', p.read('PLAN.md').replace('(blocked) ', ''));
+    const { code, stdout } = p.run(['--resume']);
+    assert.equal(code, agents === '' ? 0 : 3, stdout);
+    if (agents !== '') assert.match(stdout, /unchanged: changed since the start of the loop: kept\.txt/, agents);
+  }
+});
+
 test('a protected file that a person changed on the branch is not put back at the resume of a killed task', (t) => {
   const hook = `'${process.execPath}' '${join(DIST, 'hooks', 'pre-tool-use.cjs')}'`;
   const call = {

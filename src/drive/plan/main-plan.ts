@@ -66,6 +66,13 @@ function readNow(place: PartPlace): MainPlan {
   return { tip, plan, progress: readRegularFile(join(mainDir, progressPath(taskPath))) };
 }
 
+/** Returns whether the files at these paths of the main project are as the plan's branch has them. */
+export function areCommitted(place: PartPlace, paths: readonly string[]): boolean {
+  if (paths.length === 0) return true;
+  const { ok, text } = git(place, ['--literal-pathspecs', 'status', '--porcelain', '--ignored', '--', ...paths]);
+  return ok && text === '';
+}
+
 /**
  * Fast-forwards the plan's branch, checked out in the main project, to a commit of the worktree, with plan and progress file.
  * A reader without the lock sees complete texts, and a tick before its commit. Returns false, with the tick undone, if branch

@@ -1,8 +1,12 @@
+import { join, relative } from 'node:path';
 import { unlessLost } from '../../../state/evidence/evidence-lost.ts';
 import { beginEvidence } from '../../../state/evidence/store-evidence.ts';
 import { findEndedContract, type LoopFiles } from '../../../state/loop-files.ts';
-import { checkUnchanged } from '../../control/protection.ts';
+import { changesOfUnchanged, readUnchanged } from '../../../state/snapshot/unchanged-files.ts';
+import { isSameVersion, versionAt } from '../../../state/snapshot/version.ts';
+import { unchangedSet } from '../../control/protection.ts';
 import { restoreBeforeResume, storeProtected } from '../../control/restore-protected.ts';
+import { areCommitted, type PartPlace } from '../../plan/main-plan.ts';
 import { catchUp } from '../../plan/open-task.ts';
 import { readIntent, readOpenTask } from '../../records/open-task-file.ts';
 import type { TurnContext } from '../../turn/turn.ts';
@@ -30,12 +34,25 @@ export async function catchUpToResume(
     if (live !== null) restoreBeforeResume(files, state, contract, { env, at: now() });
     return true;
   };
-  const isKept = (): boolean => checkUnchanged(files, contract, env).every(({ outcome }) => outcome === 'ok');
   // The start itself says which evidence is lost.
-  const wasKept = unlessLost(() => (isSettled() ? isKept() : null), null);
-  if (wasKept === null) return;
+  const recorded = unlessLost(
+    () => isSettled() && { of: readUnchanged(files, contract, contract.unchanged ?? []) },
+    false,
+  );
+  if (recorded === false) return;
   const { signal } = new AbortController();
-  await catchUp({ files, env, now, part, contract, signal, state: () => state, dispatch: () => [] });
-  // What differs now comes from the branch.
-  storeProtected(files, contract, env, wasKept ? null : contract);
+  const place = { files, env, now, part, contract, signal, state: () => state, dispatch: () => [] };
+  await catchUp(place);
+  const set = unchangedSet(files, contract, env);
+  const changed = recorded.of === null ? [] : changesOfUnchanged(files, recorded.of, set);
+  const paths = changed.map(({ path }) => relative(files.projectDir, path));
+  // What is as the branch has it comes from there, whoever moved it here.
+  const isOfBranch = paths.every((path) => isAsInMain(place, path)) && areCommitted(place, paths);
+  storeProtected(files, contract, env, isOfBranch ? null : contract);
+}
+
+/** Returns whether a file is the same in the worktree as in the main project. */
+function isAsInMain({ files, part }: PartPlace, path: string): boolean {
+  const [own, main] = [files.projectDir, part.mainDir].map((dir) => versionAt(join(dir, path)));
+  return !path.startsWith('..') && isSameVersion(own ?? null, main ?? null);
 }
