@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { descendants, lives } from '../support/client/process-tree.ts';
 import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
@@ -296,16 +297,18 @@ const PRESSES = [
 ];
 for (const { presses, left, code } of PRESSES)
   test(`loops that Ctrl+C has ${left} go on by a resume of the run`, async (t) => {
-    const keys = 'max_iterations: 3\nvalidation: [\'test -e "$NOTES/pass"\']';
+    const keys = 'max_iterations: 30\nvalidation: [\'test -e "$NOTES/pass"\']';
     const p = repository(t, ['a', 'b'], 'while [ ! -e "$NOTES/go" ]; do sleep 0.05; done\necho more >> a.txt\n', keys);
     const words = ['run', ...jobs(['a', 'b']), '--parallel', '2', '--agent', './agent.sh', '--json'];
     const { child, said, over } = begun(p, words);
     await until('two agents at work', () => log(p).length >= 2);
     child.kill('SIGINT');
     await until('the first is taken', () => said().includes('The loops stop after their current iterations'));
+    const tree = descendants(child.pid ?? 0);
     if (presses === 2) child.kill('SIGINT');
     else p.write('../notes/go', '');
     assert.equal(await over, code, said());
+    await until('the loops and their agents have ended', () => !tree.some(lives));
     assert.equal(p.ralph(['status']).stdout.match(new RegExp(` ${left} `, 'g'))?.length, 2);
     p.write('../notes/go', '');
     p.write('../notes/pass', '');
