@@ -77,12 +77,11 @@ export function forReading(record: TddRecord, paint: Paint, name: string | null)
     record.log.filter(({ exitCode }) => exitCode !== undefined).map(({ scenarioId }) => scenarioId),
   );
   const takenOver = record.completed.filter(({ id }) => !proved.has(id)).length;
+  const noConsent = show(TDD_TEXTS.noConsent, { name, mode: 'hook' });
   return [
     `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
     table(rows),
     ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
-    ...(record.consented
-      ? []
-      : [paint('yellow', `Nothing runs yet: ${show(TDD_TEXTS.noConsent, { name, mode: 'hook' })}`)]),
+    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${noConsent}`)]),
   ].join('\n');
 }

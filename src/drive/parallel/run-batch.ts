@@ -142,12 +142,8 @@ export class BatchRunner extends SideBySideRunner {
   #saveEnd(name: string, { end, died, loopId }: LoopEnd): void {
     const found = this.#tasks.find((one) => one.name === name);
     if (found === undefined) return;
-    const task = { ...found, loopId: loopId ?? found.loopId };
-    if (died) {
-      this.#save({ ...task, end });
-      return;
-    }
-    this.#save({ ...task, step: this.#isResumable(end.status) ? 'started' : 'ended', end });
+    const left = this.#isResumable(end.status) ? 'started' : 'ended';
+    this.#save({ ...found, loopId: loopId ?? found.loopId, step: died ? found.step : left, end });
   }
 
   /** Returns whether a loop that left in this way goes on with the run: the run ended it, by its budget or its Ctrl+C. */
@@ -218,13 +214,12 @@ export class BatchRunner extends SideBySideRunner {
           tell: notice,
         });
     notice(message);
-    const known = { ...end, ...(delivery && { delivery }), code: outcome === 'done' ? 0 : NOT_INTEGRATED };
-    const isDone = outcome === 'done';
     const { commit } = checkedOut(projectDir, env);
-    this.#save({
-      ...task,
-      end: isDone ? { ...known, integrated: message, problem: null, commit } : { ...known, problem: message },
-    });
+    const way =
+      outcome === 'done'
+        ? { code: 0, integrated: message, problem: null, commit }
+        : { code: NOT_INTEGRATED, problem: message };
+    this.#save({ ...task, end: { ...end, ...(delivery && { delivery }), ...way } });
     return outcome === 'blocked' ? message : null;
   }
 

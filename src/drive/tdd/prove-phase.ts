@@ -140,17 +140,14 @@ function unfitTests(
   if (others !== null) notes.push(TDD_TEXTS.testsOfOthers(others.paths, others.ids));
   const unread = unreadableIn(tests);
   if (unread.length > 0) return TDD_TEXTS.testsUnreadable(unread);
-  const other = record.completed.find(
-    ({ id, evidenceCommand }) => id !== scenario.id && evidenceCommand === scenario.run,
-  );
+  const other = record.completed.find((each) => each.id !== scenario.id && each.evidenceCommand === scenario.run);
   if (other === undefined || isComplete(record, scenario.id) || testsInCode(scenario, projectDir) !== null) return null;
   // Where the same command has passed since, only another test shows that it was this behaviour that was missing.
   const isFirst = standingOf(record, scenario.id) === 'pending';
   const then = { ...(isFirst && record.provedTests?.[other.id]), ...record.tests };
   const paths = Object.keys(tests);
-  return paths.length > 0 && paths.every((path) => isKept(then[path], tests[path]))
-    ? TDD_TEXTS.noNewTest(other.id)
-    : null;
+  const isNew = paths.length === 0 || paths.some((path) => !isKept(then[path], tests[path]));
+  return isNew ? null : TDD_TEXTS.noNewTest(other.id);
 }
 
 /** Says which test of the scenario is not the one that was red, with `data` that was added; null before green, and if all are. */

@@ -122,9 +122,8 @@ function prompts(args: readonly ShellWord[], prompt: Prompt, depth: number): boo
   if (options.some((option) => gives(option) || isNamed('--help --version', option))) return false;
   if (verbs !== undefined) {
     const program = splitOptions(end === -1 ? [] : args.slice(end + 1), SSH_VALUES, true).operands;
-    return (
-      verbs.test(operands.map(({ template }) => template).join(' ')) && promptsInText(quoted(program), true, depth)
-    );
+    const call = operands.map(({ template }) => template).join(' ');
+    return verbs.test(call) && promptsInText(quoted(program), true, depth);
   }
   const [script, ...rest] = operands.slice(places);
   if (script === undefined || script.template === '-' || TERMINAL.test(script.template)) return true;
