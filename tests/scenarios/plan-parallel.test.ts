@@ -230,7 +230,9 @@ test('a resume of a task whose plan was started anew takes up no other loop or r
   const began = p.log().length;
   const { code, stderr } = p.ralph(['resume', 'PLAN-Task-1'], p.env);
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /the run in which this loop worked on Task 1 of PLAN\.md is over\. Start the plan again: /);
+  const isOver = /the run in which this loop worked on Task 1 of PLAN\.md is over\. Start the plan again: /;
+  assert.match(stderr, isOver, stderr);
+  assert.match(p.ralph(['run', '--resume', '--loop', 'PLAN-Task-1'], p.env).stderr, isOver);
   assert.equal(p.log().length, began);
 });
 

@@ -31,7 +31,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { OPERATIONS, operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
-import { type PartOfPlan, partOfPlan, requireRunOf } from '../start/start-plan.ts';
+import { partOfPlan, requireRunOf } from '../start/start-plan.ts';
 import { NEW_START } from '../start/start-request.ts';
 import { RUN_COMMAND } from './run.ts';
 
@@ -111,7 +111,10 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
   const part = state !== null && loss === null ? partOfPlan(files, state.loopId) : null;
-  if (part !== null) return resumeTogether(context, files, part);
+  if (part !== null) {
+    requireRunOf(part, files, context.env);
+    return resumeTogether(context, files);
+  }
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
   const launched = mode === 'hook' ? launchOf(context, files, state) : {};
   const values = {
@@ -127,13 +130,8 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
 }
 
 /** Resumes the tasks of a plan that were worked on side by side: alone, each of their loops would work on the whole plan. */
-function resumeTogether(
-  context: CommandContext,
-  { projectDir: own, name }: LoopFiles,
-  part: PartOfPlan,
-): Promise<number> | number {
+function resumeTogether(context: CommandContext, { projectDir: own }: LoopFiles): Promise<number> | number {
   const projectDir = mainProjectOf(own) ?? own;
-  requireRunOf(part, name, projectDir, context.env);
   const { loop: _, ...values } = context.values;
   const files = loopFiles(projectDir, null, context.env);
   return startDriver({ ...context, projectDir, values }, 'runner', { resume: true }, files);

@@ -65,7 +65,7 @@ async function runIn(
   const { files } = target;
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
-  refuseAlone(files, part !== null, context.values['resume'] === true);
+  refuseAlone(files, part !== null, context);
   const report = await reportAtEnd(context);
   const find = clientFinder(env);
   const client: typeof find = (host) => {

@@ -6,6 +6,7 @@ import { contractOfLoop, hideRuntimeDir, type LoopFiles, readContract } from '..
 import { withPrefix } from '../../state/process/program.ts';
 import { formOfRepository } from '../../task/git/commit-form.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
+import { mainProjectOf } from '../../task/task-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { agrees } from '../ask.ts';
@@ -61,17 +62,19 @@ export function partOfPlan(files: LoopFiles, loopId: string): PartOfPlan | null 
 }
 
 /** Refuses to resume a loop on one task of a plan by itself: loops beside it may be committing. */
-export function refuseAlone(files: LoopFiles, isSupervised: boolean, resumes: boolean): void {
-  const loopId = readContract(files)?.contract.loopId ?? (resumes ? lastLoopIn(files)?.loopId : null) ?? null;
+export function refuseAlone(files: LoopFiles, isSupervised: boolean, { env, values }: CommandContext): void {
+  const loopId =
+    readContract(files)?.contract.loopId ?? (values['resume'] === true ? lastLoopIn(files)?.loopId : null) ?? null;
   const part = isSupervised || loopId === null ? null : partOfPlan(files, loopId);
   if (part === null) return;
+  requireRunOf(part, files, env);
   const text = PART_TEXTS.onlyInParallel(part.id, part.planPath);
   throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'run --resume'));
 }
 
 /** Refuses to resume a loop on one task of a plan whose run is over: the project may have another one, or another loop. */
-export function requireRunOf(part: PartOfPlan, name: string | null, projectDir: string, env: NodeJS.ProcessEnv): void {
-  const run = findBatch(projectDir, env);
+export function requireRunOf(part: PartOfPlan, { projectDir, name }: LoopFiles, env: NodeJS.ProcessEnv): void {
+  const run = findBatch(mainProjectOf(projectDir) ?? projectDir, env);
   // What is wrong with its record is said where that is read.
   if (run instanceof RalphError || run?.tasks.some((task) => task.name === name)) return;
   const command = `run ${quoted(part.planPath)} --plan --parallel 2`;
