@@ -13,7 +13,6 @@ import {
   addedData,
   addedTests,
   changedTests,
-  dataFor,
   headsOf,
   isGrown,
   isKept,
@@ -23,6 +22,7 @@ import {
   testsInCode,
   testsOf,
   unreadableIn,
+  usedBy,
   withoutOutput,
 } from '../../task/tdd/test-files.ts';
 import type { Message } from '../../text/message.ts';
@@ -73,8 +73,9 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const contract = readContract(files)?.contract;
   const options = { projectDir, signal, env, sandbox: contract?.sandbox, blockingRule: guardOf(contract) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario], true) : record.redScripts;
-  const own = testsOf(may.scenario, projectDir, record.tests, Object.keys(redScripts ?? {}));
-  const testsBefore = phase === 'red' ? { ...dataFor(own, projectDir), ...own } : record.redTests;
+  const own = testsOf(may.scenario, projectDir, record.tests);
+  const used = () => usedBy(own, projectDir, Object.keys(redScripts ?? {}));
+  const testsBefore = phase === 'red' ? { ...used(), ...own } : record.redTests;
   const notes = [...repairs];
   const unfit = phase === 'red' ? unfitTests(record, may.scenario, own, projectDir, notes) : null;
   if (unfit !== null) return refusal(record, id, say(unfit), notes);
@@ -196,7 +197,7 @@ function withTests(
     projectDir,
   }: Pick<TddRecord, 'redScripts' | 'redTests'> & { readonly own: TestFiles; readonly projectDir: string },
 ): TddRecord {
-  // Data that the scenario did not bring may change with the next one.
+  // Data and mocks that the scenario did not bring may change with the next one.
   const itsTests = ownOf(redTests, own);
   const wasComplete = isComplete(former, id);
   const tests = phase === 'green' ? testFiles(projectDir) : former.tests;

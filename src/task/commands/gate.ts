@@ -175,7 +175,7 @@ const NO_SCRIPT = 'exit code 0, but --if-present found no script to run, which p
 const UNCOUNTED =
   /(?:^|[\s/])(?:jest|vitest|mocha|ava|tap|playwright|rspec|--test)\s(?:.*\s)?(?:-[Rf]|--(?:test-)?reporters?|--format|--pass-?[Ww]ith-?[Nn]o-?[Tt]ests|--list-?[Tt]ests)(?:[\s=]|$)/;
 const DRY_RUN =
-  /(?:^|[\s/])(?:(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)|(?:vitest\s+list|cargo\s[^&;|]*\s--(?:no-run|list))(?:\s[^&;|]*)?$)/;
+  /(?:^|[\s/])(?:(?:mocha|rspec)\s(?:.*\s)?--dry-run(?:\s|$)|(?:vitest\s+list|cargo\s(?:\+\S+\s)?(?:t|test|nextest)\s(?:[^&;|]*\s)?--(?:no-run|list))(?:\s[^&;|]*)?$)/;
 /** A reporter that shows each test as a dot, though not which were skipped. */
 const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =

@@ -8,9 +8,10 @@ import { isProjectFile } from '../project-file.ts';
 const IN_FOLDER =
   /(?:^|\/)(?:(?:__)?(?:tests?|specs?|testing|e2e)(?:__)?|__(?:fixtures|mocks|snapshots)__|testdata|tap-snapshots)\//i;
 const BY_NAME =
-  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|tests?\.(?:[cm]?[jt]sx?|py|rb|php|rs|sh|lua|exs)|[^/]+\.(?:feature|bats|t))$/;
-/** Pattern for the steps of Cucumber and behave. Below the sources, a folder of features holds code of the program. */
-const OF_FEATURES = /(?:^|\/)features\/(?:environment\.py$|(?:.*\/)?(?:step_?definitions|steps|support)\/)/;
+  /(?:^|\/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec|cy)\.[^/]+|[^/]*(?:Test|Tests|Spec)\.[^/.]+|tests\.py|tests?\.rs|[^/]+\.(?:feature|bats|t))$/;
+/** The steps of Cucumber and behave, and a file called test. Below the sources, it is code of the program. */
+const OUTSIDE_SOURCES =
+  /(?:^|\/)(?:features\/(?:environment\.py$|(?:.*\/)?(?:step_?definitions|steps|support)\/)|tests?\.(?:[cm]?[jt]sx?|py|rb|php|sh|lua|exs)$)/;
 const CODE =
   /\.(?:[cm]?[jt]sx?|py|rb|php|go|rs|java|kts?|scala|cs|fs|swift|exs?|dart|lua|sh|bats|t|p[lm]|c|cc|cpp|hh?|hpp|clj|hs|zig|groovy|r|jl|feature)$/i;
 /** What a run leaves beside its tests. */
@@ -26,7 +27,7 @@ const BUILT = new Set('vendor target dist build coverage venv'.split(' '));
 const SNAPSHOT = /\.(?:snap|ambr)$|(?:^|\/)(?:__)?(?:tap-)?snapshots(?:__)?\//i;
 
 export function isTest(path: string): boolean {
-  return BY_NAME.test(path) || IN_FOLDER.test(path) || (OF_FEATURES.test(path) && !isInSources(path));
+  return BY_NAME.test(path) || IN_FOLDER.test(path) || (OUTSIDE_SOURCES.test(path) && !isInSources(path));
 }
 
 export function isCode(path: string): boolean {
@@ -89,18 +90,16 @@ export function filesOf(projectDir: string, covers: (path: string) => boolean): 
 export function withRequired(own: readonly string[], projectDir: string): Set<string> {
   const all = new Set(own);
   let code: ReadonlySet<string> | null = null;
-  let helpers: readonly string[] | null = null;
+  const named = namedWithoutPath(projectDir);
   const isForTests = (path: string, by: string): boolean => {
     const isSubject = isCode(path) && subjectOf(by) === subjectOf(path);
     if (!isDouble(path) && (!isHelper(path) || isSubject)) return false;
-    code ??= requiredByCode(projectDir);
+    code ??= requiredByCode(projectDir, named);
     return !code.has(path);
   };
   // A set that grows while it is read.
   for (const by of all) {
-    for (const path of requiredBy(by, projectDir)) if (isTest(path) || isForTests(path, by)) all.add(path);
-    helpers ??= filesOf(projectDir, (path) => isCode(path) && (isTest(path) || isDouble(path)));
-    for (const path of namedWithoutPath(by, helpers, projectDir))
+    for (const path of [...requiredBy(by, projectDir), ...named(by)])
       if (isTest(path) || isForTests(path, by)) all.add(path);
   }
   return all;
@@ -120,9 +119,9 @@ function subjectOf(path: string): string {
 }
 
 /** Returns the files that code requires which is neither a test nor a helper. */
-function requiredByCode(projectDir: string): Set<string> {
+function requiredByCode(projectDir: string, named: (by: string) => readonly string[]): Set<string> {
   const isPlain = (path: string): boolean => isCode(path) && !isTest(path) && !isDouble(path) && !isHelper(path);
-  return new Set(filesOf(projectDir, isPlain).flatMap((path) => requiredBy(path, projectDir)));
+  return new Set(filesOf(projectDir, isPlain).flatMap((path) => [...requiredBy(path, projectDir), ...named(path)]));
 }
 
 /** Ways to name a file without its path: an alias or a package in an import, a module of Rust, a class. */
@@ -131,27 +130,40 @@ const CLASSES = /\b[A-Z]\w+/g;
 const HAS_CLASSES = /\.(?:java|kts?|scala|cs|fs|swift|php|dart|exs?|rb|groovy)$/;
 const DEFINED_IN_GO = /^(?:func (?:\([^)]*\) ?)?|type |var |const )(?!(?:Test|Benchmark|Example|Fuzz))(\w+)/gm;
 
-/** Returns those of these files that code names without a path: by their name, their folder's, or in Go by what they define. */
-function namedWithoutPath(by: string, files: readonly string[], projectDir: string): string[] {
+/** Finds the tests and doubles that code names without a path: by their name, their folder's, or in Go by what they define. */
+function namedWithoutPath(projectDir: string): (by: string) => readonly string[] {
   const textOf = (path: string): string => (isCode(path) && bytesOf(join(projectDir, path))?.toString('utf8')) || '';
-  const text = textOf(by);
-  if (by.endsWith('.go')) {
-    const words = new Set(text.match(/\w+/g));
-    const isUsed = (path: string): boolean =>
-      path !== by &&
-      dirname(path) === dirname(by) &&
-      path.endsWith('_test.go') &&
-      [...textOf(path).matchAll(DEFINED_IN_GO)].some(([, name = '']) => words.has(name));
-    return files.filter(isUsed);
-  }
   const folded = (name: string): string => name.replace(/[_-]/g, '').toLowerCase();
-  const modules = [...text.matchAll(ALIASES)].map(([, at = '', module]) => module ?? basename(at, extname(at)));
-  const names = new Set([...modules, ...((HAS_CLASSES.test(by) && text.match(CLASSES)) || [])].map(folded));
   const nameOf = (path: string): string => {
     const name = basename(path, extname(path));
     return /^(?:index|mod|main|lib|src|__init__)$/.test(name) && path.includes('/') ? nameOf(dirname(path)) : name;
   };
-  return names.size === 0 ? [] : files.filter((path) => path !== by && names.has(folded(nameOf(path))));
+  const namesOf = (path: string): string[] =>
+    path.endsWith('_test.go')
+      ? [...textOf(path).matchAll(DEFINED_IN_GO)].map(([, name = '']) => `${dirname(path)}/${name}`)
+      : [folded(nameOf(path))];
+  // The class of a factory is most often code of the program.
+  const isNamed = (path: string): boolean =>
+    isCode(path) && (isTest(path) || (isDouble(path) && !HAS_CLASSES.test(path)));
+  let known: Map<string, Set<string>> | null = null;
+  return (by) => {
+    const text = textOf(by);
+    const modules = [...text.matchAll(ALIASES)].map(([, at = '', module]) => module ?? basename(at, extname(at)));
+    const names = by.endsWith('.go')
+      ? [...new Set(text.match(/\w+/g))].map((word) => `${dirname(by)}/${word}`)
+      : [...modules, ...((HAS_CLASSES.test(by) && text.match(CLASSES)) || [])].map(folded);
+    if (names.length === 0) return [];
+    known ??= grouped(filesOf(projectDir, isNamed), namesOf);
+    return [...new Set(names)].flatMap((name) => [...(known?.get(name) ?? [])]).filter((path) => path !== by);
+  };
+}
+
+/** Returns the values by each of their keys. */
+function grouped(values: readonly string[], keysOf: (value: string) => readonly string[]): Map<string, Set<string>> {
+  const groups = new Map<string, Set<string>>();
+  for (const value of values)
+    for (const key of keysOf(value)) groups.set(key, (groups.get(key) ?? new Set()).add(value));
+  return groups;
 }
 
 const QUOTED = /["'`]([\w.@-]*(?:\/[\w.@-]+)+)["'`]/g;

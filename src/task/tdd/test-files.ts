@@ -40,28 +40,32 @@ export function testFiles(projectDir: string): TestFiles {
 }
 
 /**
- * Hashes the test files of a scenario: those that its command names, itself or by a script (`scripts`), and those that changed
- * since it began (`before`); if there are none, all test code of the project. Adds the files that these require and that exist for tests only.
+ * Hashes the test files of a scenario: those that its command names and those that changed since it began (`before`); if there
+ * are none, all test code of the project. Adds the files that these require and that exist for tests only.
  */
-export function testsOf(
-  { run }: TddScenario,
-  projectDir: string,
-  before: TestFiles | undefined,
-  scripts: readonly string[],
-): TestFiles {
+export function testsOf({ run }: TddScenario, projectDir: string, before: TestFiles | undefined): TestFiles {
   const now = testFiles(projectDir);
   const isOurs = (path: string): boolean => isTestCode(path) || now[path] !== UNREADABLE;
   const changed = before === undefined ? [] : Object.keys(now).filter((path) => now[path] !== before[path]);
-  const configured = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]).filter((path) => now[path]);
-  const mocks = Object.keys(now).filter((path) => path.includes('__mocks__/'));
   const own = [...changed.filter(isOurs), ...namedBy(run, projectDir)];
-  const besides = [...configured.filter(isTestCode), ...mocks];
-  const all = withRequired([...(own.length === 0 ? Object.keys(now).filter(isCode) : own), ...besides], projectDir);
+  const all = withRequired(own.length === 0 ? Object.keys(now).filter(isCode) : own, projectDir);
   return marks(projectDir, [...all].toSorted());
 }
 
-/** Hashes the data that these tests may read: all data of the test folders, except the snapshots of other tests. */
-export function dataFor(tests: TestFiles, projectDir: string): TestFiles {
+/**
+ * Hashes what these tests may use without naming it: mocks, test code in the scripts of their command or named there, what that
+ * requires, and their data.
+ */
+export function usedBy(tests: TestFiles, projectDir: string, scripts: readonly string[]): TestFiles {
+  const known = testFiles(projectDir);
+  const isMock = (path: string): boolean => path.includes('__mocks__/');
+  const configured = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]);
+  const code = [...configured, ...Object.keys(known).filter(isMock)].filter((path) => known[path] && isCode(path));
+  return { ...marks(projectDir, [...withRequired(code, projectDir)]), ...dataFor(tests, projectDir) };
+}
+
+/** Hashes all data of the test folders, except the snapshots of other tests. */
+function dataFor(tests: TestFiles, projectDir: string): TestFiles {
   const stems = Object.keys(tests).flatMap((path) => (isCode(path) ? [basename(path).replace(/\..*$/, '')] : []));
   const isRead = (path: string): boolean => !isSnapshot(path) || stems.some((stem) => basename(path).includes(stem));
   const found = Object.entries(testFiles(projectDir)).filter(([path, hash]) => isTestData(path) && hash !== UNREADABLE);
@@ -152,7 +156,7 @@ export function testsInCode({ run }: TddScenario, projectDir: string): string | 
 
 /** Programs that run tests inside the code: by the command, the ending of the files, and what begins a test there. */
 const IN_CODE: readonly (readonly [program: RegExp, ending: string, mark: RegExp])[] = [
-  [/\bcargo\b/, '.rs', /#\[(?:cfg\(test\)|(?:\w+::)*test\b)/],
+  [/\b(?:cargo|make|just|bazel)\b|\.sh\b/, '.rs', /#\[(?:cfg\(test\)|(?:\w+::)*test\b)/],
   [/\bzig\b/, '.zig', /^[ \t]*test\s+["{\w]/m],
   [/\bdoctest\b/, '.py', /^[ \t]*>>> /m],
   [/\b(?:npm|npx|pnpm|yarn|bunx?|vitest)\b/, '.ts', /\bimport\.meta\.vitest\b/],

@@ -198,6 +198,9 @@ describe('a search at the root beside private files', () => {
       assert.equal(await decide(command, rules), 'deny', command);
     assert.equal(await decide('rg --files --hidden | head', rules), 'allow', 'names only');
     assert.equal(await decide('rg --files --hidden | xargs cat', rules), 'deny');
+    for (const call of ['-e --files -e x .env', 'x -- --files .env', '--files --json x .env', '--regexp --files .env'])
+      assert.equal(await decide(`rg ${call}`, rules), 'deny', call);
+    assert.equal(await decide('grep -e --files -e x .env', rules), 'deny');
     assert.equal(await decide("rg -g '!*.pem' foo", rules), 'allow');
     assert.equal(await decide('git grep foo', rules), 'allow');
     assert.equal(await decide("grep -rn foo . --exclude='.env*' --exclude='*.pem'", rules), 'allow');

@@ -63,14 +63,15 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
     `${header('vitest run --reporter=dot')}; echo '      Tests  1 passed (1)'`,
     `${RUN} --test-reporter=dot web.test.js`,
     ...['jest', 'mocha -r esm', 'eslint --format unix', 'kubectl apply --dry-run=server'].map(header),
-    ...['vitest run list', 'cargo test --no-run && ./run-them'].map(header),
+    ...['vitest run list', 'cargo test --no-run && ./run-them', 'cargo run -- --list'].map(header),
+    header('cargo bench --no-run'),
     `${header('mocha --dry-run')}; echo '  1 passing (1ms)'`,
     ...['vitest list', 'cargo test --no-run --workspace', 'cargo test -- --list'].map(header),
   ];
   const results = await gate(folderWith(context, { 'web.test.js': WORKSPACES['web/web.test.js'] }), commands);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
-    [...new Array(5).fill('unavailable'), 'failed', ...new Array(8).fill('ok'), ...new Array(4).fill('unavailable')],
+    [...new Array(5).fill('unavailable'), 'failed', ...new Array(10).fill('ok'), ...new Array(4).fill('unavailable')],
   );
   assert.match(results.at(-1)?.detail ?? '', /^called in this way it runs no test, so a pass proves nothing\. /);
   assert.match(

@@ -15,12 +15,16 @@ const valuesOf = byProgram(() => VALUES);
 /** Pattern for options of rg and ag that disable ignore files. */
 const NO_IGNORE = /^(-[uUat]|--unrestricted|--no-ignore.*|--no-config|--all-types|--all-text|--skip-vcs-ignores)$/;
 const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];
+/** Options with which rg searches, whatever stands before them. */
+const SEARCHES = /^(?:-[lc]|--(?:files-with.*|count.*|json))$/;
 
 interface Search {
   /** Named files and folders; the content of a folder is in `tree`. */
   readonly places: readonly ShellWord[];
   readonly tree: SearchedTree | null;
   readonly lists: boolean;
+  /** It lists names without a look into the files. */
+  readonly isBlind: boolean;
 }
 
 /** Returns the scope of a search: grep reads what it is given, the others the whole tree, hidden files only on request. */
@@ -30,9 +34,11 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
   const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
   const places = given ? split.operands : split.operands.slice(1);
   const lists = hasOption(split, ...LISTS);
+  const isBlind =
+    name === 'rg' && hasOption(split, '--files') && !split.options.some((each) => SEARCHES.test(each.name));
   const isTree = !isGrep || hasOption(split, '-r', '-R', '--recursive', '--dereference-recursive');
   const piped = stdin.kind !== 'none' && places.length === 0;
-  if (!isTree || piped) return { places, tree: null, lists };
+  if (!isTree || piped) return { places, tree: null, lists, isBlind };
   const unrestricted = split.options.filter(({ name: each }) => each === '-u' || each === '--unrestricted').length;
   const configured = state.variables.has('RIPGREP_CONFIG_PATH');
   const hidden = isGrep || configured || hasOption(split, '--hidden', '-.') || unrestricted > 1;
@@ -51,15 +57,14 @@ function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin
     ...(hidden ? {} : { visible: true as const }),
     ...(isGrep || free ? {} : { ignores: true as const }),
   };
-  return { places, tree, lists };
+  return { places, tree, lists, isBlind };
 }
 
 const search: FileAccessRule = (access) => {
   access.args.forEach(access.explain);
-  // It lists names, and reads no file.
-  if (access.args.some(({ template }) => template === '--files')) return;
   const name = (access.words[0]?.template ?? '').replace(/^.*\//, '');
-  const { places, tree } = searchOf(access, name);
+  const { places, tree, isBlind } = searchOf(access, name);
+  if (isBlind) return;
   for (const word of places) access.read(word);
   if (tree === null) return;
   const { globs = [], ...under } = tree;

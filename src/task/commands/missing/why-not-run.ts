@@ -44,10 +44,13 @@ export function whyNotRun(
 const NO_SCRIPT =
   /^(?:npm (?:error|ERR!) Missing script: |.*\bERR_PNPM_NO_SCRIPT\b.* Missing script: |error: Script not found |error Command (?=.* not found)|Usage Error: Couldn't find a script named )"?([\w:.-]+)/m;
 
+/** A glob that may mean the package.json of a package. */
+const OF_A_PACKAGE = /(?:^|\/)(?:package\.json|\*+(?:\.json)?)$/;
+
 function saidScript(output: string, mayChange: readonly string[]): Missing | undefined {
   const name = NO_SCRIPT.exec(output)?.[1]?.replace(/\.$/, '');
   if (name === undefined) return undefined;
-  const files = ['package.json', ...mayChange.filter((path) => path.endsWith('/package.json'))];
+  const files = ['package.json', ...mayChange.filter((path) => OF_A_PACKAGE.test(path))];
   return { kind: 'script', name, why: `no package.json that it reads has a script "${name}".`, hint: '', files };
 }
 

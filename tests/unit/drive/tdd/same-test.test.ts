@@ -7,6 +7,7 @@ import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import type { TddPhase, TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { withTdd } from '../../../../src/state/tdd-store.ts';
 import { makeList } from '../../../../src/task/tdd/make-list.ts';
+import { withRequired } from '../../../../src/task/tdd/required-files.ts';
 import { AT, aProject, aStop, type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
 import { startNow } from '../../../support/drive/start-now.ts';
 import { someOf } from '../../../support/short-form.ts';
@@ -345,6 +346,38 @@ test('code in a folder of features, and what a build leaves beside tests, is no 
   assert.equal((await prove(project, 'green')).problem, null);
 });
 
+for (const path of ['src/commands/test.js', 'src/main/java/factories/AddFactory.java', 'Shop/Factories/AddFactory.cs'])
+  test(`control: code with a name like that of tests may change between red and green (${path})`, async (t) => {
+    const isJs = path.endsWith('.js');
+    const project = listed(t, isJs ? RUN : STRICT, { [path]: WRONG });
+    if (isJs) write(project, { 'tests/add.test.js': ADDS.replace('src/add', 'src/commands/test') });
+    else write(project, { 'tests/AddFactoryTest.cs': 'class AddFactoryTest { /* strict */ AddFactory made; }\n' });
+    assert.equal((await prove(project, 'red')).problem, null);
+    write(project, { [path]: RIGHT, 'src/add.js': RIGHT });
+    assert.equal((await prove(project, 'green')).problem, null);
+  });
+
+test('a mock that a scenario did not bring may change with the next one', async (t) => {
+  const mock = 'src/__mocks__/clock.js';
+  const project = await firstProved(t, ADDS, {}, { [mock]: 'exports.now = () => 0;\n' });
+  write(project, { [mock]: 'exports.now = () => 1;\n', 'tests/more.test.js': ADDS_MORE });
+  assert.equal((await prove(project, 'red')).problem, null);
+  write(project, { [mock]: 'exports.now = () => 2;\n' });
+  assert.match((await prove(project, 'green')).problem ?? '', /clock\.js was changed/);
+});
+
+test('the tests of a package in Go are read once, however many there are', (t) => {
+  const { directory } = aProject(t);
+  const files = Array.from({ length: 900 }, (_, at): [string, string] => [
+    `pkg/a${at}_test.go`,
+    `package pkg\n\nfunc same${at}() {}\n\nfunc TestA${at}(t *testing.T) { same${at}() }\n`,
+  ]);
+  for (const [path, text] of files) put(join(directory, path), text);
+  const before = process.cpuUsage();
+  assert.equal(withRequired(Object.keys(Object.fromEntries(files)), directory).size, files.length);
+  assert.ok(process.cpuUsage(before).user < 4_000_000);
+});
+
 test('data that several scenarios share may grow with the next one', async (t) => {
   const project = await firstProved(t, FED.replace('const [', 'const [[').replace('sum] =', 'sum]] ='), {
     'tests/cases/add.json': '[\n[1, 2, 3]\n]\n',
@@ -493,8 +526,9 @@ async function firstProved(
   t: TestContext,
   first: string,
   others: Readonly<Record<string, string>> = {},
+  before: Readonly<Record<string, string>> = {},
 ): Promise<Project> {
-  const project = listed(t, ALL, {});
+  const project = listed(t, ALL, before);
   withTdd(project.files, AT, (found) => {
     assert.ok(found.kind === 'list');
     const [one] = found.record.scenarios;
@@ -524,6 +558,18 @@ test('a file of tests that grows with the next scenario is named, and holds noth
   assert.equal((await prove(project, 'green')).problem, null);
   const last = await aStop(project, CLAIM, OURS);
   assert.match(last?.systemMessage ?? '', /Complete/);
+});
+
+test('control: with the same command, tests inside the code of Rust count as tests', async (t) => {
+  const project = await firstProved(t, ADDS, {}, { 'src/lib.rs': '' });
+  withTdd(project.files, AT, (found) => {
+    assert.ok(found.kind === 'list');
+    const scenarios = found.record.scenarios.map((one) => ({ ...one, run: `${RUN} && make -n -f ci.mk` }));
+    const completed = found.record.completed.map((one) => ({ ...one, evidenceCommand: `${RUN} && make -n -f ci.mk` }));
+    return { next: { ...found.record, scenarios, completed }, result: undefined };
+  });
+  write(project, { 'src/lib.rs': '#[cfg(test)]\nmod tests {}\n', 'src/add.js': WRONG });
+  assert.equal((await prove(project, 'red')).problem, null);
 });
 
 test('code that is broken for a moment shows nothing of the next scenario with the same command', async (t) => {

@@ -79,7 +79,9 @@ test('a script that the task names, or that may change, is left to the task', (t
   assert.equal(why(t, 'node gone.js', { task: 'Write `gone.js`, which prints 1.' }), null);
   assert.equal(why(t, 'node gone.js', { mayChange: ['*.js'] }), null);
   assert.match(why(t, 'node gone.js', { task: 'Write there.js.' }) ?? '', /cannot run/, 'control');
-  assert.equal(why(t, 'cd pkg && npm run gone', { mayChange: ['pkg/package.json'] }), null);
+  for (const path of ['pkg/package.json', 'pkg/**', '*/package.json', '**/*.json'])
+    assert.equal(why(t, 'cd pkg && npm run gone', { mayChange: [path] }), null, path);
+  assert.match(why(t, 'cd pkg && npm run gone', { mayChange: ['pkg/*.ts'] }) ?? '', /cannot run/, 'control');
 });
 
 test('a script that a test reports as missing is no check that cannot run', (t) => {
