@@ -28,6 +28,7 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
       /^ {4,}ok \d+ - .* # (?:SKIP|TODO)$(?<skip>)/,
       /^Asserts: +(?<list>\d+ pass .*?)(?: +\d+ of \d+ complete)?$/, // node-tap, base
     ],
+    file: /^ok \d+ - .* # time=\S+ \{$/,
     nothing: [/^1\.\.0\b/],
     failed: [
       /^(?<indent> *)not ok \d+(?: -)? (?!.*(?:# *(?:skip|todo)|\{$))(?<name>.+?)(?: # time=.*)?$/i,

@@ -29,6 +29,7 @@ export class RunnerCount {
   /** Results since the last line of a group. */
   #ungrouped = false;
   #namesTests = false;
+  #files = 0;
   #emptyFiles = 0;
   #isNested = false;
   #isListed: boolean;
@@ -75,7 +76,12 @@ export class RunnerCount {
     const unnamed = namesAll ? Math.max(0, sums.failed - this.#headers) : 0;
     const todo = Math.min(unnamed, this.#results.skipped);
     const summary: TestSummary = {
-      run: Math.max(0, sums.run - todo - (this.#isNested ? 0 : this.#emptyFiles), listed),
+      run: Math.max(
+        0,
+        sums.run - todo - (this.#isNested ? 0 : this.#emptyFiles),
+        listed,
+        sums.run + sums.skipped === 0 ? this.#files : 0,
+      ),
       failed: Math.max(listed, sums.failed - unnamed),
       skipped: sums.skipped + todo,
       failures,
@@ -85,8 +91,12 @@ export class RunnerCount {
   }
 
   #count(text: string): boolean {
-    const { nothing = [], totals = [], results = [], groups = [], emptyFile = [], nested, sign } = this.#runner;
+    const { nothing = [], totals = [], results = [], groups = [], emptyFile = [], nested, sign, file } = this.#runner;
     if (sign?.test(text)) this.#hasSign = true;
+    if (file?.test(text)) {
+      this.#isSeen = true;
+      this.#files += 1;
+    }
     if (nested?.test(text)) this.#isNested = true;
     if (emptyFile.some((pattern) => pattern.test(text))) this.#emptyFiles += 1;
     const none = nothing.some((pattern) => pattern.test(text));

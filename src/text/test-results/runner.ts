@@ -23,6 +23,8 @@ export interface Runner {
   readonly results?: readonly RegExp[];
   /** A group of tests passed or failed (group `failed`), which says nothing about their number. */
   readonly groups?: readonly RegExp[];
+  /** A file that passed: it counts where no test has a line of its own. */
+  readonly file?: RegExp;
   /** There was no test. */
   readonly nothing?: readonly RegExp[];
   /** Begins a failed test; what explains it follows. */

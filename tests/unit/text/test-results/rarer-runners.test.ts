@@ -260,3 +260,14 @@ test('lines of other programs are no totals of these runners', () => {
   ])
     assert.equal(summaryOf(output), null, output);
 });
+
+test('a file whose assertions alone are printed counts as a test; one that names its tests does not', () => {
+  const file = 'TAP version 13\nok 1 - test/a.js # time=8.3ms {\n';
+  for (const [inner, run] of [
+    ['    ok 1 - should be equal\n', 1],
+    ['    ok 1 - foo # time=2.1ms {\n        ok 1 - should be equal\n    }\n', 1],
+    ['    ok 1 - foo # time=2.1ms\n    ok 2 - bar # time=2.1ms\n', 2],
+    ['    ok 1 - foo # SKIP\n', 0],
+  ] as const)
+    assert.equal(summaryOf(`${file}${inner}}\n1..1\n# time=20ms\n`)?.run, run, inner);
+});
