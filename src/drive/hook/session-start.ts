@@ -1,30 +1,20 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { bindSession } from '../../engine/initial-state.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
-import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
 import { findLiveContract, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
-import { withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
 import type { DriverContext } from '../control/ownership.ts';
-import {
-  callingClient,
-  clientAlive,
-  drivenElsewhere,
-  isHeldByAnother,
-  ownership,
-  sameClient,
-} from '../control/ownership.ts';
+import { clientAlive, drivenElsewhere, isHeldByAnother } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { usageNow } from '../records/client-figures.ts';
 import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
+import { bind } from './bind.ts';
 import { dispatchOwn } from './own-loop.ts';
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
@@ -80,41 +70,6 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): H
   const told = systemMessage === null ? null : { systemMessage };
   if (additionalContext === null) return told;
   return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
-}
-
-/** Binds the loop to this session if allowed. Returns whether the loop now belongs to it. */
-function bind(context: DriverContext): boolean {
-  return withState<boolean>(context.files, (current) => {
-    if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
-    return { next: bound(current.state, context), result: true };
-  });
-}
-
-function mayBind(state: LoopState, context: DriverContext): boolean {
-  if (state.status === 'ended' || isHeldByAnother(state, context)) return false;
-  const { env, input } = context;
-  if (ownership(state, env, input.sessionId) !== 'foreign') return true;
-  const wanted = env['RALPH_LOOP_ID'] || state.loopId;
-  if (wanted !== state.loopId || state.mode !== 'hook') return false;
-  if (input.source === 'clear' && sameClient(state, callingClient(context))) return true;
-  // A launcher that resumes the loop of a dead client passes the loop's id.
-  return env['RALPH_LOOP_ID'] === wanted && !clientAlive(state);
-}
-
-function bound(state: LoopState, context: DriverContext): LoopState {
-  const { transcriptPath } = context.input;
-  const client = callingClient(context);
-  const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
-  // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
-  // block.
-  const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
-  // What the last turn before it cost is reported after its Stop.
-  const former = { ...state, usage: usageNow(context.files, state) };
-  const next = bindSession(returned ? { ...former, turn: 'rest' as const } : former, client);
-  // Usage in a resumed transcript was counted before; only new usage belongs to the loop.
-  const fresh = next.marks.transcriptPath !== transcriptPath;
-  const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
-  return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
 }
 
 /** Records the API error that the former client ended with; a limit that still applies pauses the loop. */

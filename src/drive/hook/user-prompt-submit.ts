@@ -7,9 +7,11 @@ import { liveContract } from '../../state/evidence/evidence.ts';
 import { lostBy } from '../../state/evidence/evidence-lost.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { examineAll } from '../control/examine-protected.ts';
-import { clearCancellation, type DriverContext, isCancelled } from '../control/ownership.ts';
+import type { DriverContext } from '../control/ownership.ts';
+import { callingClient, clearCancellation, isCancelled, sameClient } from '../control/ownership.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
+import { bind } from './bind.ts';
 import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
@@ -22,7 +24,11 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const { promptId, prompt, sessionId, transcriptPath } = context.input;
   const by = isNotification(prompt) ? 'notification' : CONTINUATION.test(prompt ?? '') ? 'continuation' : 'user';
   if (by === 'user' && isCancelled(context.files, context.env, sessionId)) clearCancellation(context.files);
-  const state = ownLoop(context);
+  const [found, client] = [ownLoop(context), callingClient(context)];
+  // Another client that has exited since held the loop when this one began to continue its conversation.
+  const isOther = found !== null && client.clientPid !== null && !sameClient(found, client);
+  const isJoining = isOther && bind(context);
+  const state = isJoining ? ownLoop(context) : found;
   if (state === null) return null;
   const at = context.now();
   const ourWordStands = state.turn === 'agent' && promptId !== state.promptId && state.lastDecision !== null;

@@ -182,6 +182,16 @@ test('a conversation continued beside the live client of its loop takes no part 
   assert.equal(stateOf(project).clientPid, process.ppid);
 });
 
+test('a prompt is no interruption if the client that held its loop has exited since the session began', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, NEXT));
+  exits(project);
+  await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Go on.', prompt_id: 'p2' }, NEXT));
+  assert.deepEqual([stateOf(project).status, stateOf(project).clientPid], ['running', process.ppid]);
+  assert.equal((await aStop(project, { prompt_id: 'p2' }, NEXT))?.decision, 'block');
+});
+
 test('a program that names another client in the state, or a reused process id, frees no session', async (t) => {
   const [pid, ended] = [process.ppid, 2 ** 22 - 1];
   for (const [what, change] of [
