@@ -5,7 +5,8 @@ import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts'
 import type { LoopReport } from '../drive/status/loop-report.ts';
 import { describeProject, loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
-import type { StateOf } from '../engine/schema/state.ts';
+import { isUnjoined } from '../engine/initial-state.ts';
+import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
@@ -175,6 +176,15 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   // Those of worktrees go on only by the command that finds them by their names.
   const resumable = command === 'resume' && own.length === 0 ? incomplete : own;
   return onlyOf(resumable, 'loops have ended here', usage)?.files ?? loopFiles(projectDir, null, env);
+}
+
+/** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
+export function needsDriver(files: LoopFiles, state: LoopState): boolean {
+  if (readState(files.state).kind !== 'loop') return true;
+  if (state.status === 'awaiting-consent') return false;
+  // The client of a session that none has joined has exited before its first hook.
+  const isLost = isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
+  return isLost || state.status === 'ended' || isDriverAlive(files, state) === false;
 }
 
 /** Returns the only loop that awaits consent, else the default one. Throws `usage` with a list if there are several. */

@@ -136,7 +136,7 @@ function assertLeft(p: PlanProject): void {
   const done = (p.read('PLAN.md').match(/^- \[x\]/gm) ?? []).length;
   assert.deepEqual([others, run?.live, run?.done, run?.total], [[], false, done, 4]);
   assert.notEqual(run?.status, 'running');
-  assert.match(run?.next ?? '', /run --resume/);
+  assert.match(run?.next ?? '', / resume\.$/);
 }
 
 const made = (t: Parameters<typeof planProject>[0]): PlanProject =>

@@ -119,7 +119,7 @@ longTest('killed with its runners while it works on an issue, and resumed, the a
   assert.deepEqual(counts(), { pulls: 0, comments: 0, tasks: 1, branches: 1, runs: 1 });
   assert.match(
     run(label).stderr,
-    /1 task of the last run has not ended \(fix-issue-7\)\. Resume them: ralph-loop run --resume\./,
+    /1 task of the last run has not ended \(fix-issue-7\)\. Resume them: ralph-loop resume\./,
   );
   const resumed = run(['--resume']);
   assert.equal(resumed.code, 0, resumed.stderr);

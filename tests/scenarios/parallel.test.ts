@@ -312,7 +312,7 @@ for (const { presses, left, code } of PRESSES)
     assert.equal(p.ralph(['status']).stdout.match(new RegExp(` ${left} `, 'g'))?.length, 2);
     p.write('../notes/go', '');
     p.write('../notes/pass', '');
-    const again = p.ralph(['run', '--resume'], agents(p));
+    const again = p.ralph(['resume'], agents(p));
     assert.equal(again.code, 0, again.stdout + again.stderr);
     assert.match(again.stderr, /2 of 2 tasks have not ended and are resumed/);
   });
@@ -330,7 +330,12 @@ test('work that Ctrl+C left unintegrated is not done, says why, and is integrate
   assert.match(stdout, /stopped, 0 of 2 tasks done/);
   for (const name of ['a', 'b'])
     assert.match(stdout, new RegExp(`^ +${name}: the run was stopped before its work was integrated`, 'm'));
+  // A loop of the project that has ended since is what its own advice to resume means.
+  p.write('.claude/ralph/PROMPT.md', `---\nmax_iterations: 1\nvalidation: ["false"]\n---\nWork.\n`);
+  assert.match(p.ralph(['run', '--agent', './agent.sh'], agents(p)).stdout, /ralph-loop resume --max-iterations 2/);
+  assert.match(p.ralph(['resume', '--max-iterations', '2'], agents(p)).stdout, /Iteration 2 of 2/);
+  assert.match(p.ralph(['list']).stdout, /^a, b +stopped +0 of 2 /m);
   p.write('../notes/go', '');
   assert.equal(p.ralph(['run', '--resume'], agents(p)).code, 0);
-  assert.match(p.ralph(['status']).stdout, /complete, 2 of 2 tasks done/);
+  assert.match(p.ralph(['list']).stdout, /^a, b +complete +2 of 2 /m);
 });

@@ -264,7 +264,7 @@ longTest('a conflict that its agent leaves blocks the task, and the branch stays
   assert.equal(code, 3, stdout);
   const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { plan: { status: string; message: string } };
   assert.equal(end.plan.status, 'blocked');
-  assert.match(end.plan.message, /Task 2 is blocked\..*\.ralph\/worktrees\/PLAN-Task-2\..*run --resume/s);
+  assert.match(end.plan.message, /Task 2 is blocked\..*\.ralph\/worktrees\/PLAN-Task-2\..*main\.cjs resume/s);
   assert.equal(p.prompts(2).length, 2);
   assert.deepEqual(subjects(p).sort(), ['By hand', 'feat: Task 1 - Make 1']);
   assert.equal(p.git('show work:work/2/made'), 'hand');
@@ -318,7 +318,7 @@ test('work that fails beside other work is returned once, then blocked with the 
     const { stdout } = p.ralph([command]);
     assert.match(stdout, /^Plan \(PLAN\.md\): blocked, 1 of 2 tasks done \(.* ago\), at most 2 at once$/m);
     assert.match(stdout, /^ +Task 2 +blocked .*two are too many|^Task 2 .*blocked .*\n.*two are too many/ms, stdout);
-    assert.match(stdout, /Resume: .* run --resume\.$/m);
+    assert.match(stdout, /Resume: .* resume\.$/m);
   }
   assert.match(p.ralph(['list']).stdout, /^Plan +PLAN\.md +blocked +1 of 2 /m);
 });

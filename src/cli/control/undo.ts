@@ -81,10 +81,7 @@ async function undo(context: CommandContext): Promise<number> {
     answer({ undone: false, ...shown }, () => planText(plan, place) + next);
     return 0;
   }
-  if (values['yes'] !== true && !mayAsk) {
-    const text = `An undo needs a person who agrees. Show what it would do: ${lineFor({ 'dry-run': true })}`;
-    throw new RalphError('usage', text);
-  }
+  if (values['yes'] !== true && !mayAsk) throw new RalphError('usage', needsPerson(lineFor({ 'dry-run': true })));
   if (context.forPeople) context.out(planText(plan, place));
   const removesNew = values['yes'] === true ? values['new-files'] === true : await agreesToRemove(plan);
   if (removesNew === null) throw new RalphError('refused', 'Nothing was changed.');
@@ -105,6 +102,8 @@ async function undo(context: CommandContext): Promise<number> {
   );
   return 0;
 }
+
+const needsPerson = (line: string): string => `An undo needs a person who agrees. Show what it would do: ${line}`;
 
 /** Returns whether new files are removed as well; null if the user declines the undo. */
 async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {

@@ -1,20 +1,17 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { noLiveLoop } from '../../drive/control/operate.ts';
-import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
 import { lossOf } from '../../drive/start/resume/former-evidence.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
-import { isUnjoined } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
-import { mainProjectOf } from '../../task/task-file.ts';
 import { about, advise, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import {
@@ -24,6 +21,7 @@ import {
   liveLoops,
   liveLoopsOn,
   loopToResume,
+  needsDriver,
   onePath,
   taskPlace,
 } from '../choose-loop.ts';
@@ -31,8 +29,8 @@ import type { Command, CommandContext } from '../command.ts';
 import { OPERATIONS, operateOn } from '../control/operator-commands.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
-import { partOfPlan, requireRunOf } from '../start/start-plan.ts';
 import { NEW_START } from '../start/start-request.ts';
+import { leftRun, ONE_LOOP, runOfPart } from './left-run.ts';
 import { RUN_COMMAND } from './run.ts';
 
 const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; readonly words: readonly string[] }>> =
@@ -52,13 +50,15 @@ const OPTIONS = Object.fromEntries(
 export const RESUME_COMMAND: Command = {
   name: 'resume',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder (./docs) without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
+  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder (./docs) without an active loop starts a new run. Without NAME, PATH and --loop it resumes the last run of several tasks, if it was left, or else the only loop that can be resumed.',
   example: 'ralph-loop resume docs',
   options: OPTIONS,
   control: true,
   run(context) {
     const word = onePath('resume', context.positionals);
     if (word === null) {
+      const left = leftRun(context);
+      if (left !== null) return startDriver(left, 'runner', { resume: true }, left.files);
       // The loop that --loop names or the only live one, else the last ended one.
       const isLive = context.files.name !== null || liveLoops(context).length > 0;
       return resumeLoop(context, isLive ? chosenLoop(context, 'resume') : loopToResume(context, 'resume'));
@@ -110,16 +110,14 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   }
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
-  const part = state !== null && loss === null ? partOfPlan(files, state.loopId) : null;
-  if (part !== null) {
-    requireRunOf(part, files, context.env);
-    return resumeTogether(context, files);
-  }
+  const run = state !== null && loss === null ? runOfPart(context, files, state) : null;
+  if (run !== null) return startDriver(run, 'runner', { resume: true }, run.files);
   const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
   const launched = mode === 'hook' ? launchOf(context, files, state) : {};
   const values = {
     resume: true,
     [NEW_START]: isPaused || loss !== null,
+    [ONE_LOOP]: true,
     ...launched,
     ...(files.name !== null && { loop: files.name }),
   };
@@ -127,14 +125,6 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   const isFound = mode === 'runner' && projectOfLoop(context.projectDir, files.name, context.env) === files.projectDir;
   const projectDir = isFound ? context.projectDir : files.projectDir;
   return startDriver({ ...context, projectDir }, mode, values, loopFiles(projectDir, files.name, context.env));
-}
-
-/** Resumes the tasks of a plan that were worked on side by side: alone, each of their loops would work on the whole plan. */
-function resumeTogether(context: CommandContext, { projectDir: own }: LoopFiles): Promise<number> | number {
-  const projectDir = mainProjectOf(own) ?? own;
-  const { loop: _, ...values } = context.values;
-  const files = loopFiles(projectDir, null, context.env);
-  return startDriver({ ...context, projectDir, values }, 'runner', { resume: true }, files);
 }
 
 /** Returns the options that relaunch a session's loop: headless as before, otherwise only if the user is at a terminal. */
@@ -175,15 +165,6 @@ function requireResumable(path: string, files: LoopFiles): void {
   const { status } = found.state;
   if (status === 'paused' || status === 'awaiting-consent' || needsDriver(files, found.state)) return;
   throw new RalphError('refused', activeText(path, status));
-}
-
-/** Returns whether no process drives the loop any more; starting a driver does not resume a loop that awaits consent. */
-function needsDriver(files: LoopFiles, state: LoopState): boolean {
-  if (readState(files.state).kind !== 'loop') return true;
-  if (state.status === 'awaiting-consent') return false;
-  // The client of a session that none has joined has exited before its first hook.
-  const isLost = isUnjoined(state) && state.status === 'paused' && state.paused.reason === 'interrupted';
-  return isLost || state.status === 'ended' || isDriverAlive(files, state) === false;
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {

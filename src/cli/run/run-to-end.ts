@@ -60,9 +60,8 @@ async function runIn(
   const context = await handleRunningLoop({ ...place, files: found.files });
   if (typeof context === 'number') return context;
   const target = { ...found, files: context.files };
-  const { env } = context;
+  const { env, files } = context;
   const part = supervisor?.part ?? null;
-  const { files } = target;
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
   refuseAlone(files, part !== null, context);
@@ -72,8 +71,7 @@ async function runIn(
     if (hostOf(host).readsClaudeSettings) refuseOtherLoops(context.projectDir, env);
     return find(host);
   };
-  const taskFile = join(projectDir, target.task ?? DEFAULT_TASK);
-  const shown = isShown ? { review, taskFile } : null;
+  const shown = isShown ? { review, taskFile: join(projectDir, target.task ?? DEFAULT_TASK) } : null;
   const approved = await approveRun(context, target, {
     part,
     settings: supervisor?.settings ?? null,
@@ -86,7 +84,7 @@ async function runIn(
   const { tell, live, close } = await loopView(context);
   let bell = false;
   try {
-    const { code } = await runLoop(
+    const ran = await runLoop(
       files,
       async () => {
         const { request } = approved.prepared;
@@ -105,7 +103,7 @@ async function runIn(
         return { ...agent, env, timeouts: waits, tell, requiresProof, ...shared, ...(live && { live }) };
       },
     );
-    return code;
+    return ran.code;
   } finally {
     close();
     if (bell) ringBell();

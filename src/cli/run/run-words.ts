@@ -14,6 +14,7 @@ import { CHECKS_OFFERED } from '../start/start-plan.ts';
 import { startFlags, withInput } from '../start/start-request.ts';
 import { removeDrafts } from '../task/scaffold.ts';
 import { dryRun } from './dry-run.ts';
+import { ONE_LOOP } from './left-run.ts';
 import type { Review } from './review-start.ts';
 import { runTask } from './run-task.ts';
 import { type RunManner, runToEnd } from './run-to-end.ts';
@@ -57,7 +58,8 @@ function asks({ mayAsk, values }: CommandContext): boolean {
 function isBatch({ positionals, values, files, projectDir, env }: CommandContext): boolean {
   if (positionals.length > 1 || values['parallel'] !== undefined || values['integrate'] !== undefined) return true;
   if (values['issue'] !== undefined || values['issues'] !== undefined) return true;
-  const isNamed = positionals.length > 0 || ['task', 'path', 'consent'].some((key) => values[key] !== undefined);
+  const isNamed =
+    positionals.length > 0 || ['task', 'path', 'consent', ONE_LOOP].some((key) => values[key] !== undefined);
   return values['resume'] === true && !isNamed && files.name === null && findBatch(projectDir, env) !== null;
 }
 

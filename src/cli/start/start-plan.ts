@@ -69,7 +69,7 @@ export function refuseAlone(files: LoopFiles, isSupervised: boolean, { env, valu
   if (part === null) return;
   requireRunOf(part, files, env);
   const text = PART_TEXTS.onlyInParallel(part.id, part.planPath);
-  throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'run --resume'));
+  throw new RalphError('refused', advise(text, 'Resume all of them from the project', 'resume'));
 }
 
 /** Refuses to resume a loop on one task of a plan whose run is over: the project may have another one, or another loop. */

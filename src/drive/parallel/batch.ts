@@ -114,6 +114,22 @@ export function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
   return (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
 }
 
+/**
+ * Returns whether a run was left that no process drives, and that is what a user means who names no loop: these live loops are
+ * its own, and no loop of the project has ended since, at `endedAt`.
+ */
+export function isRunLeft(
+  projectDir: string,
+  env: NodeJS.ProcessEnv,
+  live: readonly (string | null)[],
+  endedAt: string | null,
+): boolean {
+  const run = findBatch(projectDir, env);
+  if (run === null || run instanceof RalphError || isAlive(run.runner)) return false;
+  if (endedAt !== null && endedAt > lastDriven(loopFiles(projectDir, null, env))) return false;
+  return live.every((each) => run.tasks.some(({ name }) => name === each));
+}
+
 /** Returns the words of the command that works on a task in its worktree: a new loop, a new one in its place, or the same one. */
 export function wordsFor(
   { words, rest, plan }: Batch,

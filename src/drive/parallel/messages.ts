@@ -8,8 +8,9 @@ import { formatDuration } from '../../text/time.ts';
 const FRESH = ['Start the run again from the beginning', 'run TASK...', { fresh: true }] as const;
 
 /** Returns the first lines of some reasons, which say what failed. */
-const heads = (reasons: readonly string[]): string =>
-  reasons.map((reason) => reason.split('\n', 1).join().replace(/\.$/, '')).join('; ');
+function heads(reasons: readonly string[]): string {
+  return reasons.map((reason) => reason.split('\n', 1).join().replace(/\.$/, '')).join('; ');
+}
 
 /** Messages about loops that run side by side. */
 export const PARALLEL_TEXTS = {
@@ -89,7 +90,7 @@ export const PARALLEL_TEXTS = {
   interrupted: 'the process that drove the run has ended.',
   loopLeft: 'the process that drove its loop has ended.',
   lostTitle: 'A parallel run',
-  resume: { verb: 'Resume', command: 'run --resume' },
+  resume: { verb: 'Resume', command: 'resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,
   unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',
 } as const;

@@ -99,7 +99,7 @@ interface PlanEnd {
   readonly status: TerminalStatus;
   readonly code: number;
   readonly message: Message;
-  /** Nothing is left for `run --resume`. */
+  /** Nothing is left to resume. */
   readonly isOver: boolean;
 }
 

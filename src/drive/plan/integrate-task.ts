@@ -1,9 +1,11 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
+import { holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import type { OpenTask, TaskMove } from '../records/open-task-file.ts';
 import { dropIntent, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
@@ -198,4 +200,21 @@ async function mergeTrees(
   if (!/^[0-9a-f]{40,64}$/.test(merged) || (!answer.ok && answer.code !== 1))
     throw new RalphError('refused', PART_TEXTS.notMerged(answer.ok ? '' : answer.said));
   return { merged, conflicts };
+}
+
+/** Returns whether the plan says now that the task is something else than its agent was told, which then takes the new text. */
+export function takesOtherText({ part, ...place }: PlanPlace, task: OpenTask): boolean {
+  const main = part === undefined ? null : readMain({ ...place, part });
+  const plan = main?.plan ?? readRegularFile(join(place.files.projectDir, task.planPath)) ?? '';
+  const held = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
+  // Both are read by themselves: without the lines around it, an indented item can say something else.
+  const [[told], [said]] = [readPlan(task.text).tasks, readPlan(held?.text ?? '').tasks];
+  if (told === undefined || said === undefined || textOf(told) === textOf(said)) return false;
+  if (part !== undefined && main !== null) adoptPlan({ ...place, part }, task, main);
+  return true;
+}
+
+/** Returns what an agent has to do, without the marks of Markdown. */
+function textOf({ title, acceptance, prose }: PlanFileTask): string {
+  return [title, ...acceptance, prose].join(' ').replace(/[\s*_`~\\]+/g, ' ');
 }

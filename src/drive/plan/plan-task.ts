@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
-import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/task-proof.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
-import { holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { iterationStarted } from '../records/live-events.ts';
@@ -17,8 +17,7 @@ import { dispatch, handleAbort, isStep, type PromptStep, type Turn } from '../tu
 import type { CheckedWork } from './commit-journal.ts';
 import { examineWork } from './examine-work.ts';
 import { finishBlocked, finishPartial, type Proved, proveWork } from './finish-task.ts';
-import { adoptPlan, integrateTask, recoverTask, withMarkers } from './integrate-task.ts';
-import { readMain } from './main-plan.ts';
+import { integrateTask, recoverTask, takesOtherText, withMarkers } from './integrate-task.ts';
 import { PART_TEXTS, PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { type PlanChecks, type PlanPlace, planIn, withOwnOpen } from './plan-place.ts';
@@ -124,23 +123,6 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   if (ended.as === 'partial') finishPartial(place, task, ended.work);
   const attempt = { task: { id: task.id, title: task.title }, as: ended.as, tasks: tasksOf(place), ...done };
   return { results: ended.work.results, plan: { ...attempt, notes: [...notes, ...ended.notes] } };
-}
-
-/** Returns whether the plan says now that the task is something else than its agent was told, which then takes the new text. */
-function takesOtherText({ part, ...place }: PlanPlace, task: OpenTask): boolean {
-  const main = part === undefined ? null : readMain({ ...place, part });
-  const plan = main?.plan ?? readRegularFile(join(place.files.projectDir, task.planPath)) ?? '';
-  const held = tasksByKey(readPlan(holdPlan(task.plan, plan).text).tasks).get(planKey(task.id));
-  // Both are read by themselves: without the lines around it, an indented item can say something else.
-  const [[told], [said]] = [readPlan(task.text).tasks, readPlan(held?.text ?? '').tasks];
-  if (told === undefined || said === undefined || textOf(told) === textOf(said)) return false;
-  if (part !== undefined && main !== null) adoptPlan({ ...place, part }, task, main);
-  return true;
-}
-
-/** Returns what an agent has to do, without the marks of Markdown. */
-function textOf({ title, acceptance, prose }: PlanFileTask): string {
-  return [title, ...acceptance, prose].join(' ').replace(/[\s*_`~\\]+/g, ' ');
 }
 
 function doneWith(

@@ -34,7 +34,7 @@ export async function begunBatch(
     throw new RalphError('refused', {
       text: PARALLEL_TEXTS.left(names),
       advice: [
-        { verb: 'Resume them', command: 'run --resume' },
+        { verb: 'Resume them', command: 'resume' },
         { verb: 'Or start the new tasks instead', command: 'run TASK... --fresh' },
       ],
     });
