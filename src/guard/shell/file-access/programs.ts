@@ -132,7 +132,9 @@ export const ROWS: Readonly<Record<string, ProgramFiles>> = {
   'rm del unlink': { operands: 'delete', recursive: '-r -R -d --recursive --dir' },
   'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
   shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
-  'rename mount': { operands: 'move', recursive: true },
+  rename: { operands: 'move', recursive: true },
+  // A mount covers what lies below it; a remount only changes how it is mounted.
+  mount: { values: '-o -t', operands: 'move', recursive: true, readsWith: /^(?:-o)?(?:[\w=]+,)*remount\b/ },
   'aria2c age csplit tcpdump': { out: '-o --output -f --prefix -w', unsure: true },
 };
 

@@ -1,5 +1,7 @@
 /** A day of work in projects of many kinds, written for two examinations of the guard. */
 export const EXAMINED_EVERYDAY: readonly string[] = [
+  'mount -o remount,rw /',
+  'mount | grep -w /tmp',
   'npm ci --prefer-offline --no-audit 2>&1 | tail -5',
   'npm ls --depth=0 2>/dev/null | grep -i jest',
   'npm outdated || true',
