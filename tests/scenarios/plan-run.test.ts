@@ -131,6 +131,38 @@ test('what an agent does to the plan in a session before its first task is opene
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
 });
 
+test('what a user does to the plan of a paused session counts once the user resumes it', (t) => {
+  const p = planPlace(t, TWO);
+  const env = { ...p.env, RALPH_ACTIVE: '1' };
+  const program = (script: string, args: readonly string[], input = '') =>
+    spawnSync(process.execPath, [join(DIST, script), ...args], { cwd: p.dir, env, input, encoding: 'utf8' });
+  const main = (...args: readonly string[]) => assert.equal(program('scripts/main.cjs', args).status, 0, args[0]);
+  const payload = { session_id: 's', cwd: p.dir, last_assistant_message: 'Next.' };
+  const hook = (name: string, hook_event_name: string, more = {}) =>
+    program(`hooks/${name}.cjs`, [], JSON.stringify({ ...payload, hook_event_name, ...more })).stdout;
+  const stop = () => JSON.parse(hook('ralph-stop-hook', 'Stop'));
+  main('start', '--task', 'PLAN.md', '--plan');
+  assert.match(stop().reason, /Current task: Task 1/);
+  mkdirSync(join(p.dir, 'work'));
+  writeFileSync(join(p.dir, 'work', '1.txt'), 'done\n');
+  assert.match(stop().reason, /Current task: Task 2, Make 2/);
+  main('pause');
+  assert.match(stop().systemMessage, /Paused by the user/);
+  const edited = read(p, 'PLAN.md').replace('Make 2', 'Write the manual');
+  assert.match(edited, /\[x\] \*\*Task 1/);
+  writeFileSync(join(p.dir, 'PLAN.md'), edited);
+  main('resume');
+  hook('user-prompt-submit', 'UserPromptSubmit', { prompt: 'Go on.', prompt_id: 'p' });
+  assert.match(stop().reason, /Current task: Task 2, Write the manual/);
+  assert.equal(read(p, 'PLAN.md'), edited);
+  // The state that is restored knows of no pause.
+  const state = '.claude/context/runtime/ralph-state.json';
+  const forged = { ...JSON.parse(read(p, state)), contractHash: '0'.repeat(64) };
+  writeFileSync(join(p.dir, state), JSON.stringify(forged));
+  assert.match(stop().systemMessage, /The loop's state was changed by another program\. It was restored/);
+  assert.equal(read(p, 'PLAN.md'), edited);
+});
+
 longTest('a progress file that an agent rewrites is restored', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);

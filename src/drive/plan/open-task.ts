@@ -152,11 +152,12 @@ function openingPlan(
   return { text: held.text, messages: [...messages, text] };
 }
 
-/** Returns the plan as the user started or resumed a session on it, with what the loop has done by now; null for a runner. */
+/** Returns the plan as the user started a session on it, with what the loop did; null for a runner, and after a pause. */
 function planAtStart(place: PlanPlace): string | null {
   const { head, body } = place.contract;
-  if (body === undefined) return null;
-  const done = planIn(place).done.map(planKey);
+  const { done: ids, resumed } = planIn(place);
+  if (body === undefined || resumed === true) return null;
+  const done = ids.map(planKey);
   const isDone = ({ id, status }: PlanFile['tasks'][number]): boolean =>
     status !== 'done' && done.includes(planKey(id));
   return readPlan(head + body)

@@ -2,6 +2,7 @@ import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import { withCounters } from '../../engine/counters.ts';
 import { bindSession, type ClientIdentity, initialState } from '../../engine/initial-state.ts';
 import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
@@ -73,6 +74,8 @@ export function restoreState(
     lastFindingsCount: last?.findings ?? null,
     lastRunAt: last?.endedAt ?? createdAt,
     lastDecision: { at, kind: 'started', detail: 'restored' },
+    // What the loop has done of its plan is unknown, so that the plan counts as it is.
+    ...(policy.plan && { plan: { ...planOf({}), resumed: true } }),
   };
   const bound = bindSession(counted, client);
   const restored = kept?.loopId === loopId ? withCounters(bound, kept) : bound;

@@ -120,6 +120,6 @@ export function withDone(plan: PlanState, id: string): PlanState {
 
 /** Returns the plan's state for a started or resumed loop: tasks that are blocked now are skipped. */
 export function resumedPlan(state: { readonly plan?: unknown }, maxTasks: number): PlanState {
-  const { returned: _, ...before } = planOf(state);
+  const { returned: _, resumed: __, ...before } = planOf(state);
   return { ...before, attempts: 0, blocked: null, done: before.done.length >= maxTasks ? [] : before.done };
 }

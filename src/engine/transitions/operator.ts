@@ -68,7 +68,7 @@ function resume(
   if (state.status === 'paused' && state.paused.reason === 'evidence-lost' && !renewed) return unchanged(state);
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it, so it is read again.
-  const plan = state.plan && { plan: { ...state.plan, blocked: null } };
+  const plan = state.plan && { plan: { ...state.plan, blocked: null, resumed: true } };
   const next: LoopState = {
     ...running(state),
     ...renewed,
