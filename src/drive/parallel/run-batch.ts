@@ -146,7 +146,7 @@ export class BatchRunner extends SideBySideRunner {
     this.#save({ ...found, loopId: loopId ?? found.loopId, step: died ? found.step : left, end });
   }
 
-  /** Returns whether a loop that left in this way goes on with the run: the run ended it, by its budget or its Ctrl+C. */
+  /** Returns whether a resume of the run continues a loop that left in this way: the run ended it, by its budget or Ctrl+C. */
   #isResumable(status: string): boolean {
     if (status === 'budget-exhausted') return this.refused !== null;
     if (status === 'stopped' || status === 'cancelled') return this.pressed > 0;

@@ -39,7 +39,7 @@ export class CheckpointLine {
   }
 
   /**
-   * Publishes the current files and state of the workspace. While the repository takes nothing, `unreachable` is told, and the
+   * Publishes the current files and state of the workspace. While the repository takes nothing, `unreachable` is called, and the
    * push is repeated until the lock is lost or the worker has to leave now: nothing runs on top of unpublished work. Without
    * `unreachable` there is no such work, and the first failure throws RalphError `state-io`. Throws `LostLoop` if another worker
    * has moved the reference, or the lock is lost.

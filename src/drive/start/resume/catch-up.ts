@@ -46,7 +46,7 @@ export async function catchUpToResume(
   const set = unchangedSet(files, contract, env);
   const changed = recorded.of === null ? [] : changesOfUnchanged(files, recorded.of, set);
   const paths = changed.map(({ path }) => relative(files.projectDir, path));
-  // What is as the branch has it comes from there, whoever moved it here.
+  // A file that is as on the branch comes from there, by whatever move.
   const isOfBranch = paths.every((path) => isAsInMain(place, path)) && areCommitted(place, paths);
   storeProtected(files, contract, env, isOfBranch ? null : contract);
 }
