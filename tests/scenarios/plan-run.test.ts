@@ -111,12 +111,22 @@ test('what an agent does to the plan in a session before its first task is opene
     spawnSync(process.execPath, [join(DIST, script), ...args], { cwd: p.dir, env, input, encoding: 'utf8' });
   const started = program('scripts/main.cjs', ['start', '--task', 'PLAN.md', '--plan']);
   assert.equal(started.status, 0, started.stderr);
+  const begun = { hook_event_name: 'SessionStart', source: 'startup', session_id: 's', cwd: p.dir };
+  program('hooks/session-start.cjs', [], JSON.stringify(begun));
   const eased = TWO.replaceAll('[ ]', '[x]')
     .replace('`work`', '`work`, `src`')
     .replace(/(?=\*\*\n)/, ' (no-change)');
   writeFileSync(join(p.dir, 'PLAN.md'), eased);
-  const payload = { hook_event_name: 'Stop', session_id: 's', cwd: p.dir, last_assistant_message: 'All is done.' };
-  const stop = () => JSON.parse(program('hooks/ralph-stop-hook.cjs', [], JSON.stringify(payload)).stdout);
+  // The same message at once would be the same Stop, of two hooks.
+  let turn = 0;
+  const stop = () => {
+    const said = { session_id: 's', cwd: p.dir, last_assistant_message: `All is done: ${++turn}.` };
+    const payload = JSON.stringify({ hook_event_name: 'Stop', ...said });
+    return JSON.parse(program('hooks/ralph-stop-hook.cjs', [], payload).stdout);
+  };
+  // A state that is rewritten hides nothing that the loop has done: before its first iteration that is nothing.
+  const state = join('.claude', 'context', 'runtime', 'ralph-state.json');
+  writeFileSync(join(p.dir, state), JSON.stringify({ ...JSON.parse(read(p, state)), contractHash: '0'.repeat(64) }));
   const first = stop();
   assert.match(
     first.systemMessage,
@@ -137,10 +147,11 @@ test('what a user does to the plan of a paused session counts once the user resu
   const program = (script: string, args: readonly string[], input = '') =>
     spawnSync(process.execPath, [join(DIST, script), ...args], { cwd: p.dir, env, input, encoding: 'utf8' });
   const main = (...args: readonly string[]) => assert.equal(program('scripts/main.cjs', args).status, 0, args[0]);
-  const payload = { session_id: 's', cwd: p.dir, last_assistant_message: 'Next.' };
   const hook = (name: string, hook_event_name: string, more = {}) =>
-    program(`hooks/${name}.cjs`, [], JSON.stringify({ ...payload, hook_event_name, ...more })).stdout;
-  const stop = () => JSON.parse(hook('ralph-stop-hook', 'Stop'));
+    program(`hooks/${name}.cjs`, [], JSON.stringify({ session_id: 's', cwd: p.dir, hook_event_name, ...more })).stdout;
+  // The same message at once would be the same Stop, of two hooks.
+  let turn = 0;
+  const stop = () => JSON.parse(hook('ralph-stop-hook', 'Stop', { last_assistant_message: `Next: ${++turn}.` }));
   main('start', '--task', 'PLAN.md', '--plan');
   assert.match(stop().reason, /Current task: Task 1/);
   mkdirSync(join(p.dir, 'work'));

@@ -74,11 +74,12 @@ export function restoreState(
     lastFindingsCount: last?.findings ?? null,
     lastRunAt: last?.endedAt ?? createdAt,
     lastDecision: { at, kind: 'started', detail: 'restored' },
-    // What the loop has done of its plan is unknown, so that the plan counts as it is.
-    ...(policy.plan && { plan: { ...planOf({}), resumed: true } }),
   };
   const bound = bindSession(counted, client);
-  const restored = kept?.loopId === loopId ? withCounters(bound, kept) : bound;
+  const withCounts = kept?.loopId === loopId ? withCounters(bound, kept) : bound;
+  // What an iteration has done of its plan is unknown, so that the plan counts as it is.
+  const hasWorked = policy.plan !== undefined && withCounts.iteration > 0;
+  const restored = hasWorked ? { ...withCounts, plan: { ...planOf({}), resumed: true } } : withCounts;
   const isPaused = type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted');
   return isPaused ? pause(restored, at, reason, PAUSED_TEXTS[reason]) : restored;
 }
