@@ -331,6 +331,12 @@ test('work that Ctrl+C left unintegrated is not done, says why, and is integrate
   for (const name of ['a', 'b'])
     assert.match(stdout, new RegExp(`^ +${name}: the run was stopped before its work was integrated`, 'm'));
   // A loop of the project that has ended since is what its own advice to resume means.
+  p.write('.ralph/docs/task.md', '---\nmax_iterations: 1\nvalidation: ["false"]\n---\n- [ ] Work.\n');
+  p.ralph(['run', '.ralph/docs', '--agent', './agent.sh'], agents(p));
+  assert.match(
+    p.ralph(['resume', '--max-iterations', '2'], agents(p)).stdout,
+    /Loop docs works on[\s\S]*Iteration 2 of 2/,
+  );
   p.write('.claude/ralph/PROMPT.md', `---\nmax_iterations: 1\nvalidation: ["false"]\n---\nWork.\n`);
   assert.match(p.ralph(['run', '--agent', './agent.sh'], agents(p)).stdout, /ralph-loop resume --max-iterations 2/);
   assert.match(p.ralph(['resume', '--max-iterations', '2'], agents(p)).stdout, /Iteration 2 of 2/);

@@ -1,5 +1,6 @@
 import { isRunLeft } from '../../drive/parallel/batch.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { mainProjectOf } from '../../task/task-file.ts';
@@ -14,10 +15,12 @@ export const ONE_LOOP = 'one loop';
 export function leftRun(context: CommandContext): CommandContext | null {
   const { files, projectDir, env } = context;
   if (files.name !== null) return null;
-  const last = lastLoopIn(files);
-  const endedAt = last?.status === 'ended' && last.ended.as !== 'complete' ? last.ended.at : null;
+  const ends = loopNames(projectDir, env).flatMap((name) => {
+    const last = lastLoopIn(loopFiles(projectDir, name, env));
+    return last?.status === 'ended' && last.ended.as !== 'complete' ? last.ended.at : [];
+  });
   const live = liveLoops(context).map(({ name }) => name);
-  return isRunLeft(projectDir, env, live, endedAt) ? context : null;
+  return isRunLeft(projectDir, env, live, ends.toSorted().at(-1) ?? null) ? context : null;
 }
 
 /**
