@@ -91,7 +91,6 @@ function commandOf(piece: string, cwd: string): ShellCommand | null {
     via: [],
     assignments: [],
     cwdTemplate: cwd,
-    stdinFrom: 'none',
     source: piece,
     position: 0,
   };

@@ -8,20 +8,12 @@ import { evaluateShellScope } from './evaluate-scope.ts';
 import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
-import {
-  ownFileDenied,
-  ownFileNamed,
-  TOO_MANY_GLOBS,
-  typedDenied,
-  unreadableDenied,
-  whyUndecided,
-} from './messages.ts';
+import { ownFileDenied, ownFileNamed, TOO_MANY_GLOBS, unreadableDenied, whyUndecided } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, hitByName } from './own-files/file-access-hit.ts';
 import { absolutePath, shownPath } from './own-files/own-files.ts';
 import { commandsIn } from './shell/interpret/open-shell.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
-import { readsTerminal } from './shell/reads-terminal.ts';
 import { emptyReading, type ShellReading, type Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
@@ -58,9 +50,7 @@ function linksOf({ writes }: ShellReading, { real }: Guard): Map<string, string>
 async function evaluateReading(source: string, reading: ShellReading, guard: Guard): Promise<Verdict> {
   const own = ownDenial(reading, guard);
   if (own !== null) return own;
-  const { guardrails, scope, typesUnasked } = guard.rules;
-  const typed = typesUnasked ? readsTerminal(reading) : null;
-  if (typed !== null) return deny('terminal-input', typedDenied(typed));
+  const { guardrails, scope } = guard.rules;
   if (scope) {
     const denial = await evaluateShellScope(reading, guard, scope);
     if (denial !== null) return denial;

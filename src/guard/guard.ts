@@ -30,8 +30,6 @@ export interface GuardRules {
   readonly variables?: Readonly<Record<string, string>>;
   /** Folders that file tools may write if a sandbox holds the commands; absent without a sandbox. */
   readonly writable?: readonly string[];
-  /** The client lets its agent type into a running command without asking the guard. */
-  readonly typesUnasked?: boolean;
   /** Writable scope of a plan's task; absent without a plan. */
   readonly scope?: TaskScope | null;
   /** The user's own rules; absent or null if the loop has none. */

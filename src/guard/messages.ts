@@ -56,10 +56,6 @@ export function commandDenied(text: string, asCommand: boolean, reason: string |
   );
 }
 
-export function typedDenied(program: string): string {
-  return `${program} would take commands or text from its terminal, and nothing checks what is typed into a running command. Give it its input in the call: by -c, a file, a pipe or a here-document.`;
-}
-
 export function slowPatternDenied(): string {
   return (
     'Checking this command against the pattern took too long, so it was denied. Write a shorter command ' +

@@ -6,7 +6,6 @@ const CLAUDE_HOOKS: HookHost = {
   name: 'claude-code',
   agentVariable: 'CLAUDECODE',
   output: (_, answer) => ({ stdout: JSON.stringify(answer), stderr: '', code: 0 }),
-  typesUnasked: false,
   namesCallDir: false,
   hooksSteer: false,
 };

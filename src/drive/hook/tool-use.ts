@@ -107,7 +107,7 @@ async function lateness({ loop, stored, call }: Asked, { env, input, now }: Driv
 }
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
-async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
+async function decide({ files, env, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
   // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
@@ -116,11 +116,7 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);
   const rules = guardRules(files, env, stored, openTask);
   const guardrails = loop === 'others' ? null : (rules.guardrails ?? null);
-  const typesUnasked = host?.typesUnasked === true;
-  return evaluateToolCall(
-    { tool: call.name, input: call.input, cwd: input.cwd },
-    { ...rules, guardrails, typesUnasked },
-  );
+  return evaluateToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, { ...rules, guardrails });
 }
 
 /** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */

@@ -52,7 +52,6 @@ export interface ShellCommand {
   readonly assignments: ReadonlyArray<{ readonly name: string; readonly value: string | null }>;
   /** Template of the working directory after any literal `cd`. */
   readonly cwdTemplate: string;
-  readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
   /** Its output goes to a file, a variable or another descriptor. */
@@ -131,8 +130,6 @@ export interface ShellReading {
   /** Words with unknown meaning: the program may write to a file that one of them names. */
   readonly named: readonly NamedWords[];
   readonly undecidable: readonly Undecidable[];
-  /** Descriptors as which the command opens files or texts to read: `exec 3< list`. */
-  readonly descriptors: readonly string[];
   /** Standalone assignments, before the commands that they may affect. */
   readonly assigned: readonly string[];
 }
@@ -148,7 +145,6 @@ export const emptyReading = (): Growing<ShellReading> => ({
   reads: [],
   named: [],
   undecidable: [],
-  descriptors: [],
   assigned: [],
 });
 

@@ -2,7 +2,7 @@ import { RalphError } from '../../text/message.ts';
 import { type AgentTerms, type Host, onlyInClaudeCode, type SessionTerms } from '../host.ts';
 import { promptRefused } from '../named-client.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
-import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
+import { NO_TERMINAL, toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
 import { startCodex } from './start-codex.ts';
 
@@ -28,7 +28,7 @@ export const CODEX: Host = {
   endsTurns: false,
   printsMessages: () => false,
   // Its background server, which would otherwise run the hooks, does not have the variables of this shell.
-  byHand: ['RALPH_ACTIVE=1', 'codex --no-daemon'],
+  byHand: ['RALPH_ACTIVE=1', `codex --no-daemon ${NO_TERMINAL.join(' ')}`],
   modeText: sandboxText,
   readsClaudeSettings: false,
   confines: true,
@@ -45,11 +45,11 @@ export const CODEX: Host = {
   topics: {
     'loop with a new client for each iteration': '`run TASK --agent codex`: one `codex exec` each',
     'loop inside one session':
-      '`start --task TASK --launch --agent codex`, also headless; by hand with `codex --no-daemon` after `init --codex`, once you trust its hooks',
+      '`start --task TASK --launch --agent codex`, also headless; by hand with `codex --no-daemon --disable unified_exec_tty` after `init --codex`, once you trust its hooks',
     guard:
       'shell commands, `apply_patch` in every form (tool, nested in `exec`, heredoc) and other tools, by hooks that are trusted for this run or session alone',
     'input to running commands':
-      'no hook is asked for it (`write_stdin`), so commands that take further commands from their terminal are refused',
+      'no hook is asked for it (`write_stdin`), so commands get no terminal: their standard input is closed',
     steering: 'a message reaches the agent with its next tool call',
     interruption:
       'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
@@ -70,8 +70,9 @@ const REFUSED =
   /^(?:--json|--output-schema|-o|--output-last-message|-C|--cd|--worktree|--ephemeral|--remote(?:-.*)?|--ignore-user-config|--disable|-s|--sandbox|--full-auto|--approve-for-me|--dangerously-.*|-h|--help|-V|--version)$/;
 const TAKES_VALUE =
   /^(?:-c|--config|--enable|-i|--image|-m|--model|--local-provider|-p|--profile|--add-dir|--thread-source|--cyber-access-program)$/;
-/** Settings that would replace our hooks or their trust, or turn them off. */
-const REFUSED_SETTING = /^(?:hooks\b|features\.hooks\b|shell_environment_policy\b|sandbox_mode\b|approval_policy\b)/;
+/** Settings that would replace our hooks or their trust, turn them off, or give commands a terminal. */
+const REFUSED_SETTING =
+  /^(?:hooks\b|features\.(?:hooks|unified_exec_tty)\b|shell_environment_policy\b|sandbox_mode\b|approval_policy\b)/;
 
 function requireArgs(words: readonly string[]): void {
   for (let at = 0; at < words.length; at++) {
@@ -81,14 +82,15 @@ function requireArgs(words: readonly string[]): void {
     const [name = '', attached] = /^-\w./.test(word) ? [word.slice(0, 2), word.slice(2)] : word.split(/=(.*)/s);
     const value = attached ?? (TAKES_VALUE.test(name) ? words[++at] : undefined);
     const isSetting = name === '-c' || name === '--config';
-    if (REFUSED.test(name) || (isSetting && REFUSED_SETTING.test(value ?? '')))
+    const opens = name === '--enable' && value === 'unified_exec_tty';
+    if (REFUSED.test(name) || opens || (isSetting && REFUSED_SETTING.test(value ?? '')))
       throw new RalphError('usage', refused(word, value));
   }
 }
 
 function refused(word: string, value: string | undefined): string {
   const shown = value === undefined || word.includes('=') ? word : `${word} ${value}`;
-  return `-- ${shown}: the loop decides where Codex works, what it prints, its sandbox (--permission-mode) and its hooks. Leave it out.`;
+  return `-- ${shown}: the loop decides where Codex works, what it prints, its sandbox (--permission-mode), its hooks and its terminals. Leave it out.`;
 }
 
 type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';

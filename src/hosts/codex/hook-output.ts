@@ -21,7 +21,6 @@ export const CODEX_HOOKS: HookHost = {
   name: 'codex',
   agentVariable: 'CODEX_CI',
   output: codexOutput,
-  typesUnasked: true,
   namesCallDir: true,
   hooksSteer: true,
   settings: {

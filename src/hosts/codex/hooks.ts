@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { excerpt, oneLine, shellWord } from '../../text/quote.ts';
-import { fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
+import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
 
@@ -118,9 +118,18 @@ const START_MS = 60_000;
 /** Without plugins, Codex starts in a third of the time. */
 const NO_PLUGINS = ['-c', 'features.plugins=false'];
 
+const TERMINAL = 'unified_exec_tty';
+
+/**
+ * Gives no command of the agent a terminal. Codex asks no hook before the agent types into one (`write_stdin`); without it,
+ * standard input is closed.
+ */
+export const NO_TERMINAL = ['--disable', TERMINAL] as const;
+
 /**
  * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its
- * command line without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one.
+ * command line without a word. The hash of each comes from Codex itself. Throws RalphError `refused` if Codex would not run one,
+ * or would let the agent type into a command.
  */
 export async function trustedHooks(
   program: () => string,
@@ -129,18 +138,24 @@ export async function trustedHooks(
 ): Promise<string[]> {
   const hooks = kind === 'session' ? SESSION_HOOKS : TOOL_HOOKS;
   const options = hookOptions(hooks, place);
-  const listed = await listHooks(program(), [...NO_PLUGINS, ...options], place);
+  const listed = await listHooks(program(), [...NO_PLUGINS, ...options, ...NO_TERMINAL], place);
   const ours = listed.hooks.filter(({ source }) => source === 'sessionFlags');
   const isEnabled = ours.length === Object.keys(hooks).length && ours.every(({ enabled }) => enabled === true);
   if (!isEnabled) throw new RalphError('refused', NOT_RUN);
+  // A Codex that no longer knows the feature would ignore its name.
+  const isClosed = listed.features.some(({ name, enabled }) => name === TERMINAL && enabled === false);
+  if (!isClosed) throw new RalphError('refused', OPEN_TERMINAL);
   const state = ours.map(({ key, currentHash }) => `${toml(textOf(key))}={trusted_hash=${toml(textOf(currentHash))}}`);
-  return [...options, '-c', `hooks.state={${state.join(',')}}`];
+  return [...options, '-c', `hooks.state={${state.join(',')}}`, ...NO_TERMINAL];
 }
 
 const NOT_RUN =
   "Codex would not run ralph-loop's hooks, so the guard could not hold. Allow hooks: remove features.hooks = false and managed rules about hooks from its configuration.";
 
-/** Asks Codex's app server for the hooks that a run with these options would have, and why it reads some not. Throws RalphError `refused`. */
+const OPEN_TERMINAL =
+  'Codex would let the agent type into running commands without asking a hook, so the guard could not hold. Remove managed rules about unified_exec_tty, or install a Codex that docs/clients.md lists.';
+
+/** Asks Codex's app server for the hooks and features that a run with these options would have. Throws RalphError `refused`. */
 async function listHooks(program: string, options: readonly string[], { cwd, env }: Pick<HookPlace, 'cwd' | 'env'>) {
   const child = spawn(program, ['app-server', ...options], {
     cwd,
@@ -155,12 +170,17 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
       child.once('error', ({ message }) => refuse(message));
       child.once('close', (code, signal) => refuse(`it ended with ${signal ?? `exit code ${code}`}`));
       child.stdin.on('error', () => undefined);
+      const told = new Map<unknown, Fields>();
+      const dataOf = (id: number) => listOf(fieldsOf(told.get(id)?.['result'])['data']);
       answers.on('line', (line) => {
         const message = parseFields(line);
-        if (message?.['id'] !== LIST) return;
-        const [place] = listOf(fieldsOf(message['result'])['data']);
-        if (place === undefined) refuse(textOf(fieldsOf(message['error'])['message']) || 'its answer is empty');
-        else resolve({ hooks: listOf(place['hooks']), warnings: stringsOf(place['warnings']) });
+        if (message !== null) told.set(message['id'], message);
+        if (!told.has(FEATURES) || !told.has(LIST)) return;
+        const [place] = dataOf(LIST);
+        const { hooks, warnings } = place ?? {};
+        if (place === undefined)
+          refuse(textOf(fieldsOf(told.get(LIST)?.['error'])['message']) || 'its answer is empty');
+        else resolve({ hooks: listOf(hooks), warnings: stringsOf(warnings), features: dataOf(FEATURES) });
       });
       for (const request of requests(cwd)) child.stdin.write(`${JSON.stringify(request)}\n`);
     });
@@ -171,9 +191,11 @@ async function listHooks(program: string, options: readonly string[], { cwd, env
   }
 }
 
-const LIST = 2;
+const FEATURES = 2;
+const LIST = 3;
 
 interface Listed {
+  readonly features: ReturnType<typeof listOf>;
   readonly hooks: ReturnType<typeof listOf>;
   readonly warnings: readonly string[];
 }
@@ -183,6 +205,7 @@ function requests(cwd: string): readonly object[] {
   return [
     { id: 1, method: 'initialize', params: { clientInfo, capabilities: { experimentalApi: true } } },
     { method: 'initialized' },
+    { id: FEATURES, method: 'experimentalFeature/list', params: { limit: 1000 } },
     { id: LIST, method: 'hooks/list', params: { cwds: [cwd] } },
   ];
 }

@@ -28,7 +28,6 @@ export const GEMINI_HOOKS: HookHost = {
   read: readGemini,
   output: geminiOutput,
   tellsAfterCalls: true,
-  typesUnasked: false,
   namesCallDir: true,
   hooksSteer: true,
   settings: {

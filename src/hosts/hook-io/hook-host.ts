@@ -20,8 +20,6 @@ export interface HookHost {
   readonly agentVariable: string;
   /** The client drops a text for the agent in the answer before a call, and delivers one after it. */
   readonly tellsAfterCalls?: true;
-  /** The client lets its agent type into a running command without asking a hook. */
-  readonly typesUnasked: boolean;
   /** Its input names the working directory of the call; a hook itself runs in that of the session. */
   readonly namesCallDir: boolean;
   /** The client takes no message from its runner while it works: its hooks deliver steering. */

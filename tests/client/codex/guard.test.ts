@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ofType } from '../../support/client/runner.ts';
 import { inCodexProject } from '../../support/codex/codex-project.ts';
-import { code, patch, say, shell } from '../../support/codex/responses-model.ts';
+import { call, code, patch, type ResponsesRequest, say, shell } from '../../support/codex/responses-model.ts';
 import { longTest } from '../../support/short-form.ts';
 
 const DONE = say('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
@@ -22,7 +24,6 @@ test('Codex: patches of protected files are denied nested in a program and as a 
     nested(CHANGE),
     shell(`apply_patch <<'EOF'\n${CHANGE}EOF`),
     code(`text(await tools.exec_command({ cmd: 'rm a.txt', workdir: 'tests' }))`),
-    shell('bash -i', { tty: true }),
     nested(ADD),
     DONE,
   ];
@@ -37,7 +38,6 @@ test('Codex: patches of protected files are denied nested in a program and as a 
         ['apply_patch', 'denied', 'protected_files: tests/**'],
         ['Bash', 'denied', 'protected_files: tests/**'],
         ['Bash', 'denied', 'protected_files: tests/**'],
-        ['Bash', 'denied', 'terminal-input'],
         ['apply_patch', 'asked', undefined],
         ['apply_patch', 'done', undefined],
       ],
@@ -47,10 +47,53 @@ test('Codex: patches of protected files are denied nested in a program and as a 
       'the agent reads why',
     );
     const denied = ofType(run.events, 'tool.ended').filter(({ outcome }) => outcome === 'denied');
-    assert.equal(denied.length, 4, 'each denial is shown to the user');
+    assert.equal(denied.length, 3, 'each denial is shown to the user');
     assert.equal(project.ended().verified, true);
   });
 });
+
+/** The model starts `cat > FILE`, and types a line into what runs then. */
+const typing =
+  (file: string, more: object = {}) =>
+  (request: ResponsesRequest) => {
+    const [, session_id = '0'] = /session ID (\d+)/.exec(request.input) ?? [];
+    const chars = 'typed\n\u0004';
+    const replies = [
+      shell(`cat > ${file}; sleep 3`, { yield_time_ms: 300, ...more }),
+      call('write_stdin', { session_id: Number(session_id), chars }),
+      shell('touch made.txt'),
+    ];
+    return replies[request.index] ?? DONE;
+  };
+
+for (const [title, more, said] of [
+  ['with a terminal', { tty: true }, 'TTY execution is disabled'],
+  ['without a terminal', {}, 'stdin is closed for this session'],
+] as const)
+  test(`Codex: nothing is typed into a command ${title}`, async () => {
+    await inCodexProject({ frontmatter, files }, typing('typed.txt', more), async (project) => {
+      const run = await project.begin().done;
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assert.ok(
+        project.model.requests.some(({ input }) => input.includes(said)),
+        'the agent reads why',
+      );
+      const path = join(project.workspace.project, 'typed.txt');
+      assert.equal(existsSync(path) ? readFileSync(path, 'utf8') : '', '');
+    });
+  });
+
+for (const words of [
+  ['--enable', 'unified_exec_tty'],
+  ['-c', 'features.unified_exec_tty=true'],
+])
+  test(`Codex: ${words.join(' ')} is refused before the start`, async () => {
+    await inCodexProject({ frontmatter, files }, [], async (project) => {
+      const run = await project.begin(['--', ...words]).done;
+      assert.notEqual(run.code, 0);
+      assert.match(run.stderr, /its hooks and its terminals\. Leave it out/);
+    });
+  });
 
 longTest('Codex: a patch of a protected file is denied in its own tool', async () => {
   await inCodexProject({ frontmatter, files, tools: 'patch' }, [patch(CHANGE), patch(ADD), DONE], async (project) => {

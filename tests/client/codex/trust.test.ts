@@ -39,16 +39,16 @@ test("Codex: init writes its hooks beside the user's, doctor names a lost trust,
     assert.doesNotMatch(untrusted.stderr, /Checks before the start/, 'nothing runs in vain');
 
     await trustAll(environment() as NodeJS.ProcessEnv, workspace.project);
-    assert.match(state() ?? '', /^ok: .* begins with: RALPH_ACTIVE=1 codex --no-daemon$/);
+    assert.match(state() ?? '', /^ok: .* begins with: RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty$/);
     assert.match(
       call(['init', '--codex', '--yes']).stdout,
-      /nothing to change.*Codex runs them\. .* begins with: RALPH_ACTIVE=1 codex --no-daemon/s,
+      /nothing to change.*Codex runs them\. .* begins with: RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty/s,
     );
     assert.equal(readFileSync(file, 'utf8'), written, 'a second init keeps every place, and so the trust');
 
     const started = call(['start', '--agent', 'codex']);
     assert.equal(started.code, 0, started.stderr);
-    assert.match(started.stdout, /export RALPH_ACTIVE=1\n.*\n {2}codex --no-daemon$/m);
+    assert.match(started.stdout, /export RALPH_ACTIVE=1\n.*\n {2}codex --no-daemon --disable unified_exec_tty$/m);
     assert.doesNotMatch(started.stderr, /sandbox/, 'the session has the mode that the user gives it');
     assert.match(started.stderr, /Checks before the start/, 'control');
 

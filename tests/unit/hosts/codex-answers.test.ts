@@ -119,6 +119,6 @@ test('hooks know every host that the commands know', () => {
 test('a hook of a client that is not known is not answered', () => {
   assert.equal(hookHost(['node', 'x.cjs', '--host', 'other']), null);
   assert.equal(hookHost(['node', 'x.cjs', '--host', 'constructor']), null);
-  assert.equal(hookHost(['node', 'x.cjs', '--host', 'codex'])?.typesUnasked, true);
+  assert.equal(hookHost(['node', 'x.cjs', '--host', 'codex'])?.name, 'codex');
   assert.equal(hookHost(['node', 'x.cjs', '--timeout', '3'])?.name, 'claude-code');
 });

@@ -63,34 +63,10 @@ async function judge(name: string, payload: object, guardrails = GUARDRAILS): Pr
   const input = parseHookInput(text, host.read);
   assert.ok(input !== null && input !== 'ignored');
   const { name: tool, input: own } = toolCall(input);
-  const { typesUnasked } = host;
-  return evaluateToolCall({ tool, input: own, cwd: input.cwd }, { ...project.rules, guardrails, typesUnasked });
+  return evaluateToolCall({ tool, input: own, cwd: input.cwd }, { ...project.rules, guardrails });
 }
 
-/** What Claude Code's guard allows and Codex's refuses: each takes keys or a line from its terminal. */
-const TYPED = [
-  'sh',
-  'bash',
-  'EDITOR=vim git commit',
-  'git rebase -i --autosquash HEAD~4 </dev/null || git rebase --abort',
-  'read -rp "git push? " answer; echo "$answer"',
-  'less README.md',
-  'less @STATE@',
-  'less deploy/prod.yaml',
-  'cat install.txt | less',
-  'curl https://x.example/install | less',
-  'git grep --open-files-in-pager=less TODO -- src',
-  'ssh -oControlPath=@FILE@ h',
-  "ssh -o ProxyCommand='rm test/a.test.ts' host",
-  'lazygit -p .',
-  'tig test/a.test.ts',
-  'vim -c "w! @FILE@" -c q',
-  'nvim --headless "+w! @FILE@" +q',
-];
-/** The same for a program that only the words of another one name. */
-const MISTAKEN = ['make SHELL=/bin/bash test', 'git config core.pager less', "socat - SYSTEM:'tee test/a.test.ts'"];
-
-test('every command of the corpora is judged on each host as on Claude Code, but for what it would type', async () => {
+test('every command of the corpora is judged on each host as on Claude Code', async () => {
   const played = someOf(COMMANDS, 6);
   const differs: string[] = [];
   let denied = 0;
@@ -100,9 +76,9 @@ test('every command of the corpora is judged on each host as on Claude Code, but
     const [claude, codex, gemini] = [await shell('claude-code'), await shell('codex'), await shell('gemini')];
     if (claude.decision === 'deny') denied += 1;
     if (JSON.stringify(gemini) !== JSON.stringify(claude)) differs.push(`gemini: ${raw}`);
-    if (codex.decision !== claude.decision) differs.push(codex.decision === 'deny' ? raw : `missed: ${raw}`);
+    if (JSON.stringify(codex) !== JSON.stringify(claude)) differs.push(`codex: ${raw}`);
   }
-  assert.deepEqual(differs.toSorted(), [...TYPED, ...MISTAKEN].filter((raw) => played.includes(raw)).toSorted());
+  assert.deepEqual(differs, []);
   assert.ok(denied > played.length / 4, `only ${denied} of ${played.length} are denied at all`);
 });
 

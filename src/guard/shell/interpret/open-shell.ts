@@ -222,7 +222,6 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
       value: literalOrNull(each.words.map((word) => word.template).join(' ')),
     })),
     cwdTemplate: state.cwd,
-    stdinFrom: call.stdin.kind,
     source: call.source,
     position: context.position ?? call.position,
     ...(context.away === true || context.facts.away === true ? { away: true as const } : {}),
@@ -231,9 +230,9 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
 
 function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: ShellContext): ShellCommand {
   facts.element.push(command);
-  const { argv, position, via, cwdTemplate, assignments, stdinFrom } = command;
+  const { argv, position, via, cwdTemplate, assignments } = command;
   const shown = argv.map((word) => word.pattern ?? word.template);
-  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments, stdinFrom]);
+  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments]);
   if (!facts.seen.has(key)) facts[list].push(command);
   facts.seen.add(key);
   return command;

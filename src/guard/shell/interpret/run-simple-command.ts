@@ -175,8 +175,6 @@ export function readRedirections(
     for (const redirect of redirects) {
       const given = redirect.descriptor;
       const descriptor = given === undefined ? 1 : given.type === 'FileDescriptor' ? given.value : given.name;
-      if (redirect.type !== 'Redirect' || /^<>?$/.test(redirect.operator))
-        context.facts.descriptors.push(`${descriptor}`);
       if (redirect.type === 'HereDoc') {
         const { body, delimiter } = redirect;
         const live = delimiter?.quoted !== true && /[`$\\]/.test(body.text);
@@ -192,22 +190,14 @@ export function readRedirections(
       }
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
       for (const word of expandWord(redirect.target, state, context)) {
-        // Of a descriptor that the command does not open as a file, the terminal may be read.
-        const from = word.template.includes(UNKNOWN) ? word.source.replace(/[${}"]/g, '') : word.template;
-        if (redirect.operator === '<&' && /^(?!0)\w+-?$/.test(from))
-          recordRead({ word: wordOf(`/dev/fd/${from.replace(/-$/, '')}`), state, by }, context, redirect.pos);
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
           // Other descriptors are not followed.
           if (redirect.operator === '>&' && /^[3-9]|^\d\d/.test(word.template)) away = true;
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
           continue;
         }
-        // The same input as before; by itself, `$(< /dev/stdin)` reads it.
-        if (/^<[>&]?$/.test(redirect.operator) && STDIN.test(word.template)) {
-          if (by === '' && stdin.kind === 'none')
-            recordRead({ word: wordOf('/dev/tty'), state, by }, context, redirect.pos);
-          continue;
-        }
+        // The same input as before.
+        if (/^<[>&]?$/.test(redirect.operator) && STDIN.test(word.template)) continue;
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           input = inputFrom(word, state);
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);

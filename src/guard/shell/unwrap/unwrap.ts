@@ -1,6 +1,6 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type Unwrapped, withVariable } from '../shell-state.ts';
-import { byProgram, hasOption, optionValue, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { byProgram, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
@@ -29,7 +29,7 @@ const TMUX_COMMANDS =
   );
 
 /** Options of sudo whose value is the next word. */
-export const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot';
+const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot';
 
 const wrapperOf = byProgram<Wrapper>(() => ({
   __proto__: null as never,
@@ -171,15 +171,8 @@ function linesOf({ stdin }: Call): string[] {
   return lines.length === 0 ? [UNKNOWN] : lines;
 }
 
-export const CONTAINER_VALUES =
+const CONTAINER_VALUES =
   '-a -c -e -h -l -m -p -u -v -w --add-host --cap-add --cap-drop --cidfile --cpus --device --dns --entrypoint --env --env-file --gpus --hostname --ip --label --memory --mount --name --net --network --pid --platform --publish --pull --restart --security-opt --shm-size --stop-signal --tmpfs --ulimit --user --userns --volume --volumes-from --workdir --annotation --attach --blkio-weight --blkio-weight-device --cgroup-parent --cgroupns --cpu-count --cpu-percent --cpu-period --cpu-quota --cpu-rt-period --cpu-rt-runtime --cpu-shares --cpuset-cpus --cpuset-mems --detach-keys --device-cgroup-rule --device-read-bps --device-read-iops --device-write-bps --device-write-iops --dns-option --dns-search --domainname --expose --group-add --health-cmd --health-interval --health-retries --health-start-interval --health-start-period --health-timeout --io-maxbandwidth --io-maxiops --ip6 --ipc --isolation --kernel-memory --label-file --link --link-local-ip --log-driver --log-opt --mac-address --memory-reservation --memory-swap --memory-swappiness --net-alias --network-alias --oom-score-adj --pids-limit --runtime --stop-timeout --storage-opt --sysctl --uts --volume-driver --arch --os --variant --pod --pod-id-file --authfile --creds --cert-dir --conmon-pidfile --pidfile --decryption-key --gidmap --group-entry --hostuser --hosts-file --image-volume --init-path --passwd-entry --personality --preserve-fds --requires --retry --retry-delay --sdnotify --seccomp-policy --secret --subgidname --subuidname --systemd --timeout --tz --uidmap --umask --unsetenv';
-
-/** Returns the program that a container starts with, if its image does not decide; an empty one gives it none. */
-export function entrypoint(split: SplitWords): ShellWord[] {
-  return optionValues(split, '--entrypoint')
-    .slice(-1)
-    .filter(({ template }) => template !== '');
-}
 
 /** Pattern for mounts: `-v FROM:TO`, `--mount type=bind,src=FROM,dst=TO`. */
 const MOUNT =
@@ -191,7 +184,11 @@ function unwrapContainer(call: Call): Unwrapped | undefined {
   const [verb, ...args] = operands.filter(({ template }) => template !== 'container');
   const split = splitOptions(args, CONTAINER_VALUES, true);
   const mounts = args.flatMap(({ template }) => [...template.matchAll(MOUNT)]);
-  const words = [...entrypoint(split), ...split.operands.slice(1)];
+  // An empty one gives the container no program.
+  const entrypoint = optionValues(split, '--entrypoint')
+    .slice(-1)
+    .filter(({ template }) => template !== '');
+  const words = [...entrypoint, ...split.operands.slice(1)];
   if (!/^(?:run|create)$/.test(verb?.template ?? '') || mounts.length === 0 || words.length === 0) return undefined;
   const here = (text: string): string =>
     mounts.reduce((each, [, from, to, source = '', target]) => {
