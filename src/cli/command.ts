@@ -92,7 +92,6 @@ export function wholeOf(
   throw new RalphError('usage', `--${option} ${value}: use a whole number from 1 to ${most}.`);
 }
 
-/** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
   json: 'Print JSON instead of text.',
   'loop NAME': 'Name of the loop (or RALPH_LOOP).',

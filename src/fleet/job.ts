@@ -23,7 +23,6 @@ const submission = z.strictObject({
   loopId: z.string().regex(FLEET_ID),
   /** Number from 1; a loop that is resumed or retried after an end gets the next one. */
   generation: z.int().min(1).max(10_000),
-  /** Name of the loop in its project. */
   name: z.string().regex(LOOP_NAME),
   repository: z.strictObject({ id: hexadecimal(16), url: z.string().min(1).max(2048) }),
   base: z.strictObject({ ref: z.string().min(1).max(255), sha: commit }),

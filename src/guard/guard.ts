@@ -45,7 +45,6 @@ export interface TaskScope {
   readonly noPushTo: readonly string[];
 }
 
-/** A tool call as the PreToolUse hook receives it. */
 export interface ToolCall {
   readonly tool: string;
   readonly input: unknown;

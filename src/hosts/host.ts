@@ -20,7 +20,6 @@ export interface AgentTerms {
     readonly env: Readonly<Record<string, string>>;
     readonly permissions?: { readonly allow?: readonly string[] };
   };
-  /** Checks that the user has agreed to run. */
   readonly checks: readonly string[];
   /** Commands that the agent may run with any arguments. */
   readonly mayRun: readonly string[];
@@ -111,7 +110,6 @@ export interface UserHooks {
   readonly file: (env: NodeJS.ProcessEnv) => string;
   /** Name of that file, for people. */
   readonly fileName: string;
-  /** The client allows comments in that file. */
   readonly comments: boolean;
   /** Our plugin for this client registers the same hooks. */
   readonly hasPlugin: (env: NodeJS.ProcessEnv) => boolean;
@@ -138,7 +136,6 @@ export interface Wanted {
   readonly tdd: boolean;
 }
 
-/** A setting that a host cannot honour. */
 export interface Cannot {
   /** Key path as in a task file. */
   readonly setting: string;
@@ -202,7 +199,6 @@ export interface Host {
   readonly name: string;
   /** Name for people. */
   readonly title: string;
-  /** Oldest supported version. */
   readonly oldest: string;
   /** Returns the client. Throws RalphError `client-missing`, `client-too-old`. */
   readonly requireClient: (env: NodeJS.ProcessEnv) => FoundClient;
@@ -221,7 +217,6 @@ export interface Host {
   readonly iterations: IterationHost | null;
   /** Returns the words with which the client begins a session. */
   readonly sessionArgs: (terms: SessionTerms) => readonly string[];
-  /** Variables added to the environment of a session. */
   readonly sessionEnv: (projectDir: string) => Readonly<Record<string, string>>;
   /** Returns the API error that a session has ended with; null if it ended otherwise. */
   readonly sessionError: (transcriptPath: string | null) => SessionError | null;

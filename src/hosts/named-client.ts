@@ -12,7 +12,6 @@ export interface Named {
   /** Variable that names another program. */
   readonly variable: string;
   readonly oldest: string;
-  /** Command that installs the client. */
   readonly install: string;
   /** Sentence about its newest version; by default, the same command brings it. */
   readonly update?: string;

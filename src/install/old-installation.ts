@@ -13,7 +13,6 @@ export interface OldInstallation {
   readonly files: readonly string[];
   /** Texts of settings files without the entries that run them. */
   readonly settings: ReadonlyMap<string, string>;
-  /** Number of those entries. */
   readonly entries: number;
 }
 

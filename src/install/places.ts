@@ -4,7 +4,6 @@ import { isFolder, realPathOf } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
 import { advise, RalphError } from '../text/message.ts';
 
-/** Folder of the skill's copy in a project. */
 export const BUNDLE_HOME = '.claude/skills/ralph-loop';
 
 /** Program in the words of a skill: in a project's copy, and in the plugin. */

@@ -3,7 +3,6 @@ import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
 import { canonicalJson } from '../text/json.ts';
 
-/** Returns the SHA-256 as hexadecimal digits. */
 export function sha256(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }

@@ -57,7 +57,6 @@ export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   return isAbsolute(given) ? given : join(homeFolder(env), '.config');
 }
 
-/** Returns the folder of the client's settings and records. */
 export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }

@@ -12,7 +12,6 @@ import { appendLine } from './files/journal-lines.ts';
 import { ifOutOfReach, namesIn, regularFile, writeAtomically } from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
-/** Absolute paths of a loop's files. */
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
 
 /** File that names the project, in the project's folder outside. */
@@ -75,7 +74,6 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     placeholders: `${outside}placeholders${own}.json`,
     /** State of the repository at the start. */
     startPoint: `${outside}contract${own}.json.start-point`,
-    /** Files of the project after the baseline. */
     startFiles: `${outside}contract${own}.json.start-files`,
     /** Output of the task's commands at the start, for the first prompt. */
     startEvidence: `${outside}contract${own}.json.start-evidence`,
@@ -97,7 +95,6 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     seen: `${outside}seen${own}.json`,
     /** State of the `unchanged` files at the start. */
     unchanged: `${outside}unchanged${own}.json`,
-    /** Open task of a plan. */
     openTask: `${outside}task${own}.json`,
     /** Scenarios of test-first work with their proofs; a loop may not have begun. */
     scenarios: `${outside}ralph-tdd${own}.json`,

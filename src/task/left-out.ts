@@ -17,7 +17,6 @@ export const WITHOUT_OWN: readonly string[] = [
   ...['state.json', 'proof.json', 'events.jsonl', 'iterations/**', 'runs/**'].map((name) => `.ralph/*/${name}`),
 ].map((glob) => `:(exclude,glob)${glob}`);
 
-/** Returns whether a file belongs to the loop itself. */
 export function isLoopsOwn(path: string): boolean {
   return path === GUARDRAILS || path.startsWith(OWN_FOLDER) || SHOWN.test(path) || RUNNERS.test(path);
 }

@@ -40,7 +40,6 @@ const BOUNDS = [1, 5, 15, 60, 300, 900, 3600];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Encodes spans as a request of OTLP/HTTP in JSON. */
 export function traceRequest(spans: readonly Span[], resource: Resource): Json {
   const encoded = spans.map(({ parentSpanId, startedAt, endedAt, attributes, error, ...named }) => ({
     ...named,

@@ -3,7 +3,6 @@ import type { LoopState } from '../engine/schema/state.ts';
 import { type Attributes, type Metric, metricRequest, type Resource, type Span, traceRequest } from './otlp.ts';
 import { type Exporter, spanId, type TraceRoot, traceOf } from './settings.ts';
 
-/** Time limit of an export. */
 const TIME_MS = 2_000;
 
 interface Batch {

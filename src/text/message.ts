@@ -1,6 +1,5 @@
 import { quoted } from './quote.ts';
 
-/** Driver of a loop. */
 export type LoopMode = 'hook' | 'runner' | 'router';
 
 /** Message: what happened, and as data what the reader can do about it. */

@@ -106,7 +106,6 @@ function foundText(states: number, runs: readonly OldRun[]): string {
   return parts.filter((part) => part !== '').join(' and ');
 }
 
-/** Archived run with what was kept of its loops. */
 interface OldRun {
   readonly file: string;
   readonly run: Run;

@@ -25,7 +25,6 @@ import { inWorktree } from './in-worktree.ts';
 import type { Review } from './review-start.ts';
 import { runnerAgent } from './runner-agent.ts';
 
-/** How a run comes about. */
 export interface RunManner {
   readonly supervisor: Supervisor | null;
   readonly review: Review;

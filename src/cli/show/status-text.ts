@@ -211,7 +211,6 @@ function claimLines({ gateChecked, gatePassed, reasons }: Claim, name: string | 
   ];
 }
 
-/** Status of a loop's checks. */
 interface CheckStand {
   /** Name of the check that runs now; null if none does. */
   readonly running: string | null;

@@ -21,15 +21,12 @@ export type FirstChecks =
 
 type Terms = PreparedContract['terms'];
 
-/** A task as its user is shown it. */
 export interface ShownTask {
-  /** The task in one line. */
   readonly task: string;
   readonly path: string;
   readonly terms: Terms;
 }
 
-/** A start as its user is shown it. */
 export interface StartScreen {
   /** One task, or several that start together. */
   readonly tasks: readonly ShownTask[];
@@ -42,13 +39,11 @@ export interface StartScreen {
   readonly foot: readonly string[];
 }
 
-/** Width of the titles on the left. */
 const TITLE = 10;
 /** Number of lines that each part has in any terminal: together they fit 24 rows. */
 const MOST = { Task: 3, Checks: 5, Kept: 2, Limits: 3, Agent: 3, Notes: 3 };
 /** Parts in the order in which they get the rows that are left: first what the user agrees to. */
 const BY_WEIGHT = ['Agent', 'Checks', 'Limits', 'Kept', 'Notes', 'Task'] as const;
-/** Names of tasks before a line that is about them. */
 const MOST_NAMES = 4;
 const MOST_TESTS = 2;
 

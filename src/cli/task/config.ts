@@ -78,7 +78,6 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
     maxIterations,
     completionSignal: completion.kind === 'none' ? null : completion.text,
     policy: resolved.policy,
-    /** Sum of the timeouts of the gate's commands. */
     gateSeconds: timeouts.reduce<number>((sum, seconds) => sum + (seconds ?? VALIDATION_TIMEOUT_SECONDS), 0),
     sources: resolved.sources,
   };

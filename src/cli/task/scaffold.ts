@@ -105,7 +105,6 @@ export function newTaskFile(base: string, name: string): string {
   return safePath(base, join(plain, 'RALPH.md'));
 }
 
-/** A task file as it was written. */
 export interface WrittenTask {
   /** Absolute. */
   readonly path: string;

@@ -14,7 +14,6 @@ import { redact } from '../../text/redact/redact.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { watchChecks } from '../start/first-checks.ts';
 
-/** What the checks of a task file say now. */
 export interface TriedChecks {
   /** Undefined if none ran. */
   readonly checks: Baseline['checks'] | undefined;

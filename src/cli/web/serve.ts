@@ -87,7 +87,6 @@ function knownProjects(projectDir: string, env: NodeJS.ProcessEnv): string[] {
   return [...new Set([projectDir, ...others.filter((path) => existsSync(path)).sort()])];
 }
 
-/** Returns the project that a folder names. */
 function projectNamedIn(folder: string): string[] {
   const path = readRecord<{ readonly projectDir: string }>(join(folder, PROJECT_FILE))?.projectDir;
   return typeof path === 'string' && isAbsolute(path) ? [path] : [];

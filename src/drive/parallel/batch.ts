@@ -14,7 +14,6 @@ import { archivedNames } from '../../state/with-state.ts';
 import { RalphError } from '../../text/message.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 
-/** Fields of a task that has not begun. */
 export const NEW_TASK = { title: '', loopId: null, words: [], step: 'waiting', end: null } as const;
 
 /** Fields of an end that are not known at first. */

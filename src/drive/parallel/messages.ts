@@ -142,7 +142,6 @@ export const INTEGRATE_TEXTS = {
     `${name}: pushed ${branch}, but gh could not open a pull request: ${complaint}`,
 } as const;
 
-/** Texts about issues that loops work on. */
 export const ISSUE_TEXTS = {
   noGh: 'gh is not on the PATH, and issues are read and answered by your own gh (https://cli.github.com).',
   failed: (what: string, complaint: string): string => `gh ${what} failed: ${complaint || 'it gave no reason'}`,

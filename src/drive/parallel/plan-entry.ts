@@ -94,7 +94,6 @@ export function resumedPlanBatch(projectDir: string, batch: PlanBatch): PlanBatc
   return { ...batch, plan: { ...plan, ...tasksAtStart(readPlanText(projectDir, plan.path)), done } };
 }
 
-/** Outcome of a run over a plan. */
 interface PlanEnd {
   readonly status: TerminalStatus;
   readonly code: number;

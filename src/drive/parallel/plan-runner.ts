@@ -19,7 +19,6 @@ import type { PlanTurn } from './supervise.ts';
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */
 const PROCESSES_EACH = 4;
 
-/** Task of a plan that is being worked on. */
 interface ActiveTask {
   readonly id: string;
   readonly process: LoopProcess;

@@ -98,7 +98,6 @@ export abstract class SideBySideRunner {
     operateLoop({ ...this.options, name }, command);
   }
 
-  /** Starts a loop in a process of its own. */
   protected start({ taskPath, ...loop }: LoopToStart): LoopProcess {
     const { projectDir, env, program } = this.options;
     const settings = this.#settings.get(taskPath) ?? NO_FILE;

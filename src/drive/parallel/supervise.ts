@@ -28,7 +28,6 @@ type SupervisedRequest =
 /** `session`: ids of the tasks done in this session. */
 export type PlanTurn = { readonly session: readonly string[] } | { readonly refused: string };
 
-/** Answer to the request with the same id. */
 interface SupervisorAnswer {
   readonly id: number;
   readonly answer: Permit | PlanTurn;
@@ -144,7 +143,6 @@ export interface Supervisor {
   readonly part: PlanPart | null;
   /** Mark of the settings with which the task has to begin: an agent may write into the task files of the main project. */
   readonly settings: string | null;
-  /** Reports the error that ends this run. */
   readonly tellFailure: (error: unknown) => void;
 }
 

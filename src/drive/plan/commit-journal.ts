@@ -157,7 +157,6 @@ function completedEntry(place: PlanPlace, task: OpenTask, work: CheckedWork, tic
   return pauses ? `${entry}${pausedEntry(plan.done.length, place.now(), next)}` : entry;
 }
 
-/** Returns an entry of the progress file. */
 export function entryOf(
   place: PlanPlace,
   task: OpenTask,
@@ -188,7 +187,6 @@ export function entryId(place: PlanPlace): string {
   return `ralph ${loopId} ${iteration}`;
 }
 
-/** Returns the first line of a progress file. */
 export function progressTitle(planPath: string): string {
   return `# Progress of ${planPath.slice(planPath.lastIndexOf('/') + 1)}\n`;
 }

@@ -68,7 +68,6 @@ interface Opening {
   readonly plan: PlanFile;
   /** Tasks as the user started or resumed the loop, if an agent has worked since; otherwise those of the plan. */
   readonly users: PlanFile['tasks'];
-  /** Text of the plan. */
   readonly text: string;
   readonly before: OpenTask | null;
   /** The user has started or resumed the loop. */

@@ -68,7 +68,6 @@ export function notifyUser(files: LoopFiles, at: string, effects: readonly Effec
   });
 }
 
-/** News of a run over several tasks. */
 interface RunNews extends Pick<Notice, 'title' | 'message' | 'status'> {
   /** What it works on. */
   readonly loop: string;

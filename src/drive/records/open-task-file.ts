@@ -62,7 +62,6 @@ export interface CommitIntent {
   readonly task: string;
   readonly parent: string;
   readonly subject: string;
-  /** The whole message of the commit. */
   readonly message: string;
   /** Commit on which the checks passed, with the files of this one. null or absent if they passed in the project, or there are none. */
   readonly proved?: string | null;

@@ -188,7 +188,6 @@ export function allowCall(runner: Runner, call: string, from: string): void {
   operate(files, options.env, now(), () => told);
 }
 
-/** Answers the request of another terminal's user. */
 function answerAllowRequest(runner: Runner): void {
   const asked = takeAllowRequest(runner.files, runner.agent?.pid ?? null);
   if (asked === null) return;

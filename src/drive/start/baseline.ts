@@ -26,7 +26,6 @@ import type { Prepared, StartBaseline } from './stages.ts';
 export interface BaselineOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  /** Called with the name of a check before it runs. */
   readonly onCheck?: (name: string) => void;
   /** Commit on a clean copy of which the checks run; absent: as the contract says. */
   readonly commit?: string;

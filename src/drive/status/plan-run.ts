@@ -15,7 +15,6 @@ import { taskTitle } from '../../task/task-title.ts';
 import { commandLine } from '../../text/message.ts';
 import type { LoopReport } from './loop-report.ts';
 
-/** A task before it has begun. */
 export const OPEN_TASK: RunTask = {
   id: '',
   title: '',

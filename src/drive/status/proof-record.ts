@@ -63,7 +63,6 @@ export async function proofRecordOf(ended: Ended, env: NodeJS.ProcessEnv): Promi
   });
 }
 
-/** Returns the record with its digest. */
 export function whole(record: Omit<ProofRecord, 'digest'>): ProofRecord {
   return { ...record, digest: sha256(canonicalJson(record)) };
 }

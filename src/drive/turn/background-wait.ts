@@ -12,7 +12,6 @@ interface WaitedWork {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly policy: Policy;
-  /** Message that ended the turn. */
   readonly message: string;
   /** Commands of the shells that run; null for other work. */
   readonly commands: readonly (string | null)[];

@@ -3,7 +3,6 @@ import { advise, type Message } from '../../text/message.ts';
 import { listed, shellWord } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 
-/** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, but git was not found on the PATH.',
   gitFailed: (what: string, complaint: string): string => `${what}, because git failed: ${redact(complaint)}`,

@@ -17,7 +17,6 @@ interface SetUp {
   readonly projectDir: string;
   /** Set-up command of the user; null if there is none. */
   readonly command: string | null;
-  /** Globs of the ignored files to copy. */
   readonly copies: readonly string[];
   readonly sandbox: Sandbox | undefined;
   readonly env: NodeJS.ProcessEnv;

@@ -205,7 +205,6 @@ interface Columns {
   readonly id: number;
   readonly title: number;
   readonly status: number;
-  /** The column answers whether the finding is fixed. */
   readonly isAnswer?: boolean;
 }
 
@@ -301,7 +300,6 @@ function withoutTags(text: string): string {
   return boxes.replace(STRUCK, ' ').replace(TAGS, ' ').trim();
 }
 
-/** Removes Markdown marks around a text. */
 function withoutMarks(text: string): string {
   return withoutEnds(text, ' \t*_`#~');
 }

@@ -161,7 +161,6 @@ export interface ChecklistStand extends ChecklistCount {
 
 export interface ComparedChecklist {
   readonly stand: ChecklistStand;
-  /** Items by their line in the file. */
   readonly items: readonly ChecklistItem[];
   /** First lines of all items that it has had. */
   readonly known: readonly string[];

@@ -5,7 +5,6 @@ export const CONVENTIONAL_FORM = '{type}: {title}';
 
 /** Longest first line that config-conventional accepts. */
 const HEADER_LIMIT = 100;
-/** Longest line of a body that it accepts. */
 export const BODY_LIMIT = 100;
 
 /** A conventional prefix before the title, with or without a scope. */

@@ -7,7 +7,6 @@ import type { Baseline, Proof } from '../schema/proof.ts';
 export interface TaskWork {
   /** Changed files inside the task's scope, without plan and progress file. */
   readonly changes: readonly string[];
-  /** The plan says that the task needs no change. */
   readonly noChange: boolean;
   /** Results of the checks when the task began; undefined if they are unknown. */
   readonly baseline: Baseline | undefined;

@@ -26,7 +26,6 @@ export interface PlanPromptParts
   readonly validation: readonly string[];
   /** Checks of the project, for a plan without commands that must pass. */
   readonly projectChecks: readonly string[];
-  /** The plan says that the task needs no change. */
   readonly noChange: boolean;
   readonly idle: boolean;
 }

@@ -10,7 +10,6 @@ export const PROOF_VERSION = 1;
 /** Timeout with which the Stop hook is registered: idle waits and the gate run inside it. The client allows a day. */
 export const STOP_TIMEOUT_SECONDS = 86_400;
 
-/** Ends and pauses that a notification can report. */
 export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] as const;
 
 /** Version of the event stream; its readers ignore types and keys that they do not know. */
@@ -19,5 +18,4 @@ export const EVENT_VERSION = 1;
 /** The client's tools that can change nothing. A loop without private files has no rule for them. */
 export const READERS: readonly string[] = ['Read', 'Grep', 'Glob'];
 
-/** The client's permission modes. */
 export const MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;

@@ -5,7 +5,6 @@ import { count } from './scalars.ts';
 export const planState = z.object({
   /** Current task and the commit that it began from; null before the first prompt. */
   current: z.object({ id: z.string(), title: z.string(), commit: z.string() }).nullable(),
-  /** Failed attempts at it. */
   attempts: count,
   /** True if its work was returned to the agent because it did not fit the later work of other tasks. */
   returned: z.boolean().optional(),

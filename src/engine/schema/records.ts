@@ -67,7 +67,6 @@ export type AgentRecord = z.infer<typeof agentRecord>;
 export type IterationRecord = z.infer<typeof iterationRecord>;
 export type LoopEvent = z.infer<typeof loopEvent>;
 
-/** Result of a command of an iteration. */
 export const commandOutcome = z.strictObject({
   name: z.string(),
   /** `error` is a non-zero exit code or a command that could not be started. */
@@ -79,7 +78,6 @@ export const commandOutcome = z.strictObject({
   preview: z.string().max(PREVIEW_LIMIT),
 });
 
-/** Result of a claim of completion. */
 const claim = z.strictObject({
   promiseSeen: z.boolean(),
   gateChecked: z.boolean(),

@@ -215,7 +215,6 @@ export const pauseReason = z.enum([
   'evidence-lost',
 ]);
 
-/** Fields that depend on the status. */
 export const statusPart = z.discriminatedUnion('status', [
   z.object({ status: z.literal('running') }),
   z.object({ status: z.literal('waiting'), waiting: z.object(waiting) }),

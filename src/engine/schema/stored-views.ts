@@ -90,7 +90,6 @@ export const promptedTurnView = z.object({
   ),
   /** Null for a prompt file, whose progress is not measured. */
   snapshot: snapshot.nullable(),
-  /** The prompt asked the agent to reflect. */
   reflected: z.boolean().optional(),
 });
 

@@ -57,7 +57,6 @@ export const tddRecord = z.strictObject({
   recordVersion: z.literal(TDD_VERSION),
   listId: z.string().min(1),
   createdAt: instant,
-  /** Last loop that was started with it. */
   loopId: z.string().nullable(),
   /** True if the user has agreed to the commands; until then none of them runs. */
   consented: z.boolean(),

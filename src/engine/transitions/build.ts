@@ -132,7 +132,6 @@ export function overtaken(state: LoopState): Transition {
   return { state, effects: [{ type: 'allow', message: null }] };
 }
 
-/** Number of characters of a reason that a state keeps. */
 const REASON_LIMIT = 400;
 
 /** Returns the first line of a reason, without secrets. */

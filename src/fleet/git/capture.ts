@@ -36,7 +36,6 @@ export async function capture(ws: Workspace): Promise<Captured> {
   return { head, work, ...(await indexTrees(ws, '0'.repeat(head.length))), leftOut: files.leftOut };
 }
 
-/** Returns the HEAD commit of the agent's repository. */
 export function headOf(ws: Workspace): Promise<string> {
   return askGit(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], agentCall(ws), WHAT);
 }

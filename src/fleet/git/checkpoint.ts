@@ -15,7 +15,6 @@ const META_FILE = 'fleet.json';
 
 const count = z.int().min(0);
 
-/** Description of a loop in its checkpoint. */
 const checkpointMeta = z.object({
   v: z.literal(1),
   loopId: z.string().min(1).max(200),
@@ -25,7 +24,6 @@ const checkpointMeta = z.object({
   takeOvers: count,
   /** True if its worker ended the claim itself; false while it works. */
   signedOff: z.boolean(),
-  /** Id of the last applied command. */
   lastCommand: z.string().max(200).nullable(),
   contractDigest: z.string().max(200),
   spent: z.object({ costUsd: z.number().min(0).nullable(), tokens: z.number().min(0) }),

@@ -111,7 +111,6 @@ export async function readRef(
   return lines.find(([, name]) => name === ref)?.[0] ?? null;
 }
 
-/** Returns whether the commit is in the object store of a git folder. */
 export async function hasCommit(gitDir: string, sha: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   return (await git(['cat-file', '-e', `${sha}^{commit}`], { env, gitDir })).ok;
 }

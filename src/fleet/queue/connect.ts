@@ -49,7 +49,6 @@ export function installLine(bundle: string, projectDir: string): string {
     : `npm install --prefix ${root} ${VERSIONS}`;
 }
 
-/** Keys of the fleet besides those of the queue. */
 export const KEYS = {
   loops: 'ralph:loops',
   accounts: 'ralph:accounts',

@@ -11,7 +11,6 @@ import type { LoopProgress } from '../queue/loop-index.ts';
 import type { CheckpointLine } from './checkpoint-line.ts';
 import type { LoopCommands } from './loop-commands.ts';
 
-/** Context of one claim of a job. */
 export interface Claim {
   readonly submission: Submission;
   readonly server: FleetServer;

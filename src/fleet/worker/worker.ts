@@ -26,7 +26,6 @@ interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'progra
 
 /** Delay before the next search for a worker with the required labels. */
 const OTHER_WORKER_MS = 5_000;
-/** Delay after an error of this machine or its repository. */
 const AFTER_ERROR_MS = 15_000;
 /** Effectively no limit: the checkpoint limits take-overs. */
 const STALLED_COUNT = 1_000_000;
@@ -153,7 +152,6 @@ export class FleetWorker {
     throw new PutBack(until, waits);
   }
 
-  /** Reports why the loop waits. */
   async #show(job: Job, waits: string): Promise<void> {
     const known = loopProgress.safeParse(job.progress);
     if (!known.success || known.data.waits !== waits) {

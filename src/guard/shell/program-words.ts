@@ -96,7 +96,6 @@ function valuesOf(name: string): string | undefined {
   return Object.hasOwn(VALUES, name) ? VALUES[name] : undefined;
 }
 
-/** Options of node whose value is the next word. */
 export const NODE_VALUES =
   '-r -C -e -p -pe --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
 

@@ -261,7 +261,6 @@ export function temporaryPath(position: number, { facts, options }: ShellContext
   return options.doubtsTemporary ? UNKNOWN : `/tmp/tmp.new-${position}`;
 }
 
-/** Returns the template of a path relative to a directory. */
 export function fromCwd(path: string, { cwd }: Pick<ShellState, 'cwd'>): string {
   return path.startsWith('/') ? path : `${cwd}/${path}`;
 }

@@ -91,7 +91,6 @@ export class WordBuilder {
   }
 }
 
-/** Returns a word that does not come from the text of the command. */
 export function wordOf(template: string, source = template): ShellWord {
   return { text: literalOrNull(template), template, source };
 }

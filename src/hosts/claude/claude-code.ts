@@ -80,7 +80,6 @@ export function allowRule(tool: string, command: string, end: '' | ':*' = ''): s
   return command.includes('*') || command === '' ? null : `Bash(${command}${end})`;
 }
 
-/** Returns what Claude Code is started with for the iterations of a runner. */
 function prepareClaude({ settings, checks, mayRun, isolation, own, ...options }: AgentTerms): PreparedAgent {
   const args = [
     ...allowedCommands(checks, mayRun),

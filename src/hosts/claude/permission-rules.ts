@@ -43,7 +43,6 @@ export function readObject(path: string): Fields {
   return fieldsOf(parseFields((readRegularFile(path, MOST_BYTES) ?? '').replace(/^\uFEFF/, '')));
 }
 
-/** Call that the client has refused. */
 interface RefusedCall {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;

@@ -7,7 +7,6 @@ import { namedClient } from '../named-client.ts';
 /** Oldest supported Codex: the first one whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';
 
-/** Returns the folder of Codex's configuration and sessions. */
 export function codexHome(env: NodeJS.ProcessEnv): string {
   return env['CODEX_HOME'] || join(homeFolder(env), '.codex');
 }

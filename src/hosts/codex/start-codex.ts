@@ -8,7 +8,6 @@ import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '.
 import { apiFailure, usageOf } from './api-error.ts';
 import { rolloutReader } from './rollout.ts';
 
-/** Interval at which the rollouts are read. */
 const ROLLOUT_MS = 1_000;
 
 /** Starts Codex for one turn and sends the prompt. It takes no message while it runs: hooks deliver steering. */

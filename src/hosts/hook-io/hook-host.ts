@@ -26,7 +26,6 @@ export interface HookHost {
   readonly hooksSteer: boolean;
   /** Files of the user and of a project that decide whether the client runs our hooks. Absent for Claude Code. */
   readonly settings?: {
-    /** Folder in the user's home and in a project. */
     readonly folder: string;
     readonly files: readonly string[];
     /** Variable that names another folder of the user, or another home. */

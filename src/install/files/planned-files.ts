@@ -15,7 +15,6 @@ export interface PlannedFile {
 
 const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
-/** Schema of the frontmatter of a task folder's file. */
 export const TASK_SCHEMA = 'schemas/ralph-md-frontmatter.schema.json';
 /** Folder of that schema in a project without our skill. No loop can have its name, and git ignores it. */
 export const SCHEMA_FOLDER = '.ralph/.schemas';

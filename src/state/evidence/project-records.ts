@@ -49,7 +49,6 @@ function provedRecord(own: LoopFiles, path: string): Readonly<Record<string, unk
   return evidenceJson(path, proved(path, digests));
 }
 
-/** Removes a record and its digest. */
 export function dropProjectRecord(files: LoopFiles, path: string): void {
   const own = recordsOf(files);
   withManifestLock(own, () => {

@@ -15,7 +15,6 @@ export function hideFleetVariables(env: NodeJS.ProcessEnv): void {
   }
 }
 
-/** Returns the variables of the fleet that this process was started with. */
 export function fleetVariables(): Readonly<Record<string, string | undefined>> {
   return hidden;
 }

@@ -15,7 +15,6 @@ interface UnchangedFiles {
   readonly version: typeof FORMAT;
   readonly loopId: string;
   readonly globs: readonly string[];
-  /** Versions by path relative to the project. */
   readonly files: Readonly<Record<string, Version>>;
 }
 

@@ -156,7 +156,6 @@ function distance(a: string, b: string): number {
   return Math.abs(Date.parse(a) - Date.parse(b));
 }
 
-/** Absolute paths of a loop directory's files. */
 export type LoopDirectory = Readonly<ReturnType<typeof loopDirectoryIn>>;
 
 export function loopDirectoryIn(dir: string) {

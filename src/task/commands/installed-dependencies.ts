@@ -48,7 +48,6 @@ export function isDependency(copy: string, path: string): boolean {
   return files?.length === 0 || files?.some((file) => existsSync(join(copy, dirname(path), file))) === true;
 }
 
-/** Returns whether a file belongs to an installed dependency. */
 export function isInDependency(path: string): boolean {
   return path.split('/').some((name) => DEPENDENCIES.has(name));
 }

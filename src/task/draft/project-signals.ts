@@ -21,7 +21,6 @@ export interface ProjectSignals {
   readonly commands: readonly ProjectCommand[];
   /** Commands that were found but left out, each with the reason. */
   readonly leftOut: readonly string[];
-  /** Globs of the project's tests. */
   readonly tests: readonly string[];
 }
 

@@ -3,7 +3,6 @@ import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { guardedGlobProblem } from './key-problems.ts';
 import { choice, described, flag, line, list, mapping, optional, patternProblem, ruledText } from './value-types.ts';
 
-/** Names of the rules that a frontmatter can lift. */
 const PLAN_RULES = [
   ...(['push-main', 'publish', 'terraform', 'kubernetes-prod', 'docker-push', 'vercel-prod', 'fly-deploy'] as const),
   ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),

@@ -13,7 +13,6 @@ export interface Repository {
   readonly head: string | null;
   /** Whether work tree and index are those of the commit, with no untracked file, of the loop or not. */
   readonly isClean: boolean;
-  /** Whether the index is that of the commit. */
   readonly isIndexHead: boolean;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];

@@ -132,7 +132,6 @@ export const AROUND: readonly (readonly string[])[] = [
   ...[['HEAD^{commit}'], ['HEAD^{tree}'], ['--symbolic-full-name', 'HEAD']],
 ];
 
-/** Returns what git answers to AROUND. */
 export function aroundIn(place: Pick<Around, 'projectDir' | 'env' | 'sandbox'>, answers: readonly string[]): Around {
   const [top = '', prefix = '', gitDir = '', index = '', head = '', headTree = '', name = ''] = answers;
   const branch = name.startsWith('refs/') ? name : null;
@@ -258,7 +257,6 @@ export async function recordPaths(
 
 interface Kept {
   readonly tree: string;
-  /** Commit of the repository's own index. */
   readonly index: string | null;
   readonly ref: string;
   readonly message: string;

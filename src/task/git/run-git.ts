@@ -34,7 +34,6 @@ export function copyIndex(from: string, to: string): void {
 
 /** A loop's own look at its repository: git with the settings of the start, and an index that only the loop writes. */
 export interface GitView {
-  /** Git folder. */
   readonly folder: string;
   readonly pins: GitPins;
   /** Returns the index that is believed; null if it has to be read again. */

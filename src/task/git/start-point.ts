@@ -105,7 +105,6 @@ export async function isCommitted(
   return !changed.some((name) => left.has(name));
 }
 
-/** Returns the shell command that shows the changes of a loop. */
 export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
   return `${gitIn(projectDir)} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }

@@ -37,7 +37,6 @@ function unreadable(why: string): FindingsText {
   return { kind: 'unavailable', why };
 }
 
-/** Returns the findings of a log as entries that have to be closed. */
 function findingEntries(findings: readonly Finding[]): (Finding & Entry)[] {
   return findings.map((finding) => {
     const text = `${finding.id} ${finding.title}`.trim();

@@ -120,7 +120,6 @@ const NAMES_BESIDE_CHECK = new RegExp(`^(?:-[rI]|--(?:${IN_FULL}))$`);
 /** Names of options with configuration or code after their `=`. */
 const CONFIGURES =
   /conf|rc$|require|import|load|plugin|preset|set-?up|reporter|resolve|runner|environment|transform|project|settings|rules|ignore-path/i;
-/** Options that name a file which the program writes. */
 const WRITES =
   /^--?(?:o|out|output|outfile|outdir|junitxml|outputFile[\w.]*|tsBuildInfoFile|log-junit|coverage-\w+|[\w-]*(?:output|out|junit|log|cache|report|result)s?[-_]?(?:file|path|dir|location|to|xml|log))$/i;
 

@@ -41,7 +41,6 @@ export function changedPrograms(
   });
 }
 
-/** Returns the programs that appeared since the start. */
 export function newPrograms({ programs = {}, environment }: Partial<Contract>, env: NodeJS.ProcessEnv): string[] {
   return Object.entries(programs).flatMap(([name, pinned]) => {
     const path = pinned === null ? find(name, { ...env, ...environment }) : null;

@@ -158,7 +158,6 @@ function namedWithoutPath(projectDir: string): (by: string) => readonly string[]
   };
 }
 
-/** Returns the values by each of their keys. */
 function grouped(values: readonly string[], keysOf: (value: string) => readonly string[]): Map<string, Set<string>> {
   const groups = new Map<string, Set<string>>();
   for (const value of values)

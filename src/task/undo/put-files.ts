@@ -110,7 +110,6 @@ export async function growthOf(
 interface FileChange {
   readonly bring: readonly string[];
   readonly removed: readonly string[];
-  /** Returns how many bytes the disk of a folder has free. */
   readonly freeBytes: (folder: string) => number;
 }
 

@@ -68,7 +68,6 @@ export interface UndoFacts {
   readonly lastWork: WorkTimes['lastWork'];
   /** When the loop started, in epoch milliseconds. */
   readonly startedAt: number;
-  /** Returns how many bytes the disk of a folder has free. */
   readonly freeBytes: (folder: string) => number;
   /** Rules of git for ignored files at the start, besides those of its commit, in rising order. */
   readonly ignores?: readonly string[];

@@ -115,7 +115,6 @@ function without(view: View, id: string): View {
   return { ...view, calls: view.calls.filter((one) => one.id !== id) };
 }
 
-/** Returns an id for a command that no tool call has. */
 function commandId({ name }: { readonly name: string }): string {
   return `command ${name}`;
 }

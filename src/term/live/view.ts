@@ -25,7 +25,6 @@ export interface OpenCall {
 export interface View {
   /** True if another process drives the loop. */
   readonly attached: boolean;
-  /** Lines that are not printed yet. */
   readonly lines: readonly Line[];
   /** Part of the current paragraph that is not printed yet. */
   readonly text: string;
@@ -49,7 +48,6 @@ export interface View {
   readonly isCostPartial: boolean;
   /** Tokens of the whole loop, without the current run. */
   readonly tokens: number;
-  /** Tokens of the current run. */
   readonly runTokens: number;
   /** Tokens in the agent's context, and the size of its window, if known. */
   readonly context: number | null;
@@ -62,7 +60,6 @@ export interface View {
   readonly denied: { readonly call: string; readonly rule: string } | null;
   readonly pending: RunnerEventOf<'steering.pending'>['texts'];
   readonly waiting: { readonly why: WaitReason; readonly until: number } | null;
-  /** Reason of a pause. */
   readonly paused: string | null;
   /** Loops that run beside this one, each with a row. */
   readonly others: readonly View[];

@@ -14,7 +14,6 @@ export interface Line {
   /** Mark or content of a code fence. */
   readonly inFence: boolean;
   readonly fence: 'opens' | 'inside' | 'closes' | null;
-  /** Nothing but comments. */
   readonly inComment: boolean;
   /** Begins with a quote mark; lazy continuation lines do not count. */
   readonly inQuote: boolean;

@@ -3,7 +3,6 @@ import type { Runner } from './runner.ts';
 /** Node.js 22 and newer print a relative path; only the form of a test file's name distinguishes it from a test's. */
 const NODE_FILE = String.raw`(?:(?:\/|[A-Za-z]:[\\/]).*|(?:.*[\\/])?(?:test(?:-.*)?|.*[._-](?:test|spec)))\.[cm]?[jt]sx?`;
 
-/** Counts in the JSON of jest and vitest. */
 export const JEST_JSON =
   /^\{"num\w+":(?=.*?"numFailedTests":(?<failed>\d+),)(?=.*?"numPassedTests":(?<passed>\d+),)(?=.*?"numPendingTests":(?<skipped>\d+),)(?=.*?"numTodoTests":(?<skipped2>\d+),|)/;
 

@@ -42,7 +42,6 @@ export interface Runner {
    * the test that is named below it.
    */
   readonly begins?: RegExp;
-  /** Continues the name of a failed test. */
   readonly nameGoesOn?: RegExp;
   /** In a total of failures, those that no line names are none: they are expected, or tests to be written. */
   readonly namesAll?: true;

@@ -110,7 +110,6 @@ export function runKey(projectDir: string, { id }: Run): string {
   return digest(`${projectDir}\n${id}`);
 }
 
-/** Returns a run as a row in a list of loops. */
 export function rowOfRun(projectDir: string, run: Run): LoopRow {
   const { title, plan, status, done, total, costUsd, startedAt, endedAt, next, why, tasks } = run;
   const isOpen = run.live || next !== '';

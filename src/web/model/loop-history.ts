@@ -12,7 +12,6 @@ const MOST_DECISIONS = 2_000;
 /** Maximum number of an iteration's calls that are kept individually; others are counted. */
 const MOST_CALLS = 1_000;
 
-/** Facts recorded at the start of a loop. */
 interface StartFacts {
   readonly limits: Readonly<Record<string, unknown>>;
   readonly checks: readonly { readonly name: string; readonly run: string; readonly before?: string }[];
@@ -380,7 +379,6 @@ const NO_WORK =
 const BEFORE_WORK = /^(?:iteration\.ended$|wait\.started$|loop\.)/;
 /** Events that ask when the one before them was. */
 const AFTER_ALL = /^(?:iteration\.started$|loop\.)/;
-/** Events that do not end a wait. */
 const IN_WAIT = /^(?:wait\.started|operator\.|notice|loop\.paused)/;
 const PAUSE_ENDS = /^(?:loop\.(?!paused$)|iteration\.started$|operator\.accept$)/;
 

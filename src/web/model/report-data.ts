@@ -118,7 +118,6 @@ export interface Limit {
   readonly limit: number;
 }
 
-/** A run over several tasks. */
 export interface RunData {
   readonly version: 1;
   readonly generatedAt: string;
@@ -130,7 +129,6 @@ export interface RunData {
   readonly loops: readonly ReportData[];
 }
 
-/** A loop in a list. */
 export interface LoopRow {
   /** Key of the loop in requests; not a path. */
   readonly key: string;

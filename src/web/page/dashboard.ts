@@ -199,7 +199,6 @@ const QUESTION = 'Cancel the loop now? The work in progress stays as it is.';
 /** Moves the focus to the answer that changes nothing: the button that asked has gone. */
 const takeFocus = (button: HTMLButtonElement | null): void => button?.focus();
 
-/** Shows the controls that a loop currently accepts. */
 function Controls({ row, access }: { readonly row: LoopRow; readonly access: Access }) {
   const [said, setSaid] = useState('');
   const [answer, setAnswer] = useState('');

@@ -9,7 +9,6 @@ const SHOWN_CALLS = 100;
 
 interface PanelProps {
   readonly iteration: Iteration;
-  /** Name of the loop. */
   readonly loop: string;
   /** Null if they cannot be read. */
   readonly commits: readonly Commit[] | null;

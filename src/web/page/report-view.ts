@@ -100,7 +100,6 @@ function Questions({ questions }: Pick<ReportData, 'questions'>) {
   </section>`;
 }
 
-/** Names the tests that fail in the last result of a check. */
 function FailedTests({ checks }: Pick<ReportData, 'checks'>) {
   const failing = checks.filter(({ last, failedTests }) => last !== 'ok' && failedTests.length > 0);
   if (failing.length === 0) return null;

@@ -197,7 +197,6 @@ function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'b
   return 'bad';
 }
 
-/** Shows a loop's status in a word. */
 export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
   return html`<span class=${`badge ${toneOf(status, verified)}`}>${statusSentence(status, verified)}</span>`;
 }

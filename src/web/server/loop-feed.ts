@@ -10,7 +10,6 @@ import type { LoopHistory } from '../model/loop-history.ts';
 import type { Iteration, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
 import { type ControlRequest, keepOpened, type News, NewsFeed } from './news-feed.ts';
 
-/** Loops of this machine. */
 export interface LoopSource {
   /** Returns the files of every shown loop, in order. */
   readonly places: () => readonly LoopFiles[];
@@ -157,7 +156,6 @@ export class LoopFeed extends NewsFeed {
     return changed;
   }
 
-  /** Returns whether any run has news. */
   #readRuns(): boolean {
     const found = this.#tried(() => this.#source.runs());
     if (found === null) return false;

@@ -42,7 +42,6 @@ export function takeBackMove(projectDir: string, { from, commit }: Delivery, env
 }
 
 interface PullRequest {
-  /** Name of the loop. */
   readonly name: string;
   readonly projectDir: string;
   /** Body of the pull request. */

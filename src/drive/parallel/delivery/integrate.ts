@@ -279,7 +279,6 @@ function hasChecks({ contract: { validation, task } }: Verified): boolean {
   return validation.length > 0 || (task?.commands ?? []).some(({ acceptance }) => acceptance);
 }
 
-/** Returns a line for each check that failed. */
 function redOf(checked: readonly CheckedLoop[]): string[] {
   return checked.flatMap(({ name, failed }) => failed.map((result) => `${name}: ${reasonText(result)}`));
 }

@@ -19,7 +19,6 @@ import { LAUNCH_TEXTS } from '../../turn/messages.ts';
 import type { Listener } from '../../turn/task-kind.ts';
 import { type Dispatched, isStep, type PromptStep, pauseForLoss, startFreshTurn, type Turn } from '../../turn/turn.ts';
 
-/** How the client runs. */
 export interface ClientRun extends Omit<SessionTerms, 'prompt' | 'session' | 'checks' | 'mayRun'> {
   readonly client: string;
   readonly env: NodeJS.ProcessEnv;

@@ -8,7 +8,6 @@ import { fromCwd, type ShellState } from '../shell-state.ts';
 import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
-/** Rules for git subcommands that change files of the working tree. */
 export const git: FileAccessRule = (access) => {
   const { words, directory } = gitWords(access.words);
   const [subcommand, ...args] = words;

@@ -8,7 +8,6 @@ import { byProgram, splitOptions } from '../words.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
-/** A call whose output is computed. */
 interface OutputCall {
   readonly call: Call;
   readonly name: string;
@@ -101,7 +100,6 @@ const git: Output = ({ call: { words, state } }) => {
   return { ...UNKNOWN_STREAM, under: isOneOf(/^--exclude-standard$/) ? { ...others, ignores: true } : others };
 };
 
-/** Options of git ls-files that take a value. */
 const LS_FILES = '-x -X --exclude --exclude-from --exclude-per-directory --with-tree --format';
 
 const OUTPUTS = byProgram<Output>(() => ({

@@ -28,7 +28,6 @@ const TMUX_COMMANDS =
     ' ',
   );
 
-/** Options of sudo whose value is the next word. */
 const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot';
 
 const wrapperOf = byProgram<Wrapper>(() => ({

@@ -68,7 +68,6 @@ function lastLine(detail: string): string {
 const OF_PYTHON = new Set(
   'pytest ruff mypy pyright black flake8 pylint isort coverage tox nox pre-commit uv poetry'.split(' '),
 );
-/** Packages of npm by their program. */
 const OF_NPM: Readonly<Record<string, string>> = {
   tsc: 'typescript',
   eslint: 'eslint',
