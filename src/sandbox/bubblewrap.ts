@@ -40,13 +40,6 @@ export interface Confinement {
   readonly gitDir?: string;
 }
 
-interface Confined {
-  readonly program: string;
-  readonly words: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  readonly finish: () => void;
-}
-
 /** Options without which root could remount the system's files writable (measured). */
 const POWERLESS = ['--unshare-user', '--cap-drop', 'ALL'];
 /** Folders with sockets of other programs, such as Docker's; a read-only mount would still allow connections. */
@@ -64,7 +57,7 @@ interface ConfinedRun {
 }
 
 /** Returns the bubblewrap line for a program. If bwrap is missing, starting it fails, so no command runs outside by mistake. */
-export function confine(sandbox: Confinement | undefined, run: ConfinedRun): Confined {
+export function confine(sandbox: Confinement | undefined, run: ConfinedRun) {
   const { text = '', program, words, directory, env } = run;
   if (sandbox === undefined) return { program, words, env, finish: () => undefined };
   const { terms, writable, readable = '', gitDir = '' } = sandbox;

@@ -139,10 +139,15 @@ export class RalphError extends Error {
 
 /** Returns the result of `work`, or null if it throws a RalphError; with a code, only one with that code. */
 export function nullIfRefused<T>(work: () => T, code?: ErrorCode): T | null {
+  return ifRefused(work, () => null, code);
+}
+
+/** Returns the result of `work`, or of `instead` if it throws a RalphError; with a code, only for one with that code. */
+export function ifRefused<T, U>(work: () => T, instead: (error: RalphError) => U, code?: ErrorCode): T | U {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RalphError && (code ?? error.code) === error.code) return null;
+    if (error instanceof RalphError && (code ?? error.code) === error.code) return instead(error);
     throw error;
   }
 }

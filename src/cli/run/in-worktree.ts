@@ -17,7 +17,7 @@ import { loopFiles } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
-import { nullIfRefused, RalphError } from '../../text/message.ts';
+import { ifRefused, nullIfRefused, RalphError } from '../../text/message.ts';
 import { askInPerson } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { existingLoopPolicy, RUNNER, type StartTarget, startRequest, startTarget } from '../start/start-request.ts';
@@ -48,7 +48,7 @@ export async function inWorktree(given: CommandContext) {
     const sandbox = prepared?.terms.sandbox;
     await setUpWorktree(place, { projectDir, command, copies, sandbox, env, signal, tell });
   }
-  const fresh = isNew ? new FreshWorktree(projectDir, place, context) : null;
+  const fresh = isNew ? freshWorktree(projectDir, place, context) : null;
   return { context: within(context, place, taskPath), worktree: place, fresh };
 }
 
@@ -106,45 +106,30 @@ function within(context: CommandContext, place: WorktreePlace, taskPath: string 
 }
 
 /** A worktree that this command has set up, until a loop works there. */
-class FreshWorktree {
-  readonly #projectDir: string;
-  readonly #place: WorktreePlace;
-  readonly #context: CommandContext;
-  /** Files that set-up and checks have made, as they left them. */
-  #ours: Record<string, string>;
-
-  constructor(projectDir: string, place: WorktreePlace, context: CommandContext) {
-    this.#projectDir = projectDir;
-    this.#place = place;
-    this.#context = context;
-    const { dir } = place;
-    const { changed, removed } = changedFiles(dir, context.env);
-    this.#ours = stampsOf(dir, [...changed, ...removed, ...ignoredFiles(dir, context.env)]);
-  }
-
-  /** Notes the ignored files that the checks have made. Other files that are new by now may be a person's. */
-  noteChecks(): void {
-    const { dir } = this.#place;
-    const made = nullIfRefused(() => stampsOf(dir, ignoredFiles(dir, this.#context.env)));
-    // A copied file that was changed since is a person's.
-    this.#ours = { ...made, ...this.#ours };
-  }
-
-  /** Removes the worktree, in which nothing was started. Keeps one that holds what a person may have made there, and says so. */
-  drop(): void {
-    const { env, now, err } = this.#context;
-    const { name, dir, branch } = this.#place;
-    const isOther = (path: string): boolean => this.#ours[path] !== stampOf(dir, path);
-    // Called where a start has failed: what git refuses here must not hide why.
-    try {
-      const held = holdingsOf({ projectDir: this.#projectDir, place: this.#place, env });
-      const [uncommitted, ignored] = [held.uncommitted.filter(isOther), held.ignored.filter(isOther)];
-      const lost = lossTexts({ ...held, uncommitted, ignored }, branch);
-      if (lost.length > 0) throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, lost));
-      removeWorktree(this.#projectDir, name, { agreed: lossTexts(held, branch), env, at: now() });
-    } catch (error) {
-      if (!(error instanceof RalphError)) throw error;
-      err(withPrefix(show(error.advised)));
-    }
-  }
+function freshWorktree(projectDir: string, place: WorktreePlace, { env, now, err }: CommandContext) {
+  const { name, dir, branch } = place;
+  const { changed, removed } = changedFiles(dir, env);
+  // Files that set-up and checks have made, as they left them.
+  let ours = stampsOf(dir, [...changed, ...removed, ...ignoredFiles(dir, env)]);
+  return {
+    /** Notes the ignored files that the checks have made. Other files that are new by now may be a person's. */
+    noteChecks: (): void => {
+      const made = nullIfRefused(() => stampsOf(dir, ignoredFiles(dir, env)));
+      // A copied file that was changed since is a person's.
+      ours = { ...made, ...ours };
+    },
+    /** Removes the worktree, in which nothing was started. Keeps one that holds what a person may have made there, and says so. */
+    drop: (): void => {
+      const isOther = (path: string): boolean => ours[path] !== stampOf(dir, path);
+      const remove = (): void => {
+        const held = holdingsOf({ projectDir, place, env });
+        const [uncommitted, ignored] = [held.uncommitted.filter(isOther), held.ignored.filter(isOther)];
+        const lost = lossTexts({ ...held, uncommitted, ignored }, branch);
+        if (lost.length > 0) throw new RalphError('work-lost', WORKTREE_TEXTS.wouldLose(name, lost));
+        removeWorktree(projectDir, name, { agreed: lossTexts(held, branch), env, at: now() });
+      };
+      // Called where a start has failed: what git refuses here must not hide why.
+      ifRefused(remove, ({ advised }) => err(withPrefix(show(advised))));
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
 import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { printable } from '../../term/format.ts';
-import { RalphError } from '../../text/message.ts';
+import { ifRefused, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -76,14 +76,7 @@ async function examineHosts({ env, projectDir }: CommandContext): Promise<NonNul
   return (await Promise.all(asked)).flat();
 }
 
-function orError<T>(find: () => T): T | RalphError {
-  try {
-    return find();
-  } catch (error) {
-    if (error instanceof RalphError) return error;
-    throw error;
-  }
-}
+const orError = <T>(find: () => T): T | RalphError => ifRefused(find, (error) => error);
 
 const MARKS = { ok: ['green', 'ok     '], warning: ['yellow', 'warning'], error: ['red', 'error  '] } as const;
 

@@ -10,7 +10,7 @@ import type { TerminalStatus } from '../../engine/schema/state.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { WORKTREES } from '../../task/task-file.ts';
-import { advise, type Message, RalphError } from '../../text/message.ts';
+import { advise, ifRefused, type Message } from '../../text/message.ts';
 import { fitName } from '../start/find-task.ts';
 import { describeLoop } from '../status/loop-report.ts';
 import { plannedTasks } from '../status/plan-run.ts';
@@ -79,12 +79,10 @@ export function removeDone(
   { projectDir, env, notice }: Pick<BatchRun, 'projectDir' | 'env' | 'notice'>,
   name: string,
 ): void {
-  try {
-    removeWorktree(projectDir, name, { env, at: new Date().toISOString() });
-  } catch (error) {
-    if (!(error instanceof RalphError)) throw error;
-    if (error.code !== 'no-loop') notice(error.message);
-  }
+  ifRefused(
+    () => removeWorktree(projectDir, name, { env, at: new Date().toISOString() }),
+    ({ code, message }) => code === 'no-loop' || notice(message),
+  );
 }
 
 /** Returns the record of a session that resumes the plan: tasks that are blocked now are skipped. */

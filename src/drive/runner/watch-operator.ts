@@ -11,7 +11,7 @@ import { readCounters } from '../../state/read-counters.ts';
 import { recordNotice } from '../../state/record-notice.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState } from '../../state/with-state.ts';
-import { RalphError } from '../../text/message.ts';
+import { ifRefused, RalphError } from '../../text/message.ts';
 import { takeAllowRequest } from '../control/allow-request.ts';
 import { applyFlagFiles, operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
@@ -191,11 +191,11 @@ export function allowCall(runner: Runner, call: string, from: string): void {
 function answerAllowRequest(runner: Runner): void {
   const asked = takeAllowRequest(runner.files, runner.agent?.pid ?? null);
   if (asked === null) return;
-  try {
-    if ('refused' in asked) throw new RalphError('refused', RUNNER_TEXTS.notAsked(asked.refused));
-    allowCall(runner, asked.call, `attach at ${asked.terminal}`);
-  } catch (error) {
-    if (!(error instanceof RalphError)) throw error;
-    runner.options.tell({ type: 'agent.notice', message: error.message });
-  }
+  const refuse = (message: string): void => runner.options.tell({ type: 'agent.notice', message });
+  if ('refused' in asked) refuse(RUNNER_TEXTS.notAsked(asked.refused));
+  else
+    ifRefused(
+      () => allowCall(runner, asked.call, `attach at ${asked.terminal}`),
+      ({ message }) => refuse(message),
+    );
 }

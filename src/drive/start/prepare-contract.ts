@@ -13,7 +13,7 @@ import type { ValidationEntry } from '../../task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { buildContract, type ContractTerms, normaliseValidation } from '../../task/settings/build-contract.ts';
 import { checklistItems, countChecklist } from '../../text/markdown/lists.ts';
-import { RalphError } from '../../text/message.ts';
+import { ifRefused, RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
 import { agentOf, readSettings } from './read-settings.ts';
@@ -29,16 +29,12 @@ export function prepareStart(request: StartRequest): Prepared {
 }
 
 /** Prepares a start. One that needs a permission mode and has none is prepared with `mode`, which `lacksMode` says. */
-export function prepareWithMode(
-  request: StartRequest,
-  mode: string,
-): { readonly prepared: Prepared; readonly lacksMode: boolean } {
-  try {
-    return { prepared: prepareStart(request), lacksMode: false };
-  } catch (error) {
-    if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    return { prepared: prepareStart(withFlag(request, 'permission_mode', mode)), lacksMode: true };
-  }
+export function prepareWithMode(request: StartRequest, mode: string) {
+  return ifRefused(
+    () => ({ prepared: prepareStart(request), lacksMode: false }),
+    () => ({ prepared: prepareStart(withFlag(request, 'permission_mode', mode)), lacksMode: true }),
+    'mode-missing',
+  );
 }
 
 /** Returns the same request with the user's answer to a question. */

@@ -4,23 +4,13 @@ import { readSignals } from '../signals/signals.ts';
 /** Default of `background_wait`. */
 export const BACKGROUND_WAIT_MS = 1_800_000;
 
-interface BackgroundLimit {
-  readonly waitMs: number;
-  /** Limit of the whole wait if the project changes meanwhile: then it begins again, since the work may belong to the task. */
-  readonly mostMs: number;
-}
-
 /**
  * Returns how long the end of an agent's message waits for background work: `background_wait`, or `claimMs` if the message claims
  * completion, only shells are left, and the user has not set another wait. A server or watcher never ends, and checks can run
- * beside it.
+ * beside it. `mostMs` limits the whole wait if the project changes meanwhile: then it begins again, since the work may belong to
+ * the task.
  */
-export function backgroundLimit(
-  policy: Policy,
-  message: string,
-  onlyShells: boolean,
-  claimMs: number,
-): BackgroundLimit {
+export function backgroundLimit(policy: Policy, message: string, onlyShells: boolean, claimMs: number) {
   const { backgroundWaitMs: mostMs } = policy;
   const isShort = onlyShells && mostMs === BACKGROUND_WAIT_MS && readSignals(message, policy).completion === 'claimed';
   return { waitMs: isShort ? Math.min(claimMs, mostMs) : mostMs, mostMs };

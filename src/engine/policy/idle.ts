@@ -4,12 +4,6 @@ import type { IdleState } from '../schema/state.ts';
 
 export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: null };
 
-interface IdleWait {
-  readonly delayMs: number;
-  /** The wait was cut to the rest of the maximum idle time; the loop stops after it. */
-  readonly last: boolean;
-}
-
 /** Shifts the streak when the clock was set back from `before` to `at`, so that its elapsed time stays the same. */
 export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
   if (!isBefore(at, before)) return state;
@@ -22,8 +16,11 @@ export function anotherIdle(state: IdleState, at: string): IdleState {
   return { since: state.since ?? at, consecutive: state.consecutive + 1, lastCallAt: at };
 }
 
-/** Returns min(delay * backoff^(k-1), max_delay) for the k-th idle iteration, cut to the rest of `max`; null if none is left. */
-export function idleWait(state: IdleState, policy: IdlePolicy, at: string): IdleWait | null {
+/**
+ * Returns min(delay * backoff^(k-1), max_delay) for the k-th idle iteration, cut to the rest of `max`, after which the loop stops
+ * (`last`); null if none is left.
+ */
+export function idleWait(state: IdleState, policy: IdlePolicy, at: string) {
   const left = policy.maxMs - idleElapsed(state, at);
   if (left <= 0) return null;
   const exponent = Math.max(0, state.consecutive - 1);

@@ -11,10 +11,6 @@ interface Amount {
   readonly tokens: number;
 }
 
-interface FleetSpent extends Amount {
-  readonly reserved: Amount;
-}
-
 /** Factor: dollars are counted in millionths, because Redis adds integers. */
 const MICRO = 1_000_000;
 
@@ -74,7 +70,7 @@ export async function settle({ redis }: FleetServer, id: string, used: Amount): 
   await redis.eval(SETTLE, 2, KEYS.spent, KEYS.reserved, id, micro(used.costUsd), Math.ceil(used.tokens));
 }
 
-export async function fleetSpent({ redis }: FleetServer): Promise<FleetSpent> {
+export async function fleetSpent({ redis }: FleetServer) {
   const none = ['', 0, 0, 0, -1, -1];
   const [, all = 0, tokens = 0] = (await redis.eval(RESERVE, 2, KEYS.spent, KEYS.reserved, ...none)) as number[];
   const [cost, used] = await redis.hmget(KEYS.spent, 'cost', 'tokens');

@@ -18,24 +18,17 @@ interface Owner {
 
 /** Published history of a loop as its holder knows it: a linear one that only the holder of its end continues. */
 export class CheckpointLine {
+  /** Its end in the repository; null before the first checkpoint. */
+  sha: string | null;
+  meta: Meta;
   readonly #ws: Workspace;
   readonly #claim: Owner;
-  #sha: string | null;
-  #meta: Meta;
 
   constructor(ws: Workspace, claim: Owner, from: string | null, meta: Meta) {
     this.#ws = ws;
-    this.#sha = from;
-    this.#meta = meta;
+    this.sha = from;
+    this.meta = meta;
     this.#claim = claim;
-  }
-
-  get sha(): string | null {
-    return this.#sha;
-  }
-
-  get meta(): Meta {
-    return this.#meta;
   }
 
   /**
@@ -46,20 +39,20 @@ export class CheckpointLine {
    */
   async push(change: Partial<Meta>, unreachable: ((why: string) => void) | null = null): Promise<void> {
     const { lost, hurry, submission } = this.#claim;
-    const meta: Meta = { ...this.#meta, ...change, at: new Date().toISOString() };
+    const meta: Meta = { ...this.meta, ...change, at: new Date().toISOString() };
     this.#refuseLost();
     const sha = await makeCheckpoint(this.#ws, meta);
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
       this.#refuseLost();
       let complaint = '';
-      const outcome = await pushCheckpoint(this.#ws, submission.checkpointRef, sha, this.#sha, (why) => {
+      const outcome = await pushCheckpoint(this.#ws, submission.checkpointRef, sha, this.sha, (why) => {
         complaint = why;
         unreachable?.(why);
       });
       if (outcome === 'fenced') throw new LostLoop(WORKER_TEXTS.fenced);
       if (outcome === 'pushed') {
-        this.#sha = sha;
-        this.#meta = meta;
+        this.sha = sha;
+        this.meta = meta;
         return;
       }
       if (unreachable === null || hurry.aborted) throw new RalphError('state-io', GIT_TEXTS.refused(complaint));

@@ -16,24 +16,17 @@ interface CommandTarget {
 
 /** Applies a loop's commands in order, each once: the checkpoint records the last one. */
 export class LoopCommands {
-  readonly #target: CommandTarget;
-  #last: string | null;
-  #busy: Promise<void> = Promise.resolve();
+  /** Id of the last applied command. */
+  last: string | null;
   /** The user's latest request for the loop; kept until the claim ends. */
-  #wanted: 'cancel' | 'pause' | null = null;
+  wanted: 'cancel' | 'pause' | null = null;
+  readonly #target: CommandTarget;
+  #busy: Promise<void> = Promise.resolve();
   #refused = 0;
 
   constructor(target: CommandTarget, last: string | null) {
     this.#target = target;
-    this.#last = last;
-  }
-
-  get last(): string | null {
-    return this.#last;
-  }
-
-  get wanted(): 'cancel' | 'pause' | null {
-    return this.#wanted;
+    this.last = last;
   }
 
   /** Reads and applies new commands. `isLive`: the runner has started, so the loop has a state. */
@@ -47,25 +40,25 @@ export class LoopCommands {
 
   async #read(isLive: boolean): Promise<void> {
     const { server, key, submission } = this.#target;
-    const { commands, refused } = await readCommands(server, key, submission, this.#last);
+    const { commands, refused } = await readCommands(server, key, submission, this.last);
     if (refused !== this.#refused) await server.redis.hset(KEYS.refused, `commands of ${submission.loopId}`, refused);
     this.#refused = refused;
     for (const command of commands) {
       // A message needs a loop that can receive it; later commands wait as well.
       if (command.kind === 'steer' && !isLive) return;
       this.#carryOut(command, isLive);
-      this.#last = command.id;
+      this.last = command.id;
     }
   }
 
   #carryOut({ kind, id, text, at }: FleetCommand, isLive: boolean): void {
     switch (kind) {
       case 'cancel':
-        this.#wanted = 'cancel';
+        this.wanted = 'cancel';
         if (isLive) this.#operate(at, { kind: 'cancel' });
         return;
       case 'pause':
-        if (this.#wanted === null) this.#wanted = 'pause';
+        if (this.wanted === null) this.wanted = 'pause';
         return;
       case 'steer':
         this.#operate(at, steering(id, text, 'now'));

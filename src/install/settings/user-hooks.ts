@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HookPlace, HookProblem, Host, UserHooks } from '../../hosts/host.ts';
 import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
-import { RalphError } from '../../text/message.ts';
+import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { addRegistration } from '../init-project.ts';
 import { bundleDir } from '../places.ts';
 import { readText } from '../project-files.ts';
@@ -52,12 +52,7 @@ export function withoutUserHooks(hooks: UserHooks, env: NodeJS.ProcessEnv): User
 
 /** Returns the copy with our hooks as this program writes them; null if it is broken, and so tells nothing. */
 function addedTo(copy: string, { groups, comments }: UserHooks, path: string) {
-  try {
-    return addRegistration(copy, groups(hookPlace(path, {})), path, comments);
-  } catch (error) {
-    if (error instanceof RalphError) return null;
-    throw error;
-  }
+  return nullIfRefused(() => addRegistration(copy, groups(hookPlace(path, {})), path, comments));
 }
 
 /** Returns why the client of this host would not run our hooks in the user's file; null if it would. */

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Delivery } from '../../../engine/schema/batch.ts';
 import { removeIfThere } from '../../../state/files/regular-file.ts';
 import { onPath } from '../../../state/process/find-program.ts';
-import { RalphError } from '../../../text/message.ts';
+import { ifRefused, RalphError } from '../../../text/message.ts';
 import { branchOf, changedFiles, checkedOut, type GitRun, userGit } from '../../worktree/repository.ts';
 import { gh, ghJson } from '../issues.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
@@ -78,13 +78,11 @@ export function openPullRequest(
   }
   const closes = issue === null ? '' : `Closes ${issue}`;
   const body = [quotedForOthers(from, report), provedText(projectDir, name, env), closes].filter((part) => part !== '');
-  try {
-    const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body-file', '-'];
-    return { message: INTEGRATE_TEXTS.opened(name, gh(from, words, body.join('\n\n')).trim()), outcome: 'done' };
-  } catch (error) {
-    if (!(error instanceof RalphError)) throw error;
-    return { message: INTEGRATE_TEXTS.pullFailed(name, branch, error.message), outcome: 'failed' };
-  }
+  const words = ['pr', 'create', '--head', branch, '--title', `ralph-loop: ${name}`, '--body-file', '-'];
+  return ifRefused<Integrated, Integrated>(
+    () => ({ message: INTEGRATE_TEXTS.opened(name, gh(from, words, body.join('\n\n')).trim()), outcome: 'done' }),
+    ({ message }) => ({ message: INTEGRATE_TEXTS.pullFailed(name, branch, message), outcome: 'failed' }),
+  );
 }
 
 const FIELDS = 'url,state,headRefOid,isCrossRepository';
