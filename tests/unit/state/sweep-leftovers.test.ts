@@ -9,7 +9,8 @@ import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
 import { tddFiles } from '../../../src/state/tdd-store.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 
-const LATER = Date.now() + 120_000;
+/** When everything that a test has written is old, however long the tests before it took. */
+const later = (): number => Date.now() + 120_000;
 
 function tokenOf(pid: number): string {
   return `${pid.toString(36)}-k3j4h5g6-1abcdefgh`;
@@ -49,14 +50,14 @@ test('Removes drafts of dead processes everywhere in the state.', (t) => {
     drafts.push(folder);
   }
   writeFileSync(join(`${marker}.${token}.folder`, 'owner'), '');
-  assert.deepEqual(names(sweepLeftovers(files, LATER)), names(drafts));
-  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  assert.deepEqual(names(sweepLeftovers(files, later())), names(drafts));
+  assert.deepEqual(sweepLeftovers(files, later()), []);
 });
 
 test('Keeps drafts of living processes and those younger than a minute.', (t) => {
   const files = aProject(t);
   writeFileSync(`${files.state}.${tokenOf(process.pid)}.tmp`, '');
-  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  assert.deepEqual(sweepLeftovers(files, later()), []);
   writeFileSync(`${files.state}.${tokenOf(deadPid())}.tmp`, '');
   assert.deepEqual(sweepLeftovers(files), []);
   assert.equal(readdirSync(files.runtimeDir).length, 2);
@@ -76,7 +77,7 @@ test('Keeps everything that is not our own left-over.', (t) => {
   for (const name of others) writeFileSync(join(files.runtimeDir, name), '');
   mkdirSync(join(files.runtimeDir, `ralph-archive.x.json.${token}`));
   const before = readdirSync(files.runtimeDir);
-  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  assert.deepEqual(sweepLeftovers(files, later()), []);
   assert.deepEqual(readdirSync(files.runtimeDir), before);
 });
 
@@ -88,14 +89,14 @@ test('Removes markers of dead reapers when their lock is gone, and keeps them wh
   writeFileSync(files.lock, JSON.stringify(dead));
   writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
-  assert.deepEqual(names(sweepLeftovers(files, LATER)), []);
+  assert.deepEqual(names(sweepLeftovers(files, later())), []);
   withLock(files.lock, () => undefined);
   writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   const folder = `${files.lock}.reap-abcdefgh`; // as it is made without hard links
   mkdirSync(folder);
   writeFileSync(join(folder, 'owner'), JSON.stringify({ ...newOwner(), pid: dead.pid }));
-  assert.deepEqual(names(sweepLeftovers(files, LATER)), names([marker, second, folder]));
+  assert.deepEqual(names(sweepLeftovers(files, later())), names([marker, second, folder]));
   assert.deepEqual(readdirSync(files.runtimeDir), []);
 });
 
@@ -115,7 +116,7 @@ test('Removes markers of every kind of lock: of loops, scenario lists and router
   writeFileSync(first, dead('a-lock-of-98765432'));
   const needed = `${first}.reap-98765432`;
   writeFileSync(needed, dead('any'));
-  assert.deepEqual(names(sweepLeftovers(files, LATER)), names(spent));
+  assert.deepEqual(names(sweepLeftovers(files, later())), names(spent));
   assert.deepEqual(readdirSync(files.runtimeDir).sort(), names([first, needed]));
 });
 
@@ -123,9 +124,9 @@ test('Keeps markers of living reapers, and one for a lock without an owner.', (t
   const files = aProject(t);
   writeFileSync(`${files.lock}.reap-12345678`, JSON.stringify(newOwner()));
   writeFileSync(`${files.lock}.reap-`, JSON.stringify({ ...newOwner(), pid: deadPid() }));
-  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  assert.deepEqual(sweepLeftovers(files, later()), []);
 });
 
 test('Does nothing for a loop that never ran.', (t) => {
-  assert.deepEqual(sweepLeftovers(aProject(t), LATER), []);
+  assert.deepEqual(sweepLeftovers(aProject(t), later()), []);
 });
