@@ -28,8 +28,9 @@ function mayBind(state: LoopState, context: DriverContext): boolean {
 function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
   const client = callingClient(context);
-  const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
-  // The turn ended with its client, so the user's next message is not an interruption. The next prompt reports an overridden
+  const isOver = context.input.source === 'clear' || !sameClient(state, client);
+  const unfinished = state.sessionId !== null && state.turn === 'agent' && isOver;
+  // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt reports an overridden
   // block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
   // What the last turn before it cost is reported after its Stop.

@@ -78,6 +78,18 @@ test('a session begun by /clear keeps what the turn before it cost, and its own 
   assert.equal(stateOf(project).usage.costUsd, 1.25);
 });
 
+test('the first message after /clear interrupts nothing: the turn before it ended with its conversation', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const cleared = { session_id: 'cleared' };
+  const told = await sessionStart(aHook(project, 'SessionStart', { ...cleared, source: 'clear' }, FORMER));
+  assert.match(told?.systemMessage ?? '', /Send any message; the loop continues after the answer\.$/);
+  await userPromptSubmit(aHook(project, 'UserPromptSubmit', { ...cleared, prompt: 'Go on.', prompt_id: 'p2' }, FORMER));
+  assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'user']);
+  const answer = await aStop(project, { ...cleared, prompt_id: 'p2' }, FORMER);
+  assert.deepEqual([answer?.decision, stateOf(project).iteration], ['block', 1]);
+});
+
 test('the task of a subagent of Codex, which comes under the session of its parent, interrupts nothing', async (t) => {
   for (const [agent, status] of [
     [{ agent_id: 'child-1' }, 'running'],
