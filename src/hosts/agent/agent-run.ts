@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Allowance } from '../../engine/policy/budget.ts';
 import { endGroup, forgetGroup, spawnGroup } from '../../state/process/group.ts';
 import { SLEPT_MS } from '../../state/process/sleep-watch.ts';
@@ -210,6 +211,8 @@ function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
         clearTimeout(drained);
         resolve(exit);
       });
+      // A process that has left the group may hold its pipes for ever: it must not keep this one from ending.
+      for (const pipe of [child.stdout, child.stderr]) (pipe as Socket | null)?.unref();
     });
   });
 }
