@@ -64,7 +64,7 @@ test('git in a clean copy does not work on the checkout that variables of the us
   const p = inGit(t);
   task(
     p,
-    'validation: ["test -f source.txt", "git checkout -q -- source.txt || true"]\nmax_iterations: 1\nverify_in: worktree',
+    'validation: ["test -f source.txt", "(git checkout -q -- source.txt || true)"]\nmax_iterations: 1\nverify_in: worktree',
   );
   const command = agent(p, `echo right > source.txt; echo ${DONE}`);
   const { code, stderr } = p.ralph(['run', '--plain', '--agent', command], {

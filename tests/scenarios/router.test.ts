@@ -116,7 +116,7 @@ for (const [what, text] of someOf(
 
 test('a terminated call ends its checks, and the next call runs them again', async (t) => {
   const p = project(t);
-  p.write(TASK, '---\nvalidation:\n  - echo $$ >> runs; test -f slow && sleep 300; true\n---\n\nDo it.\n');
+  p.write(TASK, '---\nvalidation:\n  - echo $$ >> runs; if test -f slow; then sleep 300; fi\n---\n\nDo it.\n');
   p.ralph(['router', 'start']);
   p.sh('rm runs; touch slow');
   p.write('said.txt', DONE);

@@ -12,6 +12,7 @@ import { checkFindingsLog } from '../outputs/findings-log.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { taskKind } from '../task-file.ts';
 import type { CleanCopy } from './clean-copy.ts';
+import { hiddenExit } from './hidden-exit.ts';
 import type { CommandOutcome } from './run-command.ts';
 import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts';
 import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
@@ -190,6 +191,8 @@ function verdict(
 ): Omit<CheckResult, 'name'> {
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
+  // Where a runner has counted its tests, these decide.
+  const hidden = tests === null ? hiddenExit(run) : null;
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
@@ -200,6 +203,8 @@ function verdict(
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       if (tests === null && calls(UNCOUNTED, run, printed) && !(calls(DOTS, run, printed) && /^[.X]+$/m.test(printed)))
         return { outcome: 'unavailable', detail: NO_COUNT };
+      if (hidden !== null)
+        return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change the command.` };
       return OPTIONAL.test(run) && isEmpty(printed)
         ? { outcome: 'vacuous', detail: with_(NO_SCRIPT) }
         : { outcome: 'ok', detail: 'exit code 0.' };

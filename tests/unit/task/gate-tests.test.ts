@@ -80,6 +80,27 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
   );
 });
 
+test('a check whose exit code says nothing proves nothing, unless its runner counts', async (context) => {
+  const folder = folderWith(context, { 'cart.test.js': CART, 'web.test.js': WORKSPACES['web/web.test.js'] });
+  const results = await gate(folder, [
+    'nosuch | tail -5',
+    `${RUN} cart.test.js > log.txt 2>&1; true`,
+    'test -f missing.txt || echo missing',
+    `${RUN} web.test.js 2>&1 | cat`,
+    `${RUN} cart.test.js 2>&1 | cat`,
+    'set -o pipefail; echo fine | cat',
+    'test -f missing.txt || exit 1; true',
+  ]);
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
+  );
+  assert.match(
+    results[0]?.detail ?? '',
+    /^it has the exit code of "tail", whatever fails before it: remove "\| tail -5", or begin .* Only the user may/,
+  );
+});
+
 test('go is asked to name each test, beside the flags that its user has set', async (context) => {
   const go = [
     'case "$GOFLAGS" in "-mod=mod -v") echo "--- SKIP: TestA (0.00s)";; esac',

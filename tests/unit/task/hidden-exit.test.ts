@@ -9,7 +9,10 @@ const warnings = (frontmatter: string): string[] => {
 const check = (run: string): string[] => warnings(`validation: [${JSON.stringify(run)}]`);
 
 test('a check that passes whatever fails in it is warned of', () => {
-  for (const run of ['npm test || true', 'npm test; exit 0', 'npm test || :'])
+  for (const run of [
+    ...['npm test || true', 'npm test; exit 0', 'npm test || :', 'npm test; echo done', 'npm test\nprintf "ok\\n"\n'],
+    ...['npm test || echo "it\'s red"', 'npm test &', 'cd "my app"; npm test; true;'],
+  ])
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
   for (const run of [
     'npm test | tail -5',
@@ -41,6 +44,17 @@ test('control: a check whose exit code counts is not', () => {
     'test $(git diff --name-only | head -1) = a.ts',
     '[ -z `git status --porcelain | head -1` ]',
     'npm test || cat log.txt',
+    'npm test && echo done',
+    'npm test || { echo failed; exit 1; }',
+    'if grep -rn TODO src; then\n  exit 1\nfi\necho clean',
+    'for f in *.js; do node --check $f || exit 1; done; echo ok',
+    'serve & sleep 1; curl -sf localhost:80',
+    'npm test 2>&1',
+    'npm test &>log.txt',
+    'node -e "run(); true"',
+    `perl -e 'die unless -s "a"; printf "ok"'`,
+    `awk '/x/ { bad = 1 } END { exit bad; print "a" }' a.txt`,
+    'serve & wait $!',
   ])
     assert.deepEqual(check(run), [], run);
 });

@@ -13,7 +13,7 @@ import { folderWith, writeFiles } from '../../support/folder.ts';
 import { taskTerms } from './support/task-terms.ts';
 
 const READY = { 'tasks/one/RALPH.md': '', 'tasks/one/OPEN_QUESTIONS.md': '## P0\n\n## P1\n' };
-const ACCEPTED = { name: 'tests', run: 'touch ran; exit 0', acceptance: true };
+const ACCEPTED = { name: 'tests', run: 'touch ran', acceptance: true };
 
 function contractOf(
   directory: string,

@@ -1,0 +1,19 @@
+import { oneLine } from '../../text/quote.ts';
+
+const ALWAYS_PASSES =
+  /(?:\|\||[;\n])\s*(?:true|:|exit\s+0|(?:echo|printf)\b[^|&;()<>{}`\n]*);?\s*$|(?<![&>|])&\s*$/;
+/** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
+const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s+-\w*e|\bset\s+-o\s+errexit\b/;
+/** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
+const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
+
+/** Returns why the exit code of a check says nothing, and what to do: it always passes, or is that of a filter; null if it counts. */
+export function hiddenExit(run: string): string | null {
+  const always = ALWAYS_PASSES.exec(run);
+  const isQuoted = ((always && run.slice(0, always.index).match(/['"]/g)) ?? []).length % 2 === 1;
+  if (always !== null && !isQuoted && !ENDS_BEFORE.test(run))
+    return `exits with 0 whatever fails: remove "${oneLine(always[0])}".`;
+  const [piped = '', filter] = FILTER.exec(run) ?? [];
+  if (filter === undefined || run.includes('pipefail')) return null;
+  return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}", or begin with "set -o pipefail;".`;
+}
