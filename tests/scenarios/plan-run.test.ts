@@ -139,6 +139,10 @@ test('what an agent does to the plan in a session before its first task is opene
   writeFileSync(join(p.dir, 'work', '1.txt'), 'done\n');
   assert.match(stop().reason, /Current task: Task 2/, 'control: work');
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  const { plan: _, ...without } = JSON.parse(read(p, state));
+  writeFileSync(join(p.dir, state), JSON.stringify(without));
+  assert.match(stop().reason, /Current task: Task 2/, 'the record of the open task knows of the first');
+  assert.match(read(p, 'PLAN.md'), /\[x\] \*\*Task 1[^]*\[ \] \*\*Task 2/);
 });
 
 test('what a user does to the plan of a paused session counts once the user resumes it', (t) => {
@@ -170,6 +174,7 @@ test('what a user does to the plan of a paused session counts once the user resu
   const state = '.claude/context/runtime/ralph-state.json';
   const forged = { ...JSON.parse(read(p, state)), contractHash: '0'.repeat(64) };
   writeFileSync(join(p.dir, state), JSON.stringify(forged));
+  writeFileSync(join(p.dir, 'PLAN.md'), edited.replaceAll('[ ]', '[x]'));
   assert.match(stop().systemMessage, /The loop's state was changed by another program\. It was restored/);
   assert.equal(read(p, 'PLAN.md'), edited);
 });

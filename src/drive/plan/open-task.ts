@@ -28,8 +28,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   // If others run beside it, the plan is that of the main project.
   if (part !== undefined && planIn(place).blocked === null) await catchUp({ ...place, part });
   const stands = await readRepository(directory, gitOptions(place));
-  const { current: atWork, blocked } = planIn(place);
-  const begins = blocked === null;
+  const { current: atWork, blocked, resumed } = planIn(place);
+  const begins = blocked === null && resumed !== false;
   const before = readOpenTask(files, contract);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
   // The agent left the branch or broke the repository and may undo that: the plan found now is ignored.

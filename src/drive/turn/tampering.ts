@@ -25,6 +25,7 @@ export function isRewritten(
   if (!contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended') return true;
   if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;
   if (state.maxIterations !== contract.policy.maxIterations) return true;
+  if (contract.policy.plan !== undefined && state.iteration > 0 && !('plan' in state)) return true;
   // A loop begins before or with its contract; a later start would extend its time budget.
   if (Date.parse(state.startedAt) > Date.parse(contract.createdAt)) return true;
   return last !== null && last.iteration > state.iteration;
@@ -77,9 +78,9 @@ export function restoreState(
   };
   const bound = bindSession(counted, client);
   const withCounts = kept?.loopId === loopId ? withCounters(bound, kept) : bound;
-  // What an iteration has done of its plan is unknown, so that the plan counts as it is.
+  // What an iteration has done of its plan is unknown, so that the record of the open task says it.
   const hasWorked = policy.plan !== undefined && withCounts.iteration > 0;
-  const restored = hasWorked ? { ...withCounts, plan: { ...planOf({}), resumed: true } } : withCounts;
+  const restored = hasWorked ? { ...withCounts, plan: { ...planOf({}), resumed: false } } : withCounts;
   const isPaused = type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted');
   return isPaused ? pause(restored, at, reason, PAUSED_TEXTS[reason]) : restored;
 }

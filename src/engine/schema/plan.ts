@@ -9,7 +9,7 @@ export const planState = z.object({
   /** True if its work was returned to the agent because it did not fit the later work of other tasks. */
   returned: z.boolean().optional(),
   done: z.array(z.string()),
-  /** The user has resumed the loop since its start, and may have edited the plan before; absent otherwise. */
+  /** The user has resumed the loop since its start, and may have edited the plan before; false if its state was restored. */
   resumed: z.boolean().optional(),
   /** Ids of the tasks that were blocked when the session began and are skipped. null until the plan was read. */
   blocked: z.array(z.string()).nullable(),
