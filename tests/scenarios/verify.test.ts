@@ -14,7 +14,7 @@ import { cloned, completed, differences, forge, PROOF, record, TASK } from './su
 test('a complete loop writes its proof, without output and paths of the machine, and verify confirms it', async () => {
   const { p, git } = completed();
   const { checks, proof, verified, commits } = record(p);
-  assert.deepEqual(checks, [{ name: 'made', run: 'grep -q done made.txt', before: 'failed' }]);
+  assert.deepEqual(checks, [{ name: 'made', run: 'grep -q done made.txt', before: 'failed', after: 'passed' }]);
   assert.deepEqual([proof, verified, commits], ['red-to-green', true, [git('rev-parse', 'HEAD').trim()]]);
   assert.ok(!p.read(PROOF).includes(p.dir));
   for (const words of [[], ['fix'], ['--proof', PROOF], ['--tree', 'HEAD']])

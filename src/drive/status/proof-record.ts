@@ -1,6 +1,6 @@
 import { dirname, join, posix } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
-import { proofOf } from '../../engine/policy/proof.ts';
+import { countsOf, proofOf } from '../../engine/policy/proof.ts';
 import { PROOF_VERSION } from '../../engine/schema/constants.ts';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { ProofRecord } from '../../engine/schema/proof.ts';
@@ -48,7 +48,10 @@ export async function proofRecordOf(ended: Ended, env: NodeJS.ProcessEnv): Promi
     name: state.name,
     task: { path: taskPath, sha256: sha256(text) },
     contract: stored.hash,
-    checks: checks.map(({ name }) => ({ name, run: commandOf(contract, name), ...resultBefore(contract, name) })),
+    checks: checks.map(({ name, tests }) => ({
+      ...{ name, run: commandOf(contract, name), ...resultBefore(contract, name), after: 'passed' as const },
+      ...(tests && { testsAfter: tests }),
+    })),
     proof: state.ended.proof ?? null,
     verified: state.ended.verified,
     tree,
@@ -101,10 +104,7 @@ function resultBefore(
   const found = baseline?.checks.find((check) => check.name === name);
   if (found === undefined) return { before: null };
   const { outcome, tests } = found;
-  return {
-    before: outcome,
-    ...(tests && { testsBefore: { run: tests.run, failed: tests.failed, skipped: tests.skipped } }),
-  };
+  return { before: outcome, ...(tests && { testsBefore: countsOf(tests) }) };
 }
 
 async function commitsBetween(

@@ -1,5 +1,5 @@
 import type { CheckResult } from '../events.ts';
-import type { Baseline, Proof } from '../schema/proof.ts';
+import type { Baseline, Proof, TestCounts } from '../schema/proof.ts';
 
 export interface ProofFacts {
   /** Results before the work; undefined if they are unknown. */
@@ -40,6 +40,11 @@ export function baselineOf(results: readonly CheckResult[]): Baseline {
       ...(tests && { tests: { ...tests, failures: [...tests.failures] } }),
     })),
   };
+}
+
+/** Returns the counts of a test run without its failures. */
+export function countsOf({ run, failed, skipped }: TestCounts): TestCounts {
+  return { run, failed, skipped };
 }
 
 /** Returns whether there are checks, and all of them passed: a claim that rests on them alone shows nothing. */

@@ -21,6 +21,9 @@ export const testSummary = z.strictObject({
   atLeast: z.literal(true).optional(),
 });
 
+/** How many tests a check ran. */
+export const testCounts = testSummary.pick({ run: true, failed: true, skipped: true });
+
 /** Results of the checks before the first iteration. */
 export const baseline = z.strictObject({
   checks: z.array(
@@ -33,6 +36,7 @@ export const provedWork = z.strictObject({ proof, files: count.nullable() });
 
 export type ProvedWork = z.infer<typeof provedWork>;
 export type Proof = z.infer<typeof proof>;
+export type TestCounts = z.infer<typeof testCounts>;
 export type Baseline = z.infer<typeof baseline>;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -44,7 +48,10 @@ const check = z.strictObject({
   run: z.string().nullable(),
   /** Result before the first iteration; null if it is unknown. */
   before: z.enum(['passed', 'failed']).nullable(),
-  testsBefore: testSummary.pick({ run: true, failed: true, skipped: true }).optional(),
+  testsBefore: testCounts.optional(),
+  /** Result at the verdict; absent in records of an earlier build. */
+  after: z.literal('passed').optional(),
+  testsAfter: testCounts.optional(),
 });
 
 /** What a complete loop rests on, for others to check (`proof.json`): without output, and without paths of the machine. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SCHEMA_VERSION } from './constants.ts';
 import { planState } from './plan.ts';
-import { proof } from './proof.ts';
+import { proof, testCounts } from './proof.ts';
 import { count, instant } from './scalars.ts';
 
 export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
@@ -160,7 +160,11 @@ const base = {
   /** Last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
   plan: planState.optional(),
-  checks: z.array(z.object({ name: z.string(), outcome: checkOutcome, why: z.string().optional() })).optional(),
+  checks: z
+    .array(
+      z.object({ name: z.string(), outcome: checkOutcome, why: z.string().optional(), tests: testCounts.optional() }),
+    )
+    .optional(),
   lastWords: z.array(z.string()).optional(),
   /** Background tasks that reached their maximum wait and are not waited for again. */
   waitedOut: z.array(z.string()),

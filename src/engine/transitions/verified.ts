@@ -2,7 +2,7 @@ import { render } from '../../text/message.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, failureLines, reasonText, rejectedText, unclaimedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
-import { proofOf } from '../policy/proof.ts';
+import { countsOf, proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, headOf, overtaken, running, type Transition } from './build.ts';
@@ -26,10 +26,10 @@ export function verified(before: LoopState, happened: EventOf<'verified'>, polic
   return reject(state, happened.at, failed, policy);
 }
 
-/** Returns a result as the state keeps it: with the first line of the reason, without secrets, if it failed. */
-function standOf({ name, outcome, detail }: CheckResult): NonNullable<LoopState['checks']>[number] {
+/** Returns a result as the state keeps it: with the first line of the reason, without secrets, if it failed, and its counts. */
+function standOf({ name, outcome, detail, tests }: CheckResult): NonNullable<LoopState['checks']>[number] {
   const why = headOf(detail);
-  return { name, outcome, ...(outcome !== 'ok' && why !== '' && { why }) };
+  return { name, outcome, ...(outcome !== 'ok' && why !== '' && { why }), ...(tests && { tests: countsOf(tests) }) };
 }
 
 /** Keeps for the end of a loop whose agent never said that it was done what the checks say. */
