@@ -1,7 +1,6 @@
 import { oneLine } from '../../text/quote.ts';
 
-const ALWAYS_PASSES =
-  /(?:\|\||[;\n])\s*(?:true|:|exit\s+0|(?:echo|printf)\b[^|&;()<>{}`\n]*);?\s*$|(?<![&>|])&\s*$/;
+const ALWAYS_PASSES = /(?:\|\||[;\n])\s*(?:true|:|exit\s+0|(?:echo|printf)\b[^|&;()<>{}`\n]*);?\s*$|(?<![&>|])&\s*$/;
 /** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
 const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s+-\w*e|\bset\s+-o\s+errexit\b/;
 /** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
