@@ -108,7 +108,7 @@ const RUNS: readonly (readonly [runner: string, vacuous: boolean, output: string
   ['pytest with all deselected', true, '========== 5 deselected, 1 warning in 0.02s ==========\n'],
   ['pytest', false, '====== 3 passed, 1 skipped, 2 warnings in 65.12s (0:01:05) ======\n'],
   ['pytest -q', false, '...  [100%]\n3 passed in 0.12s\n'],
-  ['pytest with expected failures', false, '==== 1 xfailed in 0.02s ====\n'],
+  ['pytest with expected failures', true, '==== 1 xfailed in 0.02s ====\n'],
   ['unittest without a test', true, '\n----------\nRan 0 tests in 0.000s\n\nOK\n'],
   ['unittest that says so', true, 'Ran 0 tests in 0.000s\n\nNO TESTS RAN\n'],
   ['unittest with only skips', true, 'Ran 3 tests in 0.000s\n\nOK (skipped=3)\n'],
