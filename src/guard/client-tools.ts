@@ -51,6 +51,20 @@ function wordsOf(tool: string): string[] {
     .split(/[_\W]+/);
 }
 
+/**
+ * Returns the commands that an MCP tool may be by its name and its server's: `git push origin main` for `mcp__git__push` and
+ * `mcp__x__git_push`, also for a server of GitHub that pushes files. Empty for other tools.
+ */
+export function namedCommands({ tool, input }: ToolCall): string {
+  if (!tool.startsWith('mcp__')) return '';
+  const [, server = ''] = tool.split('__');
+  const program = /(?<![a-z])git(?:hub|lab|ea)?(?![a-z])/i.test(server) ? 'git' : server;
+  const { remote, branch }: Readonly<Record<string, unknown>> = Object(input);
+  const given = [remote, branch].flatMap((each) => (typeof each === 'string' ? shellWord(each) : []));
+  const words = [wordsOf(tool).join(' ').toLowerCase(), ...given].join(' ');
+  return `${program} ${words}\n${words}`;
+}
+
 export interface RunText {
   readonly kind: 'shell' | 'powershell' | 'code';
   readonly text: string;

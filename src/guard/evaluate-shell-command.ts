@@ -60,6 +60,15 @@ async function evaluateReading(source: string, reading: ShellReading, guard: Gua
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
+/** Evaluates the command that a tool's name says it is, by the scope and by the rules about commands. */
+export async function evaluateName(text: string, cwd: string, guard: Guard): Promise<Denial | null> {
+  const { home, scope, guardrails, caseInsensitive } = guard.rules;
+  const reading = readShellCommand(text, { cwd, home });
+  const outside = scope ? await evaluateShellScope(reading, guard, scope) : null;
+  if (outside !== null || !guardrails) return outside;
+  return evaluateCommandRules(text, reading, { ...guardrails, shellAllow: null }, caseInsensitive);
+}
+
 /** Evaluates code for an interpreter by the names in it, because it is not parsed. */
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };

@@ -1,4 +1,4 @@
-import { type RunText, runTexts } from './client-tools.ts';
+import { namedCommands, type RunText, runTexts } from './client-tools.ts';
 import { comparableForms } from './comparable-path.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
 import { deny, type Guard, type GuardRules, prepareGuard, type ToolCall, type Verdict } from './guard.ts';
@@ -14,6 +14,9 @@ export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promi
     if (verdict.decision === 'deny') return verdict;
     recorded.push(...verdict.recorded);
   }
+  const named = namedCommands(call);
+  const command = named && (await (await import('./evaluate-shell-command.ts')).evaluateName(named, call.cwd, guard));
+  if (command) return command;
   const verdict = evaluateFileTool(call, guard);
   if (verdict.decision === 'deny') return verdict;
   const { guardrails, scope } = rules;

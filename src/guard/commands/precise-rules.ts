@@ -18,7 +18,10 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
   const words = hasKnownOptions(command)
     ? namedWords(command).map((text) => ({ text, skippable: false }))
     : likelyWords(command);
-  return matchWords(rule.args, words);
+  // `git subtree push` is a push as well.
+  const [first, ...rest] = words;
+  const inner = program === 'git' && first?.text === 'subtree' ? matchWords(rule.args, rest) : 'no';
+  return inner === 'no' ? matchWords(rule.args, words) : inner;
 }
 
 /** Returns whether a pipeline runs the programs of `{pipeline}` in this order, possibly with others between them. */
@@ -95,6 +98,7 @@ export function commandTexts(command: ShellCommand): string[] {
   const texts = [plainText(command), named(command)];
   const words = subcommandWords(command);
   if (words !== null) texts.push([name, joined(words)].join(' ').trim());
+  if (name === 'git' && words?.[0]?.template === 'subtree') texts.push(`git ${joined(words.slice(1))}`);
   if (name === 'rm') texts.push(`rm ${withMergedOptions(args)}`);
   return [...new Set(texts)];
 }

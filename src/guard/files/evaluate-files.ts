@@ -176,8 +176,9 @@ export function namedPlainly({ named }: ShellReading, guard: Guard, budget: Budg
       const isText = /\s/.test(word.template);
       if (isText && (isCode(word.template) || !isForCodeOption(word, command))) return [];
       const cwd = command.cwdTemplate;
-      // In `kubectl get secrets`, for example, where a folder has that name.
-      const isPath = (piece: string): boolean => /[./]/.test(piece) || !(isText || hasKnownOptions(command));
+      // In `kubectl get secrets`, for example, where a folder has that name. `./...` names packages of Go.
+      const isPath = (piece: string): boolean =>
+        !piece.endsWith('/...') && (/[./]/.test(piece) || !(isText || hasKnownOptions(command)));
       const isThere = (piece: string): boolean =>
         `${cwd}${piece}`.includes(UNKNOWN) ? /[^\0]/.test(basename(piece)) : existsSync(absolutePath(piece, cwd));
       return piecesOf(word.template, guard)

@@ -50,6 +50,12 @@ const write = (path: string, scope?: Partial<TaskScope>) => ruleOf('Write', { fi
 const bash = (command: string, scope?: Partial<TaskScope>) => ruleOf('Bash', { command }, scope);
 
 describe('the scope of a task', () => {
+  it('judges a push by a tool whose name says that it pushes', async () => {
+    assert.equal(await ruleOf('mcp__git__git_push', { remote: 'origin', branch: 'main' }), 'push-main');
+    assert.equal(await ruleOf('mcp__github__push_files', { branch: 'main', files: [] }), 'push-main');
+    assert.equal(await ruleOf('mcp__git__git_push', { remote: 'origin', branch: 'work' }), null);
+  });
+
   it('takes a folder whose name looks like a glob literally', async () => {
     const scope = { entries: ['app/[id]/page.tsx', 'app/[slug]'] };
     for (const path of ['app/[id]/page.tsx', 'app/[slug]/deep/a.ts'])

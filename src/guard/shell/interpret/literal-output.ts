@@ -102,6 +102,9 @@ const git: Output = ({ call: { words, state } }) => {
 
 const LS_FILES = '-x -X --exclude --exclude-from --exclude-per-directory --with-tree --format';
 
+/** Subcommands that print settings for a shell: `eval "$(pyenv init -)"`. These set variables and functions, and run nothing. */
+const SETS_UP = /^(?:init|env|activate|export|hook|shellenv|shell\W\w+|-[sc]|)$/;
+
 const OUTPUTS = byProgram<Output>(() => ({
   echo,
   printf: ({ args, texts }) => withTree(literal(formatted(texts)), args),
@@ -115,6 +118,8 @@ const OUTPUTS = byProgram<Output>(() => ({
   'find gfind': ({ call }) => ({ ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) }),
   'fd fdfind': ({ call, args }) => ({ ...UNKNOWN_STREAM, under: fdTree(call, args) }),
   git,
+  'pyenv rbenv nodenv goenv fnm mise direnv ssh-agent brew opam conda mamba micromamba': ({ texts: [first = ''] }) =>
+    SETS_UP.test(first) ? SILENT : UNKNOWN_STREAM,
 }));
 
 /** Returns a command's output if its words and its input alone determine it. */

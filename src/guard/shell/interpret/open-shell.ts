@@ -23,8 +23,12 @@ export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?shor
 /** Placeholder for files that a search inserts into a text (`xargs -I% sh -c 'rm %'`). */
 const FOUND = 'FOUND_BY_A_SEARCH';
 
-/** Reads the options of a shell: whether the first word after them (`rest`) is a script text, and whether it reads its input. */
+/**
+ * Reads the options of a shell: what it runs first, whether the first word after them (`rest`) is a script text, and whether it
+ * reads its input.
+ */
 function shellOptions(args: Call['words'], name: string) {
+  const starts: ShellWord[] = [];
   let letters = '';
   let at = 0;
   for (; /^[-+]/.test(args[at]?.template ?? ''); at += 1) {
@@ -33,8 +37,10 @@ function shellOptions(args: Call['words'], name: string) {
       at += 1;
       break;
     }
-    if (/^--?(?:rcfile|init-file)$/.test(text)) at += 1;
-    else if (text === '--command') letters += 'c';
+    if (/^--?(?:rcfile|init-(?:file|command))$/.test(text) || (text === '-C' && name === 'fish')) {
+      at += 1;
+      starts.push(...args.slice(at, at + 1));
+    } else if (text === '--command') letters += 'c';
     else if (!LONG.test(text)) {
       // bash takes a word for each `o`, wherever the letter stands; others take the rest of the word.
       const own = /^(?:zsh|m?ksh)$/.test(name) ? text.replace(/(?<=[oO]).+/, '') : text;
@@ -42,7 +48,7 @@ function shellOptions(args: Call['words'], name: string) {
       letters += own;
     }
   }
-  return { takesText: letters.includes('c'), takesStdin: letters.includes('s'), rest: args.slice(at) };
+  return { takesText: letters.includes('c'), takesStdin: letters.includes('s'), rest: args.slice(at), starts };
 }
 
 /** Options of a word, which bash also takes with one dash. */
@@ -52,8 +58,10 @@ const LONG = /^--|^-(?:login|no(?:editing|profile|rc)|posix|protected|restricted
 export function openShell(call: Call, name: string, context: ShellContext): Outcome {
   const inner = inside(context, call, name);
   const args = call.words.slice(1);
-  const { takesText, takesStdin, rest } = shellOptions(args, name);
+  const { takesText, takesStdin, rest, starts } = shellOptions(args, name);
   const first = rest[0];
+  for (const word of starts)
+    context.interpret(contentOf(word, call) ?? (name === 'fish' ? word.template : ''), [call.state], call.stdin, inner);
   if (takesText) {
     recordOpened(call, name, context);
     return runText(first?.template ?? '', rest.slice(2), 'dynamic-command', rest[1]);
@@ -173,7 +181,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
 
 /** Pattern for `system('x')`, `execSync("x")`, `subprocess.run(['x', 'y'])`, `spawn('x', ['y'])`. */
 const RUNS =
-  /(?:(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|exec[lv]\w{0,2}\([^,()\n]{1,100},|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|do shell script|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)(?:exec|sh|bash|run))[\s(]{1,4}|(?<![\w.])\$(?=`))((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
+  /(?:(?:\b(?:system|popen\d?|exec(?:File)?Sync|execFile|exec[lv]\w{0,2}\([^,()\n]{1,100},|spawn(?:Sync)?|check_(?:call|output)|getoutput|shell_exec|passthru|do shell script|subprocess\.(?:run|call))|(?:(?<![\w.])|\)\.|(?:cp|child_process)\.)(?:exec|sh|bash|run))[\s(]{1,4}|(?<!\w)\$(?=`))((?:\[?\s{0,9}(['"`])[^'"`\n()]{1,500}\2[\s,]{0,9}){1,20})/g;
 /** Patterns for commands in interpreters' own languages. */
 const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
   // A notebook's cell: `!x`, `%sx x`, `%%bash` and what follows.
@@ -185,7 +193,7 @@ const ITS_RUNS: ReadonlyArray<readonly [name: RegExp, run: RegExp]> = [
   [/^sqlite3?$/, /^\s*\.(?:shell|system)\s+(.+)$/gm],
   [/^(?:n?vim?|ex|ed)$/, /^[:%\d,$]*!\s*(.+)$/gm],
   [/^g?sed$/, /(?:^|[;{}\n])[\s\d,$!~+]*e\s+(.+)$/gm],
-  [/^(?:perl|ruby|php)/, /`([^`\n]+)`/g],
+  [/^(?:perl|ruby|php)/, /`([^`\n]+)`|%x\W([^\n)\]}>|!]+)/g],
 ];
 
 /** Returns the commands that code obviously runs, at most 20; composed ones are unknown. */

@@ -330,6 +330,15 @@ files=$(git diff --name-only); echo "$files" | wc -l
 read -r v < /tmp/list.txt; echo "$v"
 trap 'echo bye' EXIT; npm test
 set -euo pipefail; npm run build
+eval "$(pyenv init -)" && python --version
+eval "$(ssh-agent -s)" >/dev/null
+eval "$(/opt/homebrew/bin/brew shellenv)"; brew --version
+eval "$(fnm env --use-on-cd)"; node --version
+eval "$(conda shell.bash hook)" && conda activate app && pytest -q
+golangci-lint run --fix ./...
+git subtree add --prefix vendor/x https://example.com/x main
+bash --rcfile /dev/null -c 'npm test'
+fish -C 'cd src' -c 'ls'
 `
   .trim()
   .split('\n');

@@ -11,6 +11,16 @@ export const MORE_BLOCKED: Readonly<Record<string, readonly string[]>> = {
     '/usr/bin/time -o t git push',
     "compgen -C 'git push'",
   ],
+  'start files of a shell, subtrees and literals of commands': [
+    "bash --init-file <(echo 'git push') -i",
+    "bash --rcfile <(echo 'git push') -i",
+    "echo 'git push' > /tmp/rc; bash --rcfile /tmp/rc -i",
+    "fish -C 'git push'",
+    "fish --init-command 'git push' -i",
+    'git subtree push --prefix dist origin gh-pages',
+    "ruby -e '%x(git push)'",
+    "bun -e 'await Bun.$`git push`'",
+  ],
   'more wrappers': [
     'coproc git push',
     'coproc P { git push; }',
