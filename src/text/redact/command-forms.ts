@@ -1,87 +1,41 @@
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
 export const MASK = '***';
 
-/** A pattern with what comes before a secret as its first group, and the secret after it. */
-interface Form {
-  /** Text without which the pattern cannot match. */
-  readonly mark: string;
-  /** Made with the first text that has the mark, which most tool calls have not. */
-  readonly pattern: () => RegExp;
-}
+const ARGUMENT = '([^\\s"\'$\\\\-][^\\s"\'$\\\\]{2,})';
 
-/** Rest of a command line from the program to one of these options, of a limited length. */
-function upTo(programs: string, options: string): string {
-  return `(\\b(?:${programs})\\b[^\\r\\n;|&]{0,200}?\\s${options}["']?)`;
-}
-
-const ARGUMENT = `([^\\s"'$\\\\-][^\\s"'$\\\\]{2,})`;
-
-function options(programs: string, names: string, value = ARGUMENT): RegExp {
-  return new RegExp(upTo(programs, names) + value, 'g');
-}
-
-/** Where programs and their files hold a secret without a name and a separator. */
-const forms = (): readonly Form[] => [
-  // no space: `-p NAME` is a database
-  { mark: ' -p', pattern: () => options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p') },
-  {
-    mark: ' -p',
-    pattern: () =>
-      options(
-        'mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload',
-        '-p[ \\t]{0,2}',
-      ),
-  },
-  { mark: ' -a', pattern: () => options('redis-cli|valkey-cli', '-a[ \\t]{1,2}') },
-  { mark: ' -w', pattern: () => options('ldap\\w+', '-w[ \\t]{0,2}') },
-  { mark: ' -P', pattern: () => options('zip|unzip|sqlcmd|bcp', '-P[ \\t]{0,2}') },
-  { mark: ' -N', pattern: () => options('ssh-keygen', '-N[ \\t]{1,2}') },
-  { mark: ' -k', pattern: () => options('nuget push|openssl enc', '-k[ \\t]{1,2}') },
-  { mark: ' --auth', pattern: () => options('netlify', '--auth[ \\t=]{1,2}') },
-  { mark: ' -a', pattern: () => options('https?|xh', '-a[ \\t]{1,2}', '([^\\s:"\'$]{1,100}:[^\\s"\'$\\\\]{3,})') },
-  { mark: ' -b', pattern: () => options('curl', '-b[ \\t]{0,2}', '([\\w.-]{1,100}=[^\\r\\n"\'`\\\\]{4,})') },
-  { mark: ' -U', pattern: () => options('smbclient|rpcclient', '-U[ \\t]{0,2}[^\\s%]{1,100}%') },
-  { mark: ' -u', pattern: () => options('lftp', '-u[ \\t]{0,2}[^\\s,]{1,100},') },
-  { mark: 'pass:', pattern: () => /(\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})/g },
-  { mark: '/p:', pattern: () => /(\s\/p:)([^\s"'$]{3,})/g },
-  { mark: '/user:', pattern: () => /(\s\/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})/g },
-  {
-    mark: '--password-stdin',
-    pattern: () =>
-      /(\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)/g,
-  },
-  { mark: 'oracle:thin:', pattern: () => /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,512})(?=@)/g },
-  {
-    mark: 'sqlplus',
-    pattern: () => /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g,
-  },
-  {
-    mark: 'password',
-    pattern: () => /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g,
-  },
-  {
-    mark: 'password',
-    // In prose, other words follow.
-    pattern: () =>
-      /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))/g,
-  },
-  {
-    mark: 'Private-Lines',
-    pattern: () => /(\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})/g,
-  },
-  { mark: 'requirepass', pattern: () => /(\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})/g },
-  { mark: 'masterauth', pattern: () => /(\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})/g },
-  { mark: ':', pattern: () => /(^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$/gm },
-  {
-    mark: "'",
-    pattern: () =>
-      /(\b(?:identified(?:[ \t]{1,4}with[ \t]{1,4}\w{1,60})?[ \t]{1,4}by|(?:with|encrypted|(?:user|role)[ \t]{1,4}\S{1,60})[ \t]{1,4}password)[ \t]{1,4}')([^'\r\n]{3,200})(?=')/gi,
-  },
-  {
-    mark: '"auth',
-    pattern: () => /("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")/g,
-  },
-];
+/**
+ * Where programs and their files hold a secret without a name and a separator: text without which the form cannot match, then a
+ * pattern with what comes before the secret as its first group, or programs, their option and its value if that is unusual.
+ */
+const FORMS = String.raw`
+-p ~ mysql\w*|mariadb(?:-\w+)?|7z\w* ~ -p
+-p ~ mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload ~ -p[ \t]{0,2}
+-a ~ redis-cli|valkey-cli ~ -a[ \t]{1,2}
+-w ~ ldap\w+ ~ -w[ \t]{0,2}
+-P ~ zip|unzip|sqlcmd|bcp ~ -P[ \t]{0,2}
+-N ~ ssh-keygen ~ -N[ \t]{1,2}
+-k ~ nuget push|openssl enc ~ -k[ \t]{1,2}
+--auth ~ netlify ~ --auth[ \t=]{1,2}
+-a ~ https?|xh ~ -a[ \t]{1,2} ~ ([^\s:"'$]{1,100}:[^\s"'$\\]{3,})
+-b ~ curl ~ -b[ \t]{0,2} ~ ([\w.-]{1,100}=[^\r\n"'\x60\\]{4,})
+-U ~ smbclient|rpcclient ~ -U[ \t]{0,2}[^\s%]{1,100}%
+-u ~ lftp ~ -u[ \t]{0,2}[^\s,]{1,100},
+pass: ~ (\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})
+/p: ~ (\s/p:)([^\s"'$]{3,})
+/user: ~ (\s/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})
+--password-stdin ~ (\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)
+oracle:thin: ~ (oracle:thin:[^\s/@]{1,100}/)([^\s@]{3,512})(?=@)
+sqlplus ~ (\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}/)([^\s@"']{3,})(?=@)
+password ~ (\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})
+password ~ (\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))
+Private-Lines ~ (\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})
+requirepass ~ (\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})
+masterauth ~ (\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})
+: ~ (^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$
+' ~ (?i)(\b(?:identified(?:[ \t]{1,4}with[ \t]{1,4}\w{1,60})?[ \t]{1,4}by|(?:with|encrypted|(?:user|role)[ \t]{1,4}\S{1,60})[ \t]{1,4}password)[ \t]{1,4}')([^'\r\n]{3,200})(?=')
+"auth ~ ("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")`
+  .trim()
+  .split('\n');
 
 /** Secrets as arguments: `-u user:password` of curl and its like. */
 const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{0,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
@@ -93,7 +47,12 @@ const COMMAND_LENGTH = 200;
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
 export function redactCommands(text: string): string {
   let out = text;
-  for (const { mark, pattern } of forms()) if (out.includes(mark)) out = out.replace(pattern(), `$1${MASK}`);
+  for (const line of FORMS) {
+    const [mark = '', form = '', option, value = ARGUMENT] = line.split(' ~ ');
+    if (!out.includes(mark)) continue;
+    const source = option === undefined ? form : `(\\b(?:${form})\\b[^\\r\\n;|&]{0,200}?\\s${option}["']?)${value}`;
+    out = out.replace(new RegExp(source.replace('(?i)', ''), source.startsWith('(?i)') ? 'gim' : 'gm'), `$1${MASK}`);
+  }
   if (!out.includes('-u') && !out.includes('-U')) return out;
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
@@ -138,7 +97,7 @@ export function isSecretName(name: string): boolean {
   const words = wordsOf(name);
   const at = words.findLastIndex((word) => SECRET_WORD.test(word));
   if (at !== -1 && words[at] === 'token' && isIn(HARMLESS_BEFORE, words[at - 1] ?? '')) return false;
-  if (at !== -1) return !isIn(HARMLESS_AFTER, words[at + 1] ?? '');
+  if (at !== -1) return !words.slice(at + 1).some((word) => isIn(HARMLESS_AFTER, word));
   if (/^(?:_auth|psk|pwd)$/i.test(name)) return true;
   while (words.length > 2 && isIn(FORM_OF_A_KEY, words.at(-1) ?? '')) words.pop();
   const [last = '', before = ''] = [words.at(-1), words.at(-2)];
@@ -147,13 +106,16 @@ export function isSecretName(name: string): boolean {
 }
 
 const NO_SECRET =
-  /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
+  /^(?:true|false|yes|no|on|off|enabled|disabled|null|none|nil|undefined|required|optional|missing|include|same-origin|omit|string|str|text|bytes|buffer|number|boolean|unknown)[!?]?$/i;
 /** Words that follow the name of an option or a field where people write about it, and words for a value in usage texts. */
 const PROSE =
   'and any are argument arguments as at auth authentication authorization bcrypt be by can cannot credentials docs empty field fields first flag flags for from given has have header headers identifier if in input instead into invalid is it its jwt kubernetes later may must name names needs not of on only oauth option options or over param parameter parameters prefix prompt requires scheme scrypt see session should store support supports text that the then this to token type value values vault via was when where which while will with without works';
 
-/** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker. */
-const STAND_IN = /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,})$/i;
+/** Pattern for what stands for a secret: YOUR_TOKEN_HERE, changeme, xxx, and `id=x,src=.env` of docker; for versions, dates and rules. */
+const STAND_IN =
+  /^(?:your[-_].{0,200}|id=.{0,200}|change[-_]?me|x{3,}|[*•.]{3,}|[\^~<>=v]{0,3}\d{1,4}(?:\.\d{1,6}){1,2}|\d{4}-\d\d-\d\d(?:T.{0,20})?|(?:required|nullable|string)\|.{0,200})$/i;
+/** Pattern for a constant, and for a file with an ending. */
+const NAME_OR_FILE = /^(?:[A-Z]+(?:_[A-Z]+)+|[~.\w-]*(?:\/[\w.-]+)+\.[a-z]{1,5})$/;
 /** Pattern for members of objects in code: self.password, req.headers.authorization. */
 const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
 
@@ -162,7 +124,7 @@ const MEMBER = /^[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+$/;
  * `password: user.password`. The value of an environment variable is no code.
  */
 export function isNoSecret(value: string, name = ''): boolean {
-  if (NO_SECRET.test(value) || STAND_IN.test(value)) return true;
+  if (NO_SECRET.test(value) || STAND_IN.test(value) || NAME_OR_FILE.test(value)) return true;
   // No one writes a sentence about the name of an environment variable and its value.
   if (!/^[A-Z][A-Z\d_]*$/.test(name) && isIn(PROSE, value.toLowerCase())) return true;
   if (/[a-z]/.test(name) && MEMBER.test(value)) return true;

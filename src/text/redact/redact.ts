@@ -33,12 +33,15 @@ const PAIR =
 const FIGURE_OR_WORDS = /^(?:\d{1,5}|[a-z]+(?:-[a-z]+)+)$/;
 /** Pattern for an option with its value after a space, `--password x`, and for a setting: `aws configure set NAME x`. */
 const OPTION =
-  /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100})(?:[ \t]{1,4}(?:-b|--body|--value))?|\bset[ \t]{1,4}-[a-z]{1,3}[ \t]{1,4}(\w{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
+  /(?:(?<![\w-])--?(?=[a-z][\w-]{3})([a-z][\w-]{2,60})|\b(?:config|configure|secret|env|variable)[ \t]{1,4}set[ \t]{1,4}([\w./:-]{4,100})(?:[ \t]{1,4}(?:-b|--body|--value))?|\b(?:set[ \t]{1,4}-[a-z]{1,3}|setx|setenv|ENV)[ \t]{1,4}(\w{4,100}))[ \t]{1,4}(?=[^\s-])/gi;
+/** Pattern for a call that sets what its first argument names: `setenv("NAME", "value")`, and for aligned columns of names and values. */
+const SET =
+  /\b(?:(?:[sS]et|put)(?:_?[eE]nv|Item|default|_var|Property|EnvironmentVariable|_property)?|define)\(["']([\w.-]{3,100})["'],[ \t]{0,4}(?=["'`])|^[ \t]{0,8}([A-Z][A-Z\d_]{3,100})(?:\t|[ \t]{2,60})(?=(?=[^\s\d]{0,99}\d)[^\s|]{8,200}[ \t]{0,8}$)/gm;
 const COLOUR = /\u001b\[[0-9;:]*m/g;
 
 /** Pattern that every secret of a form below matches, so that most texts need one check. */
 const MAY_HOLD =
-  /[=:]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|'|\b(?:login|machine|set|requirepass|masterauth|sqlplus)\s/;
+  /[=:|]|[\w-]{14}|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]|-----BEGIN|(?:^|\s)-[\w-]|<\/|["']|\b(?:login|machine|ENV|set\w{0,3}|requirepass|masterauth|sqlplus)\s|[A-Z](?:\t| {2})|---/;
 
 /** Pattern for a word as long as every token of a known form is. */
 const LONG_WORD = /[\w.~+/%=-]{14}/;
@@ -95,9 +98,35 @@ function redactPlain(text: string): string {
   }
   out = redactCommands(out);
   if (!MAY_NAME.test(out)) return out;
-  if (/(?:^|\s)-|\bset\s/.test(out)) out = redactAfter(out, OPTION, '=');
+  out = redactAfter(redactAfter(out, OPTION, '='), SET, '=');
   if (/\bvalue\b/i.test(out)) out = redactAfter(out, PAIR, ':');
-  return redactAssignments(out);
+  return redactAssignments(/(?:^|\s)\|\s|^[ |+:-]*-{3}/m.test(out) ? redactTables(out) : out);
+}
+
+/** Pattern for the line between the head of a table and its rows, of Markdown and of databases. */
+const RULE = /^[\s|+:-]{3,}$/;
+/** Pattern for a cell that may be a secret: a word with a letter and a digit; no date, type or number. */
+const CELL = /(?<=^\s*`?)(?!\d{4}-\d\d-\d\d|\w+\()(?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[^\s`]{8,}(?=`?\s*$)/;
+
+/** Pattern for a cell that holds a name. */
+const NAME_CELL = /^\s*`?([\w.-]{3,60})`?\s*$/;
+
+/** Masks the secrets in tables: below the name of one, and in the cell beside it. */
+function redactTables(text: string): string {
+  let above: readonly boolean[] = [];
+  let secret: readonly boolean[] = [];
+  const lines = text.split('\n').map((line) => {
+    if (line.includes('---') && RULE.test(line)) secret = above;
+    else if (!/\S/.test(line) || line.startsWith('(')) secret = [];
+    const cells = line.split(/(?<!\S)\|(?!\S)/);
+    above = cells.map((cell) => MAY_NAME.test(cell) && isSecretName(NAME_CELL.exec(cell)?.[1] ?? ''));
+    if (![...secret, ...above].includes(true)) return line;
+    const masked = cells.map((cell, at) =>
+      (secret[at] || above[at - 1]) && !isNoSecret(cell.trim()) ? cell.replace(CELL, MASK) : cell,
+    );
+    return masked.join('|');
+  });
+  return lines.join('\n');
 }
 
 /** Masks the values behind a form that names them in one of its groups. */
@@ -108,9 +137,8 @@ function redactAfter(text: string, form: RegExp, separator: '=' | ':'): string {
     const [whole, ...names] = found;
     const name = names.find((one) => one !== undefined) ?? '';
     if (found.index < done || !isSecretName(name)) continue;
-    const value = valueAt(text, found.index + whole.length, separator);
+    const value = valueAt(text, found.index + whole.length, separator, name);
     if (value === null || value.to - value.from < MASK.length) continue;
-    if (form === OPTION && isNamedAlike(text.slice(value.from, value.to), name)) continue;
     if (form === PAIR && /[a-z]/.test(name) && FIGURE_OR_WORDS.test(text.slice(value.from, value.to))) continue;
     out += text.slice(done, value.from) + MASK;
     done = value.to;
@@ -153,8 +181,12 @@ function endOfCutOff(text: string, from: number): number {
 }
 
 /** Pattern for a name and its separator. The name begins at a boundary, so that a long word is read once. */
-const NAMED = /(?<![\w.-])([\w.-]+)\\{0,4}["']?([ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8})/g;
-const QUOTE = /\\{0,4}["'`]/y;
+const NAMED =
+  /(?<![\w.-])([\w.-]+)\\{0,4}(?:["']\]?)?(?:: [&\w.[\]<>| ]{1,40}(?== ?["'`]))?((?:[ \t]is)?[ \t]{0,8}(?::=|=>|\|\|=|\?\?=|[:=])[ \t]{0,8})/g;
+const QUOTE = /\\{0,4}(?:"""|'''|["'`])/y;
+/** Pattern for a value on the next line, also as a block of YAML. */
+const BELOW =
+  /(?:[|>][+-]?[ \t]*)?(?:\r?\n[ \t]*){1,3}((?=[^\s\d]*\d)(?=[^\sA-Za-z]*[A-Za-z])[\w+/=.~!@#$%^&*-]{10,200})(?=[ \t]*(?:[\r\n]|$))/y;
 /** Pattern for a value up to what ends it, so that a list of them is read once. */
 const BARE = /(?:(?![,;][\w.$]{1,60}[=:})])[^\s"'`&<>\\])+/y;
 /** Pattern for what ends a value in code and lists of settings: `a=1,b=2`. */
@@ -163,7 +195,9 @@ const NEXT_NAME = /[,;](?=[\w.$]{1,60}[=:})])/;
 const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
 
 /** Pattern for a reference, a placeholder, the rest of an operator, or a mask. */
-const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+\()/;
+const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+(?:\(|\[\w+\]))/;
+/** Pattern for a message about a field of this name. */
+const SAYS = /^(?:is|must|has|should|cannot|does|needs) /;
 /** Maximum number of words of a pass phrase; more are a sentence. */
 const MOST_WORDS = 6;
 
@@ -177,7 +211,7 @@ function redactAssignments(text: string): string {
     const [, word = ''] = WORD_BEFORE.exec(text.slice(Math.max(0, found.index - LONGEST_WORD), found.index)) ?? [];
     const isPhrase = !isSecretName(name) && word !== '' && isSecretName(`${word}_${name}`);
     if (!isPhrase && !isSecretName(name)) continue;
-    if (/^pwd$/i.test(name) && FOLDER.test(text.slice(NAMED.lastIndex, NAMED.lastIndex + 9))) continue;
+    if (/^pwd$/i.test(name) && text[found.index - 1] !== ';' && FOLDER.test(text.slice(NAMED.lastIndex))) continue;
     const value = valueAt(text, NAMED.lastIndex, separator, name);
     if (value === null || value.to - value.from < MASK.length) continue;
     const secret = text.slice(value.from, value.to);
@@ -192,7 +226,7 @@ function redactAssignments(text: string): string {
 }
 
 /** What the shell's PWD holds; that of a connection string is a password. */
-const FOLDER = /^\\{0,4}["'`]?(?:[~./]|[A-Z]:|pwd\b)/;
+const FOLDER = /^\\{0,4}["'`]?(?:[\w-]{0,100}[~./]|[A-Z]:|pwd\b)/;
 /** Pattern for the word before a name, `API key`, and its maximum length with the blank. */
 const WORD_BEFORE = /(?<![\w.-])([a-z]+)[ \t]$/i;
 const LONGEST_WORD = 16;
@@ -211,7 +245,11 @@ interface Span {
 function valueAt(text: string, at: number, separator: string, name = ''): Span | null {
   QUOTE.lastIndex = at;
   const [quote] = QUOTE.exec(text) ?? [];
-  if (quote !== undefined) return quotedAt(text, at + quote.length, quote);
+  if (quote !== undefined) return quotedAt(text, at + quote.length, quote, name);
+  BELOW.lastIndex = at;
+  const [, below] = (separator.trim() === ':' && BELOW.exec(text)) || [];
+  if (below !== undefined && !isNoSecret(below, name))
+    return { from: BELOW.lastIndex - below.length, to: BELOW.lastIndex };
   if (REFERENCE.test(text.slice(at, at + LONGEST_NAME))) return null;
   const form = separator === '=' ? BARE : BOUNDED;
   form.lastIndex = at;
@@ -228,17 +266,20 @@ function valueAt(text: string, at: number, separator: string, name = ''): Span |
 
 /** Returns whether a value is a secret. After a colon, common in prose, it must end its line or a quotation and be more than a word. */
 function isSure(separator: string, value: string, rest: string): boolean {
-  if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|\\{0,4}["']|$)/.test(rest)) return false;
+  if (value.length < 6 || !/^(?:[ \t]{0,8}(?:[\r\n]|$)|\\{0,4}["'])/.test(rest)) return false;
   return separator.trim() === ':' ? !(separator !== ':' && SAID_OF_IT.test(value)) : /\d/.test(value);
 }
 
-function quotedAt(text: string, from: number, quote: string): Span | null {
+function quotedAt(text: string, from: number, quote: string, name: string): Span | null {
   let to = text.indexOf(quote, from);
   if (quote.length === 1) while (to > from && isEscaped(text, to)) to = text.indexOf(quote, to + 1);
   if (to === -1) return null;
   const value = text.slice(from, to);
-  const sentence = value.includes('\n') || value.split(/\s+/, MOST_WORDS + 1).length > MOST_WORDS;
-  return sentence || isNoSecret(value) || REFERENCE.test(value.slice(0, LONGEST_NAME)) ? null : { from, to };
+  const words = value.split(/\s+/, MOST_WORDS + 1);
+  const sentence = value.includes('\n') || words.length > MOST_WORDS || SAYS.test(value);
+  return sentence || isNoSecret(value) || isNamedAlike(value, name) || REFERENCE.test(value.slice(0, LONGEST_NAME))
+    ? null
+    : { from, to };
 }
 
 function isEscaped(text: string, at: number): boolean {
