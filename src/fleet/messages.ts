@@ -1,4 +1,5 @@
 import { printable } from '../term/format.ts';
+import { listed } from '../text/quote.ts';
 
 /** Messages about loops over many machines. */
 export const FLEET_TEXTS = {
@@ -130,9 +131,10 @@ export const GIT_TEXTS = {
 
 /** Messages about the outcome of a publication. */
 export const PUBLISH_TEXTS = {
-  none: 'Nothing was pushed.',
-  same: (branch: string) => `Branch ${branch} has no commits of its own.`,
-  pushed: (branch: string) => `Pushed branch ${branch}.`,
+  same: (branch: string) =>
+    `No branch ${branch} was pushed: the loop left nothing that git does not ignore, outside .claude and .ralph.`,
+  unlike: (branch: string, paths: readonly string[]) =>
+    `Branch ${branch} is not what the checks saw: ${listed(paths, 8)} ${paths.length === 1 ? 'differs' : 'differ'}.`,
   noGh: (branch: string) => `Pushed branch ${branch}. Install gh to open pull requests.`,
   opened: (branch: string, url: string) => `Opened a pull request for ${branch}: ${url}`,
   exists: (branch: string, url: string) => `The pull request for ${branch} is already open: ${url}`,

@@ -7,6 +7,8 @@ const AGENT = `#!/bin/sh
 cat > /dev/null
 case "$RALPH_LOOP" in
   liar) echo Done. >> jobs/liar/RALPH.md; echo Made it. > RALPH_PROGRESS.md; git add -A; git commit -qm "Made it"; echo "<promise>DONE</promise>"; exit 0;;
+  hidden) git update-index --skip-worktree agent.sh; echo "# more" >> agent.sh; echo made > made.txt; echo "<promise>DONE</promise>"; exit 0;;
+  ignored) echo made > made.log; echo "<promise>DONE</promise>"; exit 0;;
   honest) echo made > made.txt; echo "<promise>DONE</promise>"; exit 0;;
 esac
 n=$(git rev-list --count HEAD)
@@ -20,10 +22,14 @@ exit 0
 test('a worker does queued tasks, the result is a branch, and only done work is verified', async (t) => {
   // Green from the start: only the work itself can be the proof.
   const keys = 'max_iterations: 2\nvalidation: ["true"]\nopen_questions: optional\ncompletion_promise: DONE';
-  const others = ['liar', 'honest'];
-  const f = await fleet(t, { tasks: [{ name: 'a' }, ...others.map((name) => ({ name, keys }))], agent: AGENT });
+  const others = ['liar', 'honest', 'hidden'];
+  const tasks = [
+    ...others.map((name) => ({ name, keys })),
+    { name: 'ignored', keys: keys.replace('true', 'test -s made.log') },
+  ];
+  const f = await fleet(t, { tasks: [{ name: 'a' }, ...tasks], agent: AGENT, files: { '.gitignore': '*.log\n' } });
   const id = f.add('jobs/a');
-  const added = others.map((name) => [name, f.add(`jobs/${name}`)] as const);
+  const added = tasks.map(({ name }) => [name, f.add(`jobs/${name}`)] as const);
   const worker = f.worker('one');
   const result = await f.ended(id);
   assert.equal(result.outcome, 'complete', `${result.reason}\n${worker.said()}`);
@@ -34,7 +40,9 @@ test('a worker does queued tasks, the result is a branch, and only done work is 
   for (const [name, each] of added) {
     const { outcome, verified, iterations, reason } = await f.ended(each);
     assert.equal(verified, name === 'honest', `${name}: ${outcome}: ${reason}\n${worker.said()}`);
-    if (name === 'honest') assert.deepEqual([outcome, iterations], ['complete', 1], reason);
+    if (name !== 'liar') assert.deepEqual([outcome, iterations], ['complete', 1], reason);
+    if (name === 'hidden') assert.match(reason, /is not what the checks saw: agent\.sh differs\./);
+    if (name === 'ignored') assert.match(reason, /No branch ralph\/ignored-\S+ was pushed/);
   }
   worker.child.kill('SIGTERM');
   assert.equal(await worker.over, 0, worker.said());

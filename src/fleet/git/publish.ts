@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
-import { IDENTITY } from '../../task/git/record-tree.ts';
+import { IDENTITY, onScreen, refOf } from '../../task/git/record-tree.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { PUBLISH_TEXTS } from '../messages.ts';
 import { changedFiles, headOf, treeOf } from './capture.ts';
-import { askGit, type GitCall, git } from './git.ts';
+import { askGit, bytesOfGit, type GitCall, git, listed } from './git.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
-import { assertOwnRepository, checkCommit, ownGit, type Workspace } from './place.ts';
+import { agentCall, assertOwnRepository, checkCommit, ownCall, ownGit, type Workspace } from './place.ts';
 
 interface Publication {
   readonly branch: string;
@@ -26,6 +26,7 @@ export interface PublishOutcome {
   /** Current or intended commit of the branch; null if nothing was requested. */
   readonly sha: string | null;
   readonly pullRequest: string | null;
+  /** Empty if nothing was requested, or a branch was pushed as requested. */
   readonly message: string;
 }
 
@@ -41,7 +42,7 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
   const end = (kind: PublishOutcome['kind'], sha: string | null, message: string): PublishOutcome => {
     return { kind, sha, pullRequest: null, message };
   };
-  if (how === 'none') return end('none', null, PUBLISH_TEXTS.none);
+  if (how === 'none') return end('none', null, '');
   assertOwnRepository(ws);
   if (expected !== null) checkCommit(expected);
   const { head, tree } = await workOf(ws);
@@ -56,8 +57,21 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
     said = complaint;
   });
   if (kind !== 'pushed') return end(kind, sha, said);
-  if (how === 'branch') return end(kind, sha, PUBLISH_TEXTS.pushed(branch));
+  if (how === 'branch') return end(kind, sha, '');
   return { ...end(kind, sha, ''), ...(await openPullRequest(ws, request)) };
+}
+
+/**
+ * Lists the files of which a published commit does not hold what the loop ended with: those that no commit of ours contains,
+ * and those that a process changed after the checks. Empty if another worker ended the loop.
+ */
+export async function unlikeAtEnd(ws: Workspace, loopId: string, sha: string): Promise<string[]> {
+  const end = await git(['rev-parse', '--verify', '--quiet', `${refOf(loopId, 'end')}^{commit}`], agentCall(ws));
+  if (!end.ok) return [];
+  const words = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', end.output.toString('utf8').trim(), sha];
+  return listed(await bytesOfGit(words, ownCall(ws), WHAT))
+    .filter(isWork)
+    .map(onScreen);
 }
 
 const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, '');

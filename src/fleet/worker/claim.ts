@@ -6,10 +6,10 @@ import { RalphError } from '../../text/message.ts';
 import { agreeTo, type FleetTerms, fleetTerms } from '../contract-terms.ts';
 import { type CheckpointMeta, type Meta, readCheckpoint } from '../git/checkpoint.ts';
 import { fetchMirror, readRef } from '../git/mirror.ts';
-import { publish } from '../git/publish.ts';
+import { publish, unlikeAtEnd } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
 import { secretMask } from '../mask-secrets.ts';
-import { WORKER_TEXTS } from '../messages.ts';
+import { PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
@@ -124,19 +124,24 @@ async function finish(
   const expected = await readRef(ws.mirror, `refs/heads/${branch}`, env);
   // After reading the branch: another worker that continues the loop replaces what was read, or is the newer one.
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
-  const { kind, message } = await publish(ws, { branch, how, base: base.ref, report, expected });
+  const { kind, message, sha: published } = await publish(ws, { branch, how, base: base.ref, report, expected });
   if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
   const { lastState } = describeLoop(loopFiles(ws.dir, submission.name, env), env);
+  const isToCompare = outcome === 'complete' && published !== null && lastState !== null;
+  const unlike = isToCompare ? await unlikeAtEnd(ws, lastState.loopId, published) : [];
+  const isDelivered = (kind === 'none' || kind === 'pushed') && unlike.length === 0;
+  const notes = [message, ...(unlike.length === 0 ? [] : [PUBLISH_TEXTS.unlike(branch, unlike)])];
   return {
     outcome,
-    verified: outcome === 'complete' && isVerified(lastState),
+    // What was verified is what is delivered.
+    verified: outcome === 'complete' && isDelivered && isVerified(lastState),
     ...(lastState?.status === 'ended' && lastState.ended.proof && { proof: lastState.ended.proof }),
     iterations: meta.iteration,
     sha,
     costUsd: meta.spent.costUsd,
     tokens: meta.spent.tokens,
     report: end?.report ?? '',
-    reason: kind === 'fenced' ? `${meta.reason} ${message}` : meta.reason,
+    reason: [meta.reason, ...notes].filter((text) => text !== '').join(' '),
     branch: kind === 'pushed' ? branch : null,
   };
 }
