@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { noLiveLoop } from '../../drive/control/operate.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/run.ts';
@@ -8,7 +7,7 @@ import { WEB_FILE } from '../../install/files/program-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';
 import { writeAtomically } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { REPORTS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
@@ -17,7 +16,7 @@ import type { ShownLoop } from '../../web/model/collect-report.ts';
 import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, onePath } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { openInBrowser } from './open-in-browser.ts';
-import { archivedLoop, shownLoop } from './shown-loop.ts';
+import { archivedLoop, presentLoop, shownLoop } from './shown-loop.ts';
 
 export const REPORT_COMMAND: Command = {
   name: 'report',
@@ -74,11 +73,9 @@ function reportedLoop(context: CommandContext): ShownLoop {
     return (ended && shownLoop(ended.files)) ?? noLoop(`no loop has worked on ${path}.`);
   }
   const chosen = files.name === null ? chosenLoop(context, 'report', path) : files;
-  const found = shownLoop(chosen);
+  const found = presentLoop(chosen);
   if (found !== null) return found;
   const last = path === null && chosen.name === null ? endedLast(context, null) : null;
-  const { kind } = readState(chosen.state);
-  if (last === null && kind !== 'absent') throw noLiveLoop(chosen, kind);
   return (last && shownLoop(last.files)) ?? noLoop('no loop has run here.');
 }
 

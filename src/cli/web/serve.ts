@@ -19,7 +19,7 @@ import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
 import { OPERATIONS, type Operation, steerAnswer } from '../control/operator-commands.ts';
 import { openInBrowser } from './open-in-browser.ts';
-import { shownLoop } from './shown-loop.ts';
+import { presentLoop } from './shown-loop.ts';
 
 /** Serves the dashboard over the loops of this machine until a signal ends it. Returns the exit code. */
 export function serveUntilSignal(context: CommandContext): Promise<number> {
@@ -35,7 +35,7 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
       ...runs().flatMap(({ loops }) => loops.map(([, files]) => files)),
     ],
     runs,
-    loopOf: shownLoop,
+    loopOf: presentLoop,
     commitsOf: async (loop, iterations, index) =>
       (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
     uncommittedOf: (loop) => uncommittedOf(loop, env),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { noLiveLoop } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
@@ -21,6 +22,13 @@ export function shownLoop(files: LoopFiles): ShownLoop | null {
   if (found.kind === 'loop') return shown(files, found.state, found.state.status !== 'ended');
   const last = lastArchived(files);
   return last === null ? null : shown(files, last.state, false);
+}
+
+/** Returns what `shownLoop` does. Throws RalphError for a state that cannot be read: an earlier loop must not pass for it. */
+export function presentLoop(files: LoopFiles): ShownLoop | null {
+  const { kind } = readState(files.state);
+  if (kind !== 'loop' && kind !== 'absent') throw noLiveLoop(files, kind);
+  return shownLoop(files);
 }
 
 /** Returns the live or an ended loop of these files by its id; null if there is none. */

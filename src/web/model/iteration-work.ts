@@ -1,5 +1,7 @@
 import { findEndedContract, readContract } from '../../state/loop-files.ts';
 import { askWithoutFilters, runGit, type Settings } from '../../task/git/run-git.ts';
+import { WITHOUT_OWN } from '../../task/left-out.ts';
+import { counted } from '../../text/figures.ts';
 import { type ShownLoop, shownText } from './collect-report.ts';
 import { mapTexts } from './event-text.ts';
 import type { Commit, Iteration, Work } from './report-data.ts';
@@ -7,6 +9,7 @@ import type { Commit, Iteration, Work } from './report-data.ts';
 const MOST_COMMITS = 300;
 const MOST_PATCH = 24_000;
 const MOST_IN_ALL = 2_000_000;
+const MOST_NAMES = 200;
 const TIME_MS = 20_000;
 
 const SHOWN = ['--no-color', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', '--shortstat', '--patch'];
@@ -61,7 +64,7 @@ export async function commitsOf(
   return found;
 }
 
-/** Returns the current changes of tracked files, bounded and masked; null if there are none, and outside a repository. */
+/** Returns the current changes and names of new files, bounded and masked; null if there are none, and outside a repository. */
 export async function uncommittedOf(
   loop: Pick<ShownLoop, 'files' | 'state'>,
   env: NodeJS.ProcessEnv,
@@ -70,7 +73,17 @@ export async function uncommittedOf(
   const stored = findEndedContract(files, state.loopId) ?? readContract(files);
   const options = { env, signal: AbortSignal.timeout(TIME_MS), sandbox: stored?.contract.sandbox };
   const git = (words: readonly string[], settings?: Settings) => runGit(files.projectDir, words, options, settings);
-  const answer = await askWithoutFilters(git, ['diff', ...SHOWN, 'HEAD', '--', '.']);
-  const work = answer.kind === 'answer' ? workIn(answer.text) : null;
-  return work === null || work.patch === '' ? null : mapTexts(work, shownText(files.projectDir));
+  const changed = await askWithoutFilters(git, ['diff', ...SHOWN, 'HEAD', '--', '.']);
+  const others = await git(['ls-files', '--others', '--exclude-standard', '--', '.', ...WITHOUT_OWN]);
+  if (changed.kind !== 'answer' || others.kind !== 'answer') return null;
+  const { stat, patch } = workIn(changed.text);
+  const added = others.text.split('\n').filter(Boolean);
+  if (patch === '' && added.length === 0) return null;
+  const work = {
+    stat: [...(stat === '' ? [] : [stat]), ...(added.length === 0 ? [] : [counted(added.length, 'new file')])].join(
+      ', ',
+    ),
+    patch: [patch, ...added.slice(0, MOST_NAMES).map((path) => `new file: ${path}`)].join('\n').trim(),
+  };
+  return mapTexts(work, shownText(files.projectDir));
 }

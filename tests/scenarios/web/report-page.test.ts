@@ -243,16 +243,26 @@ test('a report shows uncommitted changes without the path of the project', async
   git('add', 'notes.txt');
   git('commit', '-qm', 'one');
   p.write('notes.txt', `two at ${p.dir}/x\n`);
+  p.write('new.txt', 'three\n');
   p.ralph(['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const changes = 'section[aria-labelledby=changes]';
   await page.click(`${changes} summary`);
   await page.waitForSelector(`${changes} details > :not(summary)`);
-  await shows(page, changes, /Not committed 1 file changed.*-one\s+\+two at x/s);
+  await shows(page, changes, /Not committed 1 file changed.*1 new file\b.*-one\s+\+two at x.*new file: new\.txt/s);
   await assertAccessible(page);
   assert.deepEqual(problems, []);
   await page.context().close();
+});
+
+test('the report of a loop whose state is damaged names the file instead of showing an earlier loop', (t) => {
+  const p = project(t);
+  const { files } = writeLongLoop(p.dir, p.env, { name: 'a', iterations: 2 });
+  assert.equal(p.ralph(['report', 'a']).code, 0, 'control');
+  writeFileSync(files.state, '{"schemaVersion": 3, ');
+  const { code, stderr } = p.ralph(['report', 'a']);
+  assert.deepEqual([code, /ralph-state\.a\.json cannot be used \(corrupt\)/.test(stderr)], [1, true], stderr);
 });
 
 test('a report lists the commits of all iterations, and names their number at the top', async (t) => {
