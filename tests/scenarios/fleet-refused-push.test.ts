@@ -32,6 +32,20 @@ test('a loop whose repository takes no push waits outside its slot, says so, and
   assert.equal((await f.ended(id)).outcome, 'complete');
 });
 
+test('a complete loop whose branch alone is refused says so while it waits, and is published later', async (t) => {
+  const { f, closed } = await refusing(t, 'echo made > made.txt\necho "<promise>DONE</promise>"\n');
+  const hook = `#!/bin/sh\nread -r _ _ ref\ncase $ref in refs/heads/*) [ ! -e '${closed}' ];; esac\n`;
+  writeFileSync(join(f.remote, 'hooks', 'pre-receive'), hook, { mode: 0o755 });
+  writeFileSync(closed, '');
+  const id = f.add('jobs/a');
+  const { said } = f.worker('one');
+  await waitsForIt(f, id, 'waiting');
+  assert.match(said(), /the repository took no push/);
+  rmSync(closed);
+  const { outcome, branch } = await f.ended(id);
+  assert.deepEqual([outcome, branch], ['complete', `ralph/${id}`]);
+});
+
 test('a second signal ends a worker that cannot publish an iteration, which another one repeats', async (t) => {
   const agent = '[ -e "$NOTES/again" ] || touch "$NOTES/closed"\necho "<promise>DONE</promise>"\n';
   const { f, closed } = await refusing(t, agent);

@@ -9,7 +9,7 @@ import { fetchMirror, readRef } from '../git/mirror.ts';
 import { publish, unlikeAtEnd } from '../git/publish.ts';
 import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.ts';
 import { secretMask } from '../mask-secrets.ts';
-import { PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
+import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
@@ -125,7 +125,7 @@ async function finish(
   // After reading the branch: another worker that continues the loop replaces what was read, or is the newer one.
   if ((await readRef(ws.mirror, submission.checkpointRef, env)) !== sha) throw new LostLoop(WORKER_TEXTS.fenced);
   const { kind, message, sha: published } = await publish(ws, { branch, how, base: base.ref, report, expected });
-  if (kind === 'unreachable') throw new PutBack(Date.now() + AGAIN_MS, message);
+  if (kind === 'unreachable') throw new RalphError('state-io', GIT_TEXTS.refused(message));
   const { lastState } = describeLoop(loopFiles(ws.dir, submission.name, env), env);
   const isToCompare = outcome === 'complete' && published !== null && lastState !== null;
   const unlike = isToCompare ? await unlikeAtEnd(ws, lastState.loopId, published) : [];
@@ -145,8 +145,6 @@ async function finish(
     branch: kind === 'pushed' ? branch : null,
   };
 }
-
-const AGAIN_MS = 10_000;
 
 /** Outcomes without a result to publish. */
 const UNPUBLISHED: ReadonlySet<string> = new Set([
