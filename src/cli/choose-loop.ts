@@ -125,7 +125,7 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
   return latest ?? null;
 }
 
-/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one. */
+/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one, and `no-loop`. */
 export function endedLoop(
   { projectDir, env, files: given }: Pick<CommandContext, 'projectDir' | 'env' | 'files'>,
   named: string | undefined,
@@ -140,11 +140,7 @@ export function endedLoop(
     throw new RalphError('refused', about(advise('The loop has not ended.', 'Stop it first', 'stop'), current.state));
   const last = lastArchived(files);
   const state = last === null ? null : endedState(files, last.state.loopId);
-  if (state === null)
-    throw new RalphError(
-      'refused',
-      advise(`No ended loop${name === null ? '' : ` named ${name}`} was found here.`, 'List the loops', 'list'),
-    );
+  if (state === null) return noLoop(`No ended loop${name === null ? '' : ` named ${name}`} was found here.`);
   return { files, state };
 }
 

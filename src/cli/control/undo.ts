@@ -1,9 +1,12 @@
-import { relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { archivedBatches } from '../../drive/parallel/batch.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { takeHold } from '../../state/lock/hold.ts';
 import { findEndedContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { recordNotice } from '../../state/record-notice.ts';
@@ -13,10 +16,11 @@ import { freeBytes } from '../../task/undo/put-files.ts';
 import { applyUndo, type LeftAlone, planUndo, type UndoPlan, undoBack } from '../../task/undo/undo.ts';
 import { workTimes } from '../../task/undo/work-times.ts';
 import { printable } from '../../term/format.ts';
-import { commandLine, RalphError } from '../../text/message.ts';
+import { about, advise, commandLine, RalphError } from '../../text/message.ts';
+import { shellWord } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { agrees } from '../ask.ts';
-import { endedLoop } from '../choose-loop.ts';
+import { endedLoop, liveLoops } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 const WHY: Readonly<Record<LeftAlone['why'], string>> = {
@@ -40,12 +44,59 @@ export const UNDO_COMMAND: Command = {
     'new-files': 'With --yes: remove the new files as well.',
   }),
   control: true,
-  run: (context) => (context.values['back'] === true ? back(context) : undo(context)),
+  run(context) {
+    const { back: isBack, 'dry-run': isDry } = context.values;
+    if (isDry === true && isBack === true) throw new RalphError('usage', 'undo takes --back or --dry-run, not both.');
+    const loop = loopToUndo(context);
+    return isDry === true ? undo(context, loop) : alone(context, loop, isBack === true ? back : undo);
+  },
 };
 
-async function undo(context: CommandContext): Promise<number> {
+type UndoneLoop = ReturnType<typeof endedLoop>;
+
+/** Returns the loop to undo. Throws `no-loop`, for one whose work was integrated with the commands that take it back. */
+function loopToUndo(context: CommandContext): UndoneLoop {
+  const { projectDir, env, positionals } = context;
+  try {
+    return endedLoop(context, positionals[0]);
+  } catch (error) {
+    if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;
+    const delivered = archivedBatches(projectDir, env)
+      .flatMap(({ batch }) => batch?.tasks ?? [])
+      .findLast(({ name, end }) => end?.delivery && end.integrated && name === (positionals[0] ?? name));
+    const { how, tip, from, commit } = delivered?.end?.delivery ?? {};
+    if (delivered === undefined || from === undefined || commit === undefined) throw error;
+    const of = how === 'merge' && commit !== tip ? `-m 1 ${shellWord(commit)}` : shellWord(`${from}..${commit}`);
+    const text = `The work of ${delivered.name} was integrated and its worktree removed.`;
+    throw new RalphError('no-loop', `${text} To take it back: git revert --no-edit ${of}`, error);
+  }
+}
+
+/** Undoes while neither another loop nor another undo changes the same files. Throws `refused` otherwise. */
+async function alone(
+  context: CommandContext,
+  loop: UndoneLoop,
+  act: (context: CommandContext, loop: UndoneLoop) => Promise<number>,
+): Promise<number> {
+  const { projectDir, contract } = loop.files;
+  for (const { files, found, status } of liveLoops(context)) {
+    if (files.projectDir !== projectDir || status === 'paused' || found.kind !== 'loop') continue;
+    if (!isDriverAlive(files, found.state)) continue;
+    const text = 'Another loop works on these files. Nothing was changed.';
+    throw new RalphError('refused', about(advise(text, 'Stop it first', 'stop'), found.state));
+  }
+  const hold = takeHold(join(dirname(contract), 'undo'));
+  if (hold === null)
+    throw new RalphError('refused', 'Another undo is at work in this project. Nothing was changed. Wait for it.');
+  try {
+    return await act(context, loop);
+  } finally {
+    hold.release();
+  }
+}
+
+async function undo(context: CommandContext, { files, state }: UndoneLoop): Promise<number> {
   const { env, values, answer, mayAsk } = context;
-  const { files, state } = endedLoop(context, context.positionals[0]);
   const { loopId } = state;
   const contract = contractOf(files, loopId);
   const { start, rules } = startOf(files, contract);
@@ -113,8 +164,7 @@ async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
   );
 }
 
-async function back(context: CommandContext): Promise<number> {
-  const { files, state } = endedLoop(context, context.positionals[0]);
+async function back(context: CommandContext, { files, state }: UndoneLoop): Promise<number> {
   const { loopId } = state;
   const contract = contractOf(files, loopId);
   const left = await undoBack(files.projectDir, context.env, { loopId, sandbox: contract.sandbox, freeBytes });

@@ -60,7 +60,7 @@ function ownSubject(context: CommandContext): Subject {
   if (
     context.positionals.length === 0 &&
     sent[0] !== undefined &&
-    nullIfRefused(() => endedLoop(context, undefined), 'refused') === null
+    nullIfRefused(() => endedLoop(context, undefined), 'no-loop') === null
   ) {
     const text = `No loop has ended on this machine. Proofs of others are here: ${sent.map((name) => `${LOOP_DIRECTORIES}/${name}/${PROOF_FILE}`).join(', ')}.`;
     throw new RalphError('refused', advise(text, 'Check one', `verify ${quoted(sent[0])}`));
