@@ -52,6 +52,21 @@ test('a file that the agent moved or removed by git itself, and did not commit, 
   assert.equal(git(p, 'status --porcelain -- "*.txt"'), '');
 });
 
+test('work that the pre-commit hook refuses stays uncommitted, and the message says where', (t) => {
+  const p = repository(t, ['a', 'b'], 'echo "$name" > "$name.txt"\n');
+  p.write('.git/hooks/pre-commit', '#!/bin/sh\necho not today >&2\nexit 1\n', 0o755);
+  const { code, stdout } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
+  assert.equal(code, 3, stdout);
+  const said =
+    /a: nothing was integrated\. Git refused to commit the work, which is in (\S+)\. Commit it there, then: git merge ralph\/a\n\s*not today/;
+  const [, dir = ''] = said.exec(stdout) ?? [];
+  assert.equal(dir, dirOf(p, 'a'), stdout);
+  git(p, '-C .ralph/worktrees/a add a.txt');
+  git(p, '-C .ralph/worktrees/a commit --no-verify -qm "Work of a"');
+  git(p, 'merge -q ralph/a');
+  assert.ok(p.has('a.txt'));
+});
+
 test('a check that needs an ignored file of the worktree does not pass on the branch', (t) => {
   const work = `mkdir -p out; echo A > out/$name.csv; echo A > "$name.txt"; ${COMMIT}`;
   const checks = { a: 'echo PGPASSWORD=correct-horse-7; test -s out/a.csv', b: 'test -s b.txt' };

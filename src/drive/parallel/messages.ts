@@ -126,11 +126,14 @@ export const INTEGRATE_TEXTS = {
   kept: (text: string, why: string): string => `${text} Its worktree stays: ${why}`,
   dirty: (files: number): string =>
     `nothing was integrated: the project has ${counted(files, 'uncommitted change')}. Commit or stash them, then merge the branches.`,
+  unfinished: (text: string): string => `nothing was integrated. ${text} Then merge the branches.`,
   detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',
   conflict: (name: string, branch: string, files: readonly string[]): string =>
     `${name}: ${branch} conflicts with the current branch in ${files.join(', ')}. The branch is unchanged; merge it with: git merge ${branch}`,
   failed: (name: string, complaint: string): string =>
     `${name}: its work stays in its worktree, on the branch ralph/${name}, and was not integrated: ${complaint}`,
+  uncommitted: (name: string, dir: string, complaint: string): string =>
+    `${name}: nothing was integrated. Git refused to commit the work, which is in ${dir}. Commit it there, then: git merge ralph/${name}\n${complaint}`,
   noRemote: 'nothing was pushed: the repository has no remote.',
   pushed: (name: string, branch: string, remote: string): string =>
     `${name}: pushed ${branch} to ${remote}; gh is not installed, so open the pull request yourself.`,

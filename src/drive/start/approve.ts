@@ -210,6 +210,7 @@ async function stateOfRepository(
     lstatSync(join(projectDir, path), { throwIfNoEntry: false })?.birthtimeMs ?? 0;
   const isOwn = (path: string): boolean => path.startsWith('.claude/') || path.startsWith(`${own}/`);
   const changed = found.changed.filter((path) => !isOwn(path) && bornAt(path) < began);
+  if (found.unfinished !== null) say(found.unfinished);
   if (changed.length > 0) say(START_TEXTS.uncommitted(changed, offersWorktree));
   return { startPoint: found.point, gitPins: null };
 }

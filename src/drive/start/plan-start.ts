@@ -52,6 +52,7 @@ export async function checkPlanStart(request: PlanStartRequest) {
     if (!(await hasIdentity(projectDir, env))) problems.push(PLAN_TEXTS.noIdentity);
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
+    if (stands.unfinished !== null) problems.push(stands.unfinished);
     const own = ownPaths(projectDir, planPath);
     const isKnown = request.resumed === null ? () => false : loopsWork(request.resumed, plan);
     const dirty = stands.changed.filter((path) => !own.includes(path) && !isKnown(path));

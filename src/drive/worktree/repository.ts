@@ -5,6 +5,7 @@ import { onPath } from '../../state/process/find-program.ts';
 import { askPlaces, placesIn } from '../../task/git/ask-places.ts';
 import { isDevice, unopenedText } from '../../task/git/read-repository.ts';
 import { withoutPlace } from '../../task/git/run-git.ts';
+import { unfinishedText } from '../../task/git/unfinished.ts';
 import { RalphError } from '../../text/message.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 
@@ -69,6 +70,11 @@ export function branchOf(dir: string, env: NodeJS.ProcessEnv): string | null {
   // git's own short form of a branch that shares its name with a tag is another name.
   const { ok, text } = userGit(dir, ['symbolic-ref', '--quiet', 'HEAD'], env);
   return ok ? text.trim().replace('refs/heads/', '') : null;
+}
+
+/** Returns the sentence that names a merge or the like that is not finished in a work tree; null if there is none. */
+export function unfinishedAt(dir: string, env: NodeJS.ProcessEnv): string | null {
+  return unfinishedText(askGit(dir, ['rev-parse', '--absolute-git-dir'], env, 'the repository could not be read'));
 }
 
 /**

@@ -7,6 +7,7 @@ import { WORKTREES } from '../task-file.ts';
 import { askPlaces, placesIn } from './ask-places.ts';
 import { STATUS, statusUnderPins, viewedCommit } from './git-view.ts';
 import { type GitOptions, partsOf, runGit } from './run-git.ts';
+import { unfinishedText } from './unfinished.ts';
 
 export interface Repository {
   readonly branch: string | null;
@@ -18,6 +19,8 @@ export interface Repository {
   readonly changed: readonly string[];
   /** Files of `changed` that may differ only in the index. */
   readonly halfStaged: readonly string[];
+  /** Sentence that names a merge, rebase or the like that is not finished, and how to end it; null if there is none. */
+  readonly unfinished: string | null;
   /** Files of `changed` that git shows only under the settings and ignore rules of the start. */
   readonly concealed: readonly string[];
 }
@@ -29,14 +32,14 @@ export interface Repository {
 export async function readRepository(
   projectDir: string,
   options: GitOptions,
-  placed: Promise<{ readonly top: string; readonly prefix: string } | null> | null = null,
+  placed: Promise<{ readonly top: string; readonly prefix: string; readonly gitDir: string } | null> | null = null,
 ): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, options);
   const known = viewedCommit(options);
   const place = async () => {
-    const found = await ask(askPlaces(['--show-toplevel'], ['--show-prefix']));
-    const [top = '', prefix = ''] = found.kind === 'answer' ? placesIn(found.text) : [];
-    return { kind: found.kind, top, prefix };
+    const found = await ask(askPlaces(['--show-toplevel'], ['--show-prefix'], ['--absolute-git-dir']));
+    const [top = '', prefix = '', gitDir = ''] = found.kind === 'answer' ? placesIn(found.text) : [];
+    return { kind: found.kind, top, prefix, gitDir };
   };
   const [places, status, underKnown] = await Promise.all([
     placed === null ? place() : placed.then((found) => (found ? { kind: 'answer' as const, ...found } : place())),
@@ -51,7 +54,8 @@ export async function readRepository(
       unopenedText(projectDir) ?? 'the project is not in a git repository. Create one: git init, then commit the files.'
     );
   }
-  const { top, prefix } = places;
+  const { top, prefix, gitDir } = places;
+  const unfinished = unfinishedText(gitDir);
   if (!isWithin(realpathSync(top), realpathSync(projectDir)))
     return 'this repository has its working tree elsewhere (git config core.worktree).';
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
@@ -65,7 +69,8 @@ export async function readRepository(
   const lines = partsOf(status.text).filter((line) => !line.startsWith('# '));
   const isClean = concealed.length === 0 && lines.length === 0;
   const isIndexHead = lines.every((line) => /^(?:1 \.|\? )/.test(line));
-  return { branch, head, isClean, isIndexHead, changed: [...changed, ...concealed].sort(), halfStaged, concealed };
+  const all = [...changed, ...concealed].sort();
+  return { branch, head, isClean, isIndexHead, changed: all, halfStaged, unfinished, concealed };
 }
 
 /** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */

@@ -12,7 +12,7 @@ import { repositoryRoot } from '../project-file.ts';
 import { mainProjectOf } from '../task-file.ts';
 import { askPinned, besidesPinned, readGitPins } from './git-pins.ts';
 import { storeGitView } from './git-view.ts';
-import { readRepository } from './read-repository.ts';
+import { type Repository, readRepository } from './read-repository.ts';
 import type { Place, RecordedTree } from './record-tree.ts';
 import { AROUND, aroundIn, git, hidesFiles, must, recordHead, recordTree, refOf } from './record-tree.ts';
 import { type GitOptions, type GitPins, partsOf, runGit } from './run-git.ts';
@@ -35,7 +35,7 @@ const COMMIT = /^[0-9a-f]{40,64}$/;
 export async function readStartPoint(
   projectDir: string,
   options: GitOptions,
-): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | string> {
+): Promise<(Pick<Repository, 'changed' | 'unfinished'> & { readonly point: StartPoint }) | string> {
   const place: Place = { projectDir, env: options.env, sandbox: undefined };
   const asked = askPinned(projectDir, options, AROUND);
   const placed = asked.then((found) => (found.kind === 'answer' ? aroundIn(place, besidesPinned(found.text)) : null));
@@ -58,7 +58,7 @@ export async function readStartPoint(
     repository.isClean && hidesNone
       ? await recordHead(around, ref)
       : await recordTree(around, ref, 'Before the start of a loop', known);
-  return { point: { loopId, tree, pins }, changed: repository.changed };
+  return { point: { loopId, tree, pins }, changed: repository.changed, unfinished: repository.unfinished };
 }
 
 const NAMES_AS_THEY_ARE = [['core.quotePath', 'false']] as const;

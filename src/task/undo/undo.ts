@@ -1,4 +1,4 @@
-import { lstatSync, lutimesSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, lutimesSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
@@ -25,6 +25,7 @@ import {
   withFilesIndexed,
 } from '../git/record-tree.ts';
 import { gitIn } from '../git/start-point.ts';
+import { unfinishedIn } from '../git/unfinished.ts';
 import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { convertsLineEnds, keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
@@ -120,22 +121,14 @@ export async function planUndo(projectDir: string, env: Env, facts: UndoFacts): 
   return { around, start, end, bring, added, behind, left, commits, convertsLineEnds: converts };
 }
 
-/** What git has begun, by the file that says so, and the command that ends it and leaves all files. */
-const UNFINISHED = [
-  ['MERGE_HEAD', 'merge'],
-  ['CHERRY_PICK_HEAD', 'cherry-pick'],
-  ['REVERT_HEAD', 'revert'],
-  ['rebase-apply/applying', 'am'],
-] as const;
-
 /** Throws `refused` for a merge and the like that began since the start: its next commit would record what was undone as merged. */
 function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): void {
-  for (const [file, command] of UNFINISHED) {
-    const begun = statSync(join(gitDir, file), { throwIfNoEntry: false })?.mtimeMs;
-    if (begun === undefined || begun < startedAt) continue;
-    const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
-    throw new RalphError('refused', `${text} To end it and keep all files: ${gitIn(projectDir)} ${command} --quit.`);
-  }
+  const begun = unfinishedIn(gitDir);
+  if (begun === null || begun.begunAt < startedAt) return;
+  const { command } = begun;
+  const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
+  const ends = `${gitIn(projectDir)} ${command} ${command === 'bisect' ? 'reset' : '--quit'}`;
+  throw new RalphError('refused', `${text} To end it and keep all files: ${ends}.`);
 }
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;

@@ -7,7 +7,7 @@ import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts'
 import { tryCommits } from '../../../drive/start/try-commits.ts';
 import { LAUNCH_TEXTS } from '../../../drive/turn/messages.ts';
 import { WORKTREE_TEXTS } from '../../../drive/worktree/messages.ts';
-import { changedFiles, repositoryOf } from '../../../drive/worktree/repository.ts';
+import { changedFiles, repositoryOf, unfinishedAt } from '../../../drive/worktree/repository.ts';
 import { hookProblems } from '../../../drive/worktree/set-up.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Policy } from '../../../engine/schema/contract.ts';
@@ -209,6 +209,8 @@ function nameLeftOut({ projectDir, env, err }: CommandContext, { tasks, integrat
   const left = countOutside([...own, ...tasks.map(({ taskPath }) => `${dirname(taskPath)}/`)]);
   if (left > 0) err(withPrefix(WORKTREE_TEXTS.notInThese(left)));
   const inTheWay = integrate === 'merge' || integrate === 'rebase' ? countOutside(own) : 0;
+  const unfinished = integrate === 'none' ? null : unfinishedAt(projectDir, env);
+  if (unfinished !== null) err(withPrefix(unfinished));
   if (inTheWay > 0) err(withPrefix(WORKTREE_TEXTS.inTheWay(inTheWay, integrate)));
 }
 

@@ -14,7 +14,15 @@ import { isSame } from '../../worktree/copy-task.ts';
 import { holdingsOf } from '../../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
 import { removeWorktree } from '../../worktree/remove-worktree.ts';
-import { askGit, changedFiles, checkedOut, placeOfBranch, tipOf, userGit } from '../../worktree/repository.ts';
+import {
+  askGit,
+  changedFiles,
+  checkedOut,
+  placeOfBranch,
+  tipOf,
+  unfinishedAt,
+  userGit,
+} from '../../worktree/repository.ts';
 import type { WorktreePlace } from '../../worktree/worktree-place.ts';
 import { lossOfRecord, readWorktreeRecord, worktreeLoop, worktreePlace } from '../../worktree/worktree-place.ts';
 import type { Integrate } from '../batch.ts';
@@ -161,7 +169,7 @@ class OneIntegration {
     const committed = added.ok
       ? userGit(dir, ['commit', '--quiet', '-m', `feat: work of the loop ${name}`], env)
       : added;
-    return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.failed(name, committed.complaint));
+    return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.uncommitted(name, dir, committed.complaint));
   }
 
   /** Returns the terms of the loop's verification. Throws `contract-missing` if they are not known. */
@@ -215,6 +223,8 @@ class OneIntegration {
     const { projectDir, env } = this.#request;
     const { changed, removed } = changedFiles(projectDir, env);
     const own = changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith('.ralph/'));
+    const unfinished = unfinishedAt(projectDir, env);
+    if (unfinished !== null) return INTEGRATE_TEXTS.unfinished(unfinished);
     if (own.length + removed.length > 0) return INTEGRATE_TEXTS.dirty(own.length + removed.length);
     return checkedOut(projectDir, env).branch === null ? INTEGRATE_TEXTS.detached : null;
   }
