@@ -1,5 +1,4 @@
 import type { Effect } from '../../engine/events.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -11,7 +10,7 @@ import { enqueue, recordEvent } from '../records/journal.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
 import { isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-event.ts';
-import { type Facts, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
+import { type Facts, hasChecks, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
 import { notices, protectionNotices } from './turn-notices.ts';
 
 /** Ends a turn: measures what it changed and dispatches `iteration-ended` under the lock. */
@@ -104,11 +103,6 @@ function countTurn(
     },
     effects: all,
   };
-}
-
-function hasChecks(contract: Contract | undefined): boolean {
-  if (contract === undefined || contract.policy.plan !== undefined) return false;
-  return contract.validation.length > 0 || Boolean(contract.task?.commands.some(({ acceptance }) => acceptance));
 }
 
 function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null): Effect {

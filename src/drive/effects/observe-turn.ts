@@ -1,4 +1,6 @@
 import type { ChecklistStand } from '../../engine/identity/items.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { completionText } from '../../engine/signals/signals.ts';
 import { liveContract, requireEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -69,7 +71,8 @@ export async function takeFingerprints(
   const { files } = context;
   const { projectDir } = files;
   const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
-  const marksProject = (policy?.breaker.noProgress ?? 0) > 0;
+  const marksProject =
+    (policy?.breaker.noProgress ?? 0) > 0 || (stored !== null && isClaimUnmeasured(stored.contract, text));
   const prompted = watch === null ? null : readPromptedTurn(files, state.loopId);
   const shown = prompted?.iteration === state.iteration + 1 ? prompted.evidence : null;
   const seenIf = (watched: string | null): string | null => idleFingerprint(watched, stored?.contract, shown);
@@ -79,4 +82,18 @@ export async function takeFingerprints(
     seen: seenIf(watch && watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '')),
     projectMark: marksProject ? projectFingerprint(projectDir) : null,
   };
+}
+
+/** Returns whether commands decide about a claim of this loop. */
+export function hasChecks(contract: Contract | undefined): boolean {
+  if (contract === undefined || contract.policy.plan !== undefined) return false;
+  return contract.validation.length > 0 || Boolean(contract.task?.commands.some(({ acceptance }) => acceptance));
+}
+
+/** Returns whether checks may refuse what a message claims, in a task whose changes are not measured otherwise. */
+function isClaimUnmeasured(contract: Contract, text: string): boolean {
+  const { completion, breaker, pace } = contract.policy;
+  const wanted = completionText(completion);
+  const mayClaim = wanted !== null && text.includes(wanted) && hasChecks(contract);
+  return mayClaim && breaker.sameReply > 0 && !pace.tracksProgress;
 }

@@ -1,8 +1,13 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { type AssembledPrompt, assemblePrompt, type PromptParts } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract, Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { lastRecord } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { recordNotice } from '../../state/record-notice.ts';
+import { taskKind } from '../../task/task-file.ts';
 import { extraSections, guardrailsPath, realFindings } from '../prompt/extra-sections.ts';
 import { checkChecklist } from '../prompt/loop-checklist.ts';
 import { readTask, type TaskText } from '../prompt/read-task.ts';
@@ -25,7 +30,23 @@ async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
   const held = () => (stored === null ? [] : checkChecklist(context.files, stored.contract));
   // No command needs to run for a list that is unfinished by its own account; the user may add to it while they run.
   const before = held();
-  return before.length > 0 ? before : [...(await runChecks(turn)), ...held()];
+  if (before.length > 0) return before;
+  const results = [...(await runChecks(turn)), ...held()];
+  if (results.every(({ outcome }) => outcome === 'ok')) noteLaterText(turn);
+  return results;
+}
+
+/** Reports a change of the task's text that the last iteration was not given. The agent itself edits a checklist. */
+function noteLaterText({ context: { files, now }, loaded: { state } }: Turn): void {
+  const begun = lastRecord(files, state.loopId)?.startedAt;
+  if (begun === undefined || taskKind(state.taskPath) === 'checklist') return;
+  const isThere = readTask(files.projectDir, state.taskPath) !== null;
+  const changedMs = isThere ? statSync(join(files.projectDir, state.taskPath)).mtimeMs : null;
+  // A time that lies ahead is of another clock, such as one that was set back.
+  if (changedMs !== null && (changedMs <= Date.parse(begun) || changedMs > Date.parse(now()))) return;
+  const how = isThere ? 'changed' : 'removed or emptied';
+  const text = `${state.taskPath} was ${how} after iteration ${state.iteration} had begun on its earlier text`;
+  recordNotice(files, state, { at: now(), kind: 'change', text });
 }
 
 async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {

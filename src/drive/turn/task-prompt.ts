@@ -20,7 +20,7 @@ import { hasFolder, taskFolder, taskFolderName, taskKind } from '../../task/task
 import { extraSections, guardrailsPath, type realFindings } from '../prompt/extra-sections.ts';
 import { gatherEvidence, takeStartEvidence } from '../prompt/gather-evidence.ts';
 import { comparedChecklist } from '../prompt/loop-checklist.ts';
-import { readMemory, readReflection, type TaskText } from '../prompt/read-task.ts';
+import { readMemory, readReflection, readTask, type TaskText } from '../prompt/read-task.ts';
 import { keepPlainPrompt, keepPrompt, writePromptedTurn } from '../records/prompted-turn.ts';
 import type { TurnContext } from './turn.ts';
 
@@ -55,7 +55,9 @@ export async function taskPrompt(request: TaskPromptRequest) {
   const ofFolder = hasFolder(taskKind(contract.taskPath));
   const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
   signal.throwIfAborted();
-  const { prompt, reflects } = promptWith(request, evidence);
+  // The commands may have taken minutes, in which the user may have edited the task.
+  const text = readTask(projectDir, contract.taskPath) ?? request.text;
+  const { prompt, reflects } = promptWith({ ...request, text }, evidence);
   const whole = wholePrompt(prompt);
   note(request, 'turn', () =>
     writePromptedTurn(files, {

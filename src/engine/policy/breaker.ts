@@ -46,6 +46,7 @@ export const CLOSED_BREAKER: BreakerState = {
 
 export function sampleBreaker(state: BreakerState, sample: BreakerSample): BreakerState {
   return {
+    ...(sample.progress !== 'yes' && state.sameRefusal && { sameRefusal: state.sameRefusal }),
     findings: sample.findings === null ? state.findings : nextStreak(state.findings, String(sample.findings)),
     sameReply: sample.reply === null ? state.sameReply : nextStreak(state.sameReply, sample.reply),
     sameError: sample.error === null ? EMPTY_STREAK : nextStreak(state.sameError, sample.error),
@@ -59,7 +60,10 @@ export function sampleBreaker(state: BreakerState, sample: BreakerSample): Break
 const EVIDENCE: Readonly<Record<BreakerSignal, (state: BreakerState) => string>> = {
   findings: ({ findings }) => `${findings.value} findings remained for ${findings.repeats + 1} iterations`,
   noProgress: ({ noProgress }) => `no durable change in ${noProgress} iterations`,
-  sameReply: ({ sameReply }) => `the same reply ${sameReply.repeats + 1} times in a row`,
+  sameReply: (state) =>
+    state.sameReply.repeats < repeatsOf(state).sameReply
+      ? `${repeatsOf(state).sameReply + 1} claims in a row were refused for the same reason, and no file changed`
+      : `the same reply ${state.sameReply.repeats + 1} times in a row`,
   sameError: ({ sameError }) => `the same error ${sameError.repeats + 1} times in a row: ${sameError.value}`,
   denials: ({ denials }) => `every tool call was denied in ${denials} iterations in a row`,
   tdd: ({ tdd }) => `scenario ${tdd.value} did not change for ${tdd.repeats} iterations`,
@@ -78,11 +82,11 @@ export function tripped(state: BreakerState, thresholds: Policy['breaker']): Tri
 
 /** Returns the number of consecutive repeats of each signal. */
 export function repeatsOf(state: BreakerState): Record<BreakerSignal, number> {
-  const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
+  const { findings, noProgress, sameReply, sameRefusal, sameError, denials, tdd } = state;
   return {
     findings: findings.repeats,
     noProgress,
-    sameReply: sameReply.repeats,
+    sameReply: Math.max(sameReply.repeats, sameRefusal?.repeats ?? 0),
     sameError: sameError.repeats,
     denials,
     tdd: tdd.repeats,

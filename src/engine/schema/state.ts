@@ -14,6 +14,8 @@ const breakerState = z.object({
   findings: streak,
   /** The agent's last message was the same, apart from signals, spaces and case. */
   sameReply: streak,
+  /** A claim was refused with the same results, and nothing in the project had changed; absent before the first. */
+  sameRefusal: streak.optional(),
   /** The agent run failed with the same error, apart from ids and times. */
   sameError: streak,
   /** No durable change was seen in the project. */

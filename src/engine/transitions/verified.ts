@@ -1,3 +1,4 @@
+import { digest } from '../../text/digest.ts';
 import { render } from '../../text/message.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, failureLines, reasonText, rejectedText, unclaimedText } from '../messages.ts';
@@ -48,6 +49,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
   const rejected: StateOf<'running'> = {
     ...running(state),
     gateFailures,
+    breaker: withRefusal(state),
     notices: { ...state.notices, rejection: reasons },
   };
   const next = decideNext(rejected, at, policy, state.verifying.failure ?? null);
@@ -58,6 +60,13 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     state: next.state,
     effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
   };
+}
+
+/** Counts refused claims with equal results, where it is known that the project has not changed between them. */
+function withRefusal({ breaker, projectMark, unknownProgress, checks }: StateOf<'verifying'>): LoopState['breaker'] {
+  if (projectMark === null && unknownProgress === undefined) return breaker;
+  const stands = digest(JSON.stringify([projectMark, unknownProgress, checks]));
+  return { ...breaker, sameRefusal: nextStreak(breaker.sameRefusal ?? { value: null, repeats: 0 }, stands) };
 }
 
 /** Adds a sign after the same gate has failed twice in a row. */

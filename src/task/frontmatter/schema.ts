@@ -63,7 +63,7 @@ const idle = mapping({
 const breaker = mapping({
   findings: optional(integer(0), 'Equal findings counts in a row; 3 by default, 0 is off.'),
   no_progress: optional(integer(0), 'Iterations without progress; 0, off, by default.'),
-  same_reply: optional(integer(0), 'Equal replies in a row; 3 by default, 0 is off.'),
+  same_reply: optional(integer(0), 'Equal replies, or equally refused claims, in a row; 3 by default, 0 is off.'),
   same_error: optional(integer(0), 'Equal errors in a row; 5 by default, 0 is off.'),
   denials: optional(integer(0), 'Iterations in which every call was denied; 3 by default, 0 is off.'),
   tdd: optional(

@@ -257,10 +257,13 @@ function becameOf({ files }: Project): Became {
     archived;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const { at: _, ...ended } = archived.ended;
+  // The times of the project's files are among what it digests.
+  const { sameRefusal } = breaker;
+  const signals = { ...breaker, sameRefusal: sameRefusal?.repeats };
   return {
     ended: inMinutes(ended),
     counted: {
-      ...{ iteration, idleIterations, lastFindingsCount, breaker, warnedBudgets, gateFailures, stopRequested },
+      ...{ iteration, idleIterations, lastFindingsCount, breaker: signals, warnedBudgets, gateFailures, stopRequested },
       ...{ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
       steering: archived.steering.length,
       notices: archived.notices,

@@ -24,6 +24,8 @@ interface Sample {
   readonly progress: Turn['progress'];
   readonly denied: boolean;
   readonly scenario: string | null;
+  /** What refused its claim, and how the project was then. */
+  refused?: string;
 }
 
 /**
@@ -60,6 +62,8 @@ export class ModelLoop {
   private lastFigure: number | null = null;
   private history: Sample[] = [];
   private progressed = false;
+  /** The project as it was last seen, and how often nothing was known about its changes. */
+  private project: { mark: string | null; unknown: number } = { mark: null, unknown: 0 };
   /** What the loop ends as by the iteration whose claim is being verified, should the claim not hold. */
   private failure: string | null = null;
   /** The clock was set back in this idle streak. */
@@ -128,6 +132,15 @@ export class ModelLoop {
   verified(now: number, results: readonly CheckResult[]): Step {
     if (this.status !== 'verifying') return this.overtaken();
     if (results.every(({ outcome }) => outcome === 'ok')) return this.end('complete');
+    const last = this.history.at(-1);
+    if (last !== undefined && (this.project.mark !== null || this.policy.pace.tracksProgress)) {
+      const stands = results.map(({ name, outcome, detail }) => [
+        name,
+        outcome,
+        outcome === 'ok' || detail.split('\n')[0],
+      ]);
+      last.refused = JSON.stringify([this.project, stands]);
+    }
     return this.next(now);
   }
 
@@ -344,6 +357,7 @@ export class ModelLoop {
     const failed = turn.timedOut ? 'timeout' : turn.error === null ? null : 'error';
     const idles = reply.idle && !claimed && reply.findings === null && failed === null;
     if (turn.progress === 'yes') this.progressed = true;
+    this.project = { ...this.project, mark: turn.projectMark ?? this.project.mark };
     this.failure = this.policy.pace.stopOnError ? failed : null;
     if (this.policy.idle && idles) {
       this.idleIterations++;
@@ -359,6 +373,7 @@ export class ModelLoop {
     }
     this.iteration++;
     this.restless();
+    if (turn.progress === 'unknown' && this.policy.pace.tracksProgress) this.project.unknown++;
     const same = reply.same(own);
     this.history.push({
       reply: same === '' && (turn.toolCalls > 0 || failed !== null) ? null : same,
@@ -401,10 +416,17 @@ export class ModelLoop {
       return values.length - 1 - broken;
     };
     const equalAtEnd = (values: readonly unknown[]): number => run(values, (value) => value === values.at(-1)) - 1;
+    const unchanged = this.history.slice(
+      Math.max(
+        0,
+        this.history.findLastIndex(({ progress }) => progress === 'yes'),
+      ),
+    );
     const errors = this.history.map(({ error }) => error);
     const counts: [number, number][] = [
       [breaker.findings, equalAtEnd(known(this.history.map(({ findings }) => findings)))],
       [breaker.sameReply, equalAtEnd(known(this.history.map(({ reply }) => reply)))],
+      [breaker.sameReply, equalAtEnd(known(unchanged.map(({ refused }) => refused ?? null)))],
       [breaker.sameError, errors.at(-1) === null ? 0 : equalAtEnd(errors)],
       [breaker.tdd, equalAtEnd(known(this.history.map(({ scenario }) => scenario)))],
       [

@@ -45,6 +45,7 @@ const earlier: fc.Arbitrary<CommonState> = fc.record({
   breaker: fc.record({
     findings: streak,
     sameReply: streak,
+    sameRefusal: fc.option(streak, { nil: undefined }),
     sameError: streak,
     noProgress: fc.nat({ max: 5 }),
     denials: fc.nat({ max: 5 }),
