@@ -19,7 +19,7 @@ const BY_RUNS =
   /\.(?:log|tmp|pid|lock|pyc|lcov)$|~$|(?:^|\/)(?:coverage|reports?|results?|test-results|output|te?mp|logs|screenshots|videos|(?:bin|obj)\/(?:debug|release))\//i;
 /** Names of files that a test uses in place of the real ones, and of those that may also be helpers of the code. */
 const DOUBLES =
-  /(?:^|[/._-])(?:fixtures?|mocks?|stubs?|fakes?|doubles|factories|test-?(?:utils?|kit|helpers?|setup))(?:[/._-]|$)/i;
+  /(?:^|[/._-])(?:fixtures?|mocks?|stubs?|fakes?|doubles|factories|test-?(?:utils?|kit|helpers?|setup)|setup-?tests?)(?:[/._-]|$)/i;
 const HELPERS = /(?:^|[/._-])(?:helpers?|support|setup|assertions?|matchers?|expected|golden|data)(?:[/._-]|$)/i;
 /** Folders with the code under test: some languages have tests and code in one file. */
 const SOURCES = /^(?:.*\/)?(?:src|lib|app|pkg|internal|cmd)\//;
@@ -50,6 +50,11 @@ export function isSnapshot(path: string): boolean {
 
 export function isInSources(path: string): boolean {
   return SOURCES.test(path);
+}
+
+/** Returns whether code that the configuration of a runner names is there for tests, such as its set-up. */
+export function isForTests(path: string): boolean {
+  return isTestCode(path) || (isCode(path) && (isDouble(path) || isHelper(path)));
 }
 
 /** Returns whether a file outside the test folders is by its name there for tests, and in the place of something else. */
@@ -168,7 +173,7 @@ function grouped(values: readonly string[], keysOf: (value: string) => readonly 
 const QUOTED = /["'`]([\w.@-]*(?:\/[\w.@-]+)+)["'`]/g;
 /** Files beside the one that names them: in Ruby, C, bats and a shell. */
 const BESIDE = /(?:\brequire_relative|^#[ \t]*include|^[ \t]*(?:load|source|\.))[ \t(]+["']?([^"'\s()<>;]+)/gm;
-const PYTHON = /^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import|import[ \t]+([.\w]+))/gm;
+const PYTHON = /^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import|import[ \t]+([.\w]+))|["']((?:[a-z_]\w*\.)+\w+)["']/gm;
 
 /** Returns the files of its own project that a file of code names: as a module, or by a path. */
 function requiredBy(path: string, projectDir: string): string[] {
@@ -181,7 +186,9 @@ function requiredBy(path: string, projectDir: string): string[] {
       at.startsWith('.') ? [join(folder, at)] : [at, join(folder, at)],
     ),
     ...[...text.matchAll(BESIDE)].flatMap(([, at = '']) => [at, join(folder, at)]),
-    ...[...text.matchAll(PYTHON)].flatMap(([, from, whole]) => modulePaths(from ?? whole ?? '', folder)),
+    ...[...text.matchAll(PYTHON)].flatMap(([, from, whole, quoted]) =>
+      modulePaths(from ?? whole ?? quoted ?? '', folder),
+    ),
   ];
   const endings = ['', extname(path), '.js', '.ts', '.json', '.bash', `/index${extname(path)}`, '/__init__.py'];
   const found = new Set(stems.flatMap((stem) => [...endings, ...swapped(stem)].map((end) => withEnding(stem, end))));

@@ -8,6 +8,7 @@ import {
   bytesOf,
   filesOf,
   isCode,
+  isForTests,
   isInSources,
   isSnapshot,
   isTest,
@@ -57,10 +58,9 @@ export function testsOf({ run }: TddScenario, projectDir: string, before: TestFi
  * requires, and their data.
  */
 export function usedBy(tests: TestFiles, projectDir: string, scripts: readonly string[]): TestFiles {
-  const known = testFiles(projectDir);
-  const isMock = (path: string): boolean => path.includes('__mocks__/');
-  const configured = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]);
-  const code = [...configured, ...Object.keys(known).filter(isMock)].filter((path) => known[path] && isCode(path));
+  const named = scripts.flatMap((key) => [key, ...namedIn(textAt(projectDir, key))]);
+  const configured = named.filter((path) => isForTests(path) && isProjectFile(projectDir, path));
+  const code = [...configured, ...filesOf(projectDir, (path) => isCode(path) && SUPPORT.test(path))];
   return { ...marks(projectDir, [...withRequired(code, projectDir)]), ...dataFor(tests, projectDir) };
 }
 
@@ -103,7 +103,7 @@ export function changedTests(projectDir: string, then: TestFiles): string[] {
 export function addedTests(projectDir: string, then: TestFiles, before: TestFiles | undefined): string[] {
   const required = withRequired(Object.keys(then), projectDir);
   const isNew = (path: string): boolean => before !== undefined && before[path] === undefined;
-  const loaded = Object.keys(testFiles(projectDir)).filter((path) => LOADED.test(path) && isNew(path));
+  const loaded = filesOf(projectDir, (path) => LOADED.test(path) && isNew(path));
   return [...new Set([...required, ...loaded])].filter((path) => isCode(path) && then[path] === undefined);
 }
 
@@ -133,8 +133,9 @@ function isNamedIn(text: string, path: string): boolean {
   });
 }
 
-/** Pattern for code that a test runner loads without an import. */
-const LOADED = /(?:^|\/)(?:conftest\.py$|__mocks__\/)/;
+/** Patterns for code that a test runner loads without an import; a conftest.py only with the tests below it. */
+const SUPPORT = /(?:^|\/)(?:__mocks__|(?:cypress|spec)\/support)\//;
+const LOADED = new RegExp(`${SUPPORT.source}|(?:^|\\/)conftest\\.py$`);
 
 /** Returns whether two hashes mean the same content. A snapshot may have gained lines. */
 export function isKept(then: string | undefined, now: string | undefined): boolean {

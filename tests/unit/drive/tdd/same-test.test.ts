@@ -8,6 +8,7 @@ import type { TddPhase, TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { withTdd } from '../../../../src/state/tdd-store.ts';
 import { makeList } from '../../../../src/task/tdd/make-list.ts';
 import { withRequired } from '../../../../src/task/tdd/required-files.ts';
+import { usedBy } from '../../../../src/task/tdd/test-files.ts';
 import { AT, aProject, aStop, type Project, put, stateOf } from '../../../support/drive/drive-project.ts';
 import { startNow } from '../../../support/drive/start-now.ts';
 import { someOf } from '../../../support/short-form.ts';
@@ -198,6 +199,14 @@ const TRICKS: Readonly<
     test: { 'tests/add_test.go': 'package add\n\nfunc TestAdd(t *testing.T) { same(add(1, 2), 3) }\n' },
     trick: (project) => write(project, { 'tests/util_test.go': 'package add\n\nfunc same(a, b int) { }\n' }),
   },
+  'uses a file of spec/support that is swapped': {
+    run: 'node --test spec/add.test.js',
+    before: { 'spec/support/kit.js': "module.exports = require('node:assert').equal;\n" },
+    test: {
+      'spec/add.test.js': ADDS.replace("'node:assert').equal", "[__dirname, 'support', 'kit.js'].join('/'))"),
+    },
+    trick: (project) => write(project, { 'spec/support/kit.js': 'module.exports = () => {};\n' }),
+  },
 };
 
 for (const [what, { run, before = {}, test: own, trick }] of someOf(Object.entries(TRICKS), 3))
@@ -364,6 +373,21 @@ test('a mock that a scenario did not bring may change with the next one', async 
   assert.equal((await prove(project, 'red')).problem, null);
   write(project, { [mock]: 'exports.now = () => 2;\n' });
   assert.match((await prove(project, 'green')).problem ?? '', /clock\.js was changed/);
+});
+
+test('code that a runner loads without an import of the test counts with it', (t) => {
+  const project = aProject(t);
+  write(project, {
+    'tests/test_add.py': 'pytest_plugins = ["tests.plugins.db"]\n',
+    'tests/plugins/db.py': '',
+    'jest.config.js':
+      "module.exports = { setupFiles: ['./jest.setup.js', './src/setupTests.ts'], roots: ['./src/add.js'] };\n",
+    ...{ 'jest.setup.js': '', 'src/setupTests.ts': '', 'src/add.js': '', 'cypress/support/e2e.js': '' },
+  });
+  const all = [...withRequired(['tests/test_add.py'], project.directory)];
+  assert.deepEqual(all, ['tests/test_add.py', 'tests/plugins/db.py']);
+  const used = Object.keys(usedBy({}, project.directory, ['jest.config.js'])).toSorted();
+  assert.deepEqual(used, ['cypress/support/e2e.js', 'jest.setup.js', 'src/setupTests.ts']);
 });
 
 test('the tests of a package in Go are read once, however many there are', (t) => {
