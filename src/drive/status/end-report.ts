@@ -12,7 +12,7 @@ import { noticesOf } from '../../state/notices.ts';
 import { programName } from '../../state/process/program.ts';
 import type { RecordedTree } from '../../task/git/record-tree.ts';
 import { changedRepositories, onScreen, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
-import { changesBetween, isCommitted, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
+import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
 import { commandLine, type Message } from '../../text/message.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { unrecordedIterations } from '../records/journal.ts';
@@ -122,8 +122,8 @@ async function gathered(
   const { point, lost } = startIn(files, contract);
   const options = { env, signal, sandbox: contract?.sandbox };
   const found = point && end && (await changesBetween(files.projectDir, point.tree, end, options));
-  const changes = found && redactRecord({ ...found, ...(repositories.length > 0 && { repositories }) });
-  const committed = point && end && (await isCommitted(files.projectDir, point.tree, end, options));
+  const committed = found?.committed ?? null;
+  const changes = found && redactRecord({ ...found.changes, ...(repositories.length > 0 && { repositories }) });
   // A stored report, as `status` shows it, must not pay for the parser of shell commands.
   const { changedScripts } = await import('../../task/pinned-scripts/contract-scripts.ts');
   const { changedPrograms } = await import('../../task/pinned-scripts/pinned-programs.ts');

@@ -69,40 +69,35 @@ export interface Changes {
   readonly newFiles: readonly string[];
 }
 
-/** Compares the files at the end of a loop with those of its start, as commits, so that no filter runs; null if git does not answer. */
+/**
+ * Compares the files at the end of a loop with those of its start, as commits, so that no filter runs; null if git does not
+ * answer. `committed` says whether git has committed all that the loop changed; null if nothing changed.
+ */
 export async function changesBetween(
   projectDir: string,
   start: RecordedTree,
   end: RecordedTree,
   options: GitOptions,
-): Promise<Changes | null> {
-  const between = [start.commit, end.commit, '--', '.', ...WITHOUT_OWN];
-  const ask = (...words: string[]) =>
-    runGit(projectDir, ['diff', ...PLAIN, ...words, ...between], options, NAMES_AS_THEY_ARE);
-  const [stat, added] = [await ask('--stat=72', '--diff-filter=a'), await ask('-z', '--name-only', '--diff-filter=A')];
-  if (stat.kind !== 'answer' || added.kind !== 'answer') return null;
+): Promise<{ readonly changes: Changes; readonly committed: boolean | null } | null> {
+  const ask = async (from: string, ...words: string[]): Promise<string | null> => {
+    const between = [from, end.commit, '--', '.', ...WITHOUT_OWN];
+    const answer = await runGit(projectDir, ['diff', ...PLAIN, ...words, ...between], options, NAMES_AS_THEY_ARE);
+    return answer.kind === 'answer' ? answer.text : null;
+  };
+  const found = await ask(start.commit, '-z', '--name-status');
+  if (found === null) return null;
+  const parts = partsOf(found);
+  const changed = parts.filter((_, at) => at % 2 === 1);
+  const newFiles = changed.filter((_, at) => parts[2 * at] === 'A');
+  const hasOld = newFiles.length < changed.length;
+  const stat = hasOld ? await ask(start.commit, '--stat=72', '--diff-filter=a') : '';
+  const left = changed.length > 0 ? await ask(end.head, '-z', '--name-only') : null;
+  if (stat === null) return null;
+  const uncommitted = new Set(partsOf(left ?? ''));
   return {
-    stat: stat.text.split('\n').filter((line) => line !== ''),
-    newFiles: partsOf(added.text),
+    changes: { stat: stat.split('\n').filter((line) => line !== ''), newFiles },
+    committed: left === null ? null : !changed.some((name) => uncommitted.has(name)),
   };
-}
-
-/** Returns whether git has committed all that a loop changed; null if nothing changed, or git does not answer. */
-export async function isCommitted(
-  projectDir: string,
-  start: RecordedTree,
-  end: RecordedTree,
-  options: GitOptions,
-): Promise<boolean | null> {
-  const namesFrom = async (from: string): Promise<readonly string[]> => {
-    const words = ['diff', ...PLAIN, '-z', '--name-only', from, end.commit, '--', '.', ...WITHOUT_OWN];
-    const answer = await runGit(projectDir, words, options);
-    return answer.kind === 'answer' ? partsOf(answer.text) : [];
-  };
-  const changed = await namesFrom(start.commit);
-  if (changed.length === 0) return null;
-  const left = new Set(await namesFrom(end.head));
-  return !changed.some((name) => left.has(name));
 }
 
 export function showCommand(projectDir: string, start: RecordedTree, end: RecordedTree): string {
