@@ -66,6 +66,9 @@ const listTranscripts = (configDir: string): string[] => {
 
 const STAND_IN = join(dirname(fileURLToPath(import.meta.url)), '../stand-in/claude.mjs');
 
+/** What starts it. Every loop asks for the version first, which needs no node. */
+const BEFORE_STAND_IN = `#!/bin/sh\n[ "$1" = --version ] && exec echo '2.1.330 (Claude Code)'\nexec node "$0.mjs" "$@"\n`;
+
 export type WorkspaceOptions = {
   readonly git?: boolean;
   readonly apiKey?: string;
@@ -89,7 +92,10 @@ export const createWorkspace = (options: WorkspaceOptions = {}): Workspace => {
     place('config'),
   ];
   shareCodeCache(stateHome);
-  symlinkSync(options.standIn === true && !IS_NAMED ? STAND_IN : findClientBinary(), join(binDir, 'claude'));
+  if (options.standIn === true && !IS_NAMED) {
+    symlinkSync(STAND_IN, join(binDir, 'claude.mjs'));
+    writeFileSync(join(binDir, 'claude'), BEFORE_STAND_IN, { mode: 0o755 });
+  } else symlinkSync(findClientBinary(), join(binDir, 'claude'));
   seedClientConfig({
     configDir,
     trusted: [project],

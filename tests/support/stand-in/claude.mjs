@@ -15,10 +15,6 @@ import { endShells, prepared, runTool } from './tools.mjs';
 
 const VERSION = '2.1.330';
 const words = process.argv.slice(2);
-if (words.includes('--version')) {
-  console.log(`${VERSION} (Claude Code)`);
-  process.exit(0);
-}
 
 /** Options that take a value. */
 const WITH_VALUE = new Set(
