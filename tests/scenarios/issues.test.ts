@@ -185,9 +185,11 @@ test('hostile text is quoted: nothing of it runs, and no setting depends on it',
   assert.equal(existsSync(join(hostile.p.dir, 'pwned')) || existsSync(join(hostile.p.home, 'pwned')), false);
 });
 
-test('an issue of a megabyte is cut, and says so', (t) => {
-  const { p, draft: drafted } = broken(t, [{ ...ISSUE, body: 'x'.repeat(1_000_000) }]);
+test('an issue of a megabyte is cut, and its task is not started, since no user has read it', (t) => {
+  const { p, gh, draft: drafted } = broken(t, [{ ...ISSUE, body: 'x'.repeat(1_000_000) }]);
   assert.match(drafted().stderr, /no user has read it/);
+  assert.equal(existsSync(join(p.home, 'prompt')), false);
+  assert.deepEqual(gh.state().comments, []);
   assert.ok(draft(p).length < 20_000, `${draft(p).length}`);
   assert.match(draft(p), /\[cut: 1000000 characters in all/);
 });
@@ -201,15 +203,6 @@ test('a word that is no issue is refused before gh runs', (t) => {
     assert.match(stderr, /give a number or the URL/);
   }
   assert.deepEqual(gh.state().calls, []);
-});
-
-test('a task from an issue that no user has read is not started', (t) => {
-  const { p, gh, draft } = broken(t, [ISSUE]);
-  const { code, stderr } = draft();
-  assert.equal(code, 1, stderr);
-  assert.match(stderr, /no user has read it/);
-  assert.equal(existsSync(join(p.home, 'prompt')), false);
-  assert.deepEqual(gh.state().comments, []);
 });
 
 test('without gh on the PATH, an issue is refused with the reason', (t) => {

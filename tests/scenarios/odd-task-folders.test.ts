@@ -2,29 +2,33 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
 const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
 
+const here = (p: Project, ...words: string[]) => commandHere(p, words);
+
 /** What start, check, status, archive and stop make of one task folder, in the order in which a user would call them. */
-function walk(p: Project, given: string, taskPath: string, name: string): void {
-  const done = (command: string, ...words: string[]): Record<string, unknown> => {
-    const { code, stderr, stdout } = p.ralph([command, '--json', ...words]);
+async function walk(p: Project, given: string, taskPath: string, name: string | RegExp): Promise<void> {
+  const done = async (command: string, ...words: string[]): Promise<Record<string, unknown>> => {
+    const { code, stderr, stdout } = await here(p, command, '--json', ...words);
     assert.equal(code, 0, `${command} ${words.join(' ')}: ${stderr}${stdout}`);
     return JSON.parse(stdout) as Record<string, unknown>;
   };
-  assert.deepEqual(done('check', given)['problems'], []);
-  const started = done('start', `--task=${given}`);
-  assert.deepEqual([started['taskPath'], started['name']], [taskPath, name]);
-  const live = done('status', given);
+  assert.deepEqual((await done('check', given))['problems'], []);
+  const started = await done('start', `--task=${given}`);
+  assert.equal(started['taskPath'], taskPath);
+  assert.match(String(started['name']), typeof name === 'string' ? new RegExp(`^${name}$`) : name);
+  const live = await done('status', given);
   assert.deepEqual([live['active'], live['taskPath'], live['maxIterations']], [true, taskPath, 5]);
-  assert.match(p.ralph(['archive', given]).stderr, /is active\. End it first/);
-  assert.equal(done('stop', given)['status'], 'ended');
-  const over = done('status', given);
+  assert.match((await here(p, 'archive', given)).stderr, /is active\. End it first/);
+  assert.equal((await done('stop', given))['status'], 'ended');
+  const over = await done('status', given);
   assert.equal((over['lastLoop'] as Record<string, unknown>)['status'], 'stopped');
-  assert.ok(existsSync(String(done('archive', given)['path'])));
-  assert.match(p.ralph(['stop', given]).stderr, /no live loop is working on/);
+  assert.ok(existsSync(String((await done('archive', given))['path'])));
+  assert.match((await here(p, 'stop', given)).stderr, /no live loop is working on/);
 }
 
 const DEEP = Array.from({ length: 40 }, (_, level) => `level-${level}`).join('/');
@@ -40,39 +44,34 @@ const FOLDERS = [
 ] as const;
 
 for (const [what, given, folder, name] of someOf(FOLDERS, 3)) {
-  test(`a task folder with ${what} is checked, started, shown, stopped and archived`, (t) => {
+  test(`a task folder with ${what} is checked, started, shown, stopped and archived`, async (t) => {
     const p = project(t);
     p.write(`${folder}/RALPH.md`, TASK);
-    const made = typeof name === 'string' ? name : String(p.ralph(['start', '--task', given, '--json']).json['name']);
-    if (typeof name !== 'string') {
-      assert.match(made, name);
-      p.ralph(['stop', given]);
-    }
-    walk(p, given, `${folder}/RALPH.md`, made);
+    await walk(p, given, `${folder}/RALPH.md`, name);
   });
 }
 
-test('a word that begins with a dash can follow --', (t) => {
+test('a word that begins with a dash can follow --', async (t) => {
   const p = project(t);
   p.write('-x/RALPH.md', TASK);
   assert.match(p.ralph(['check', '-x']).stderr, /check has no option -x\./);
-  assert.equal(p.ralph(['check', '--json', '--', '-x']).json['ok'], true);
-  assert.equal(p.ralph(['start', '--task=-x']).code, 0);
-  assert.equal(p.ralph(['status', '--json', '--', '-x']).json['active'], true);
-  assert.equal(p.ralph(['stop', '--', '-x/RALPH.md']).code, 0);
+  assert.equal((await here(p, 'check', '--json', '--', '-x')).json['ok'], true);
+  assert.equal((await here(p, 'start', '--task=-x')).code, 0);
+  assert.equal((await here(p, 'status', '--json', '--', '-x')).json['active'], true);
+  assert.equal((await here(p, 'stop', '--', '-x/RALPH.md')).code, 0);
 });
 
-test('a task folder behind a link is started at its real path and has one loop', (t) => {
+test('a task folder behind a link is started at its real path and has one loop', async (t) => {
   const p = project(t);
   p.write('tasks/a/RALPH.md', TASK);
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
-  walk(p, 'short', 'tasks/a/RALPH.md', 'a');
-  assert.equal(p.ralph(['start', '--task', 'short/RALPH.md', '--json']).json['name'], 'a');
-  assert.equal(p.ralph(['status', 'tasks/a', '--json']).json['active'], true);
-  assert.match(p.ralph(['resume', 'tasks/a']).stderr, /is active/);
+  await walk(p, 'short', 'tasks/a/RALPH.md', 'a');
+  assert.equal((await here(p, 'start', '--task', 'short/RALPH.md', '--json')).json['name'], 'a');
+  assert.equal((await here(p, 'status', 'tasks/a', '--json')).json['active'], true);
+  assert.match((await here(p, 'resume', 'tasks/a')).stderr, /is active/);
 });
 
-test('a task folder behind a link that leads out of the project is refused, and nothing is written there', (t) => {
+test('a task folder behind a link that leads out of the project is refused, and nothing is written there', async (t) => {
   const p = project(t);
   const away = join(p.home, 'away');
   mkdirSync(away);
@@ -87,7 +86,7 @@ test('a task folder behind a link that leads out of the project is refused, and 
       [['stop', given], /no live loop is working on out/],
     ] as const;
     for (const [args, why] of someOf(refused, 2, nth)) {
-      const { code, stderr } = p.ralph(args);
+      const { code, stderr } = await here(p, ...args);
       assert.equal(code, 1, args.join(' '));
       assert.match(stderr, why, args.join(' '));
     }
@@ -129,53 +128,54 @@ const ODD: readonly [string, (p: Project) => void, Record<string, RegExp>][] = [
 ];
 
 for (const [what, make, answers] of someOf(ODD, 2)) {
-  test(`every command gives a clear message for a RALPH.md that ${what}`, (t) => {
+  test(`every command gives a clear message for a RALPH.md that ${what}`, async (t) => {
     const p = project(t);
     make(p);
     for (const [name, why] of Object.entries(answers)) {
-      const { code, stderr, stdout } = p.ralph(name === 'start' ? ['start', '--task', 'a'] : [name, 'a']);
+      const { code, stderr, stdout } = await here(p, name, ...(name === 'start' ? ['--task', 'a'] : ['a']));
       assert.equal(code, 1, name);
       assert.match(stderr + stdout, why, name);
       assert.doesNotMatch(stderr, /internal error/, name);
     }
-    assert.match(p.ralph(['stop', 'a']).stderr, /no live loop is working on a/);
-    assert.doesNotMatch(p.ralph(['status', 'a']).stderr, /internal error/);
+    assert.match((await here(p, 'stop', 'a')).stderr, /no live loop is working on a/);
+    assert.doesNotMatch((await here(p, 'status', 'a')).stderr, /internal error/);
   });
 }
 
 test('an unreadable RALPH.md is reported', {
   skip: process.getuid?.() === 0 && 'root may read everything',
-}, (t) => {
+}, async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK, 0o000);
-  assert.match(p.ralph(['start', '--task', 'a']).stderr, /Cannot read the task file a\/RALPH\.md \(EACCES\)/);
-  assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md cannot be read \(EACCES\)/);
-  assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
+  assert.match((await here(p, 'start', '--task', 'a')).stderr, /Cannot read the task file a\/RALPH\.md \(EACCES\)/);
+  assert.match((await here(p, 'check', 'a')).stderr, /a\/RALPH\.md cannot be read \(EACCES\)/);
+  assert.equal((await here(p, 'status', 'a', '--json')).json['active'], false);
 });
 
-test('a loop whose RALPH.md was deleted can still be shown, stopped and archived', (t) => {
+test('a loop whose RALPH.md was deleted can still be shown, stopped and archived', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
-  p.ralph(['start', '--task', 'a']);
+  await here(p, 'start', '--task', 'a');
   p.sh('rm a/RALPH.md');
-  assert.deepEqual([p.ralph(['status', 'a', '--json']).json['promptExists'], p.ralph(['stop', 'a']).code], [false, 0]);
-  assert.equal(p.ralph(['archive', 'a']).code, 0);
-  assert.match(p.ralph(['resume', 'a']).stderr, /a\/RALPH\.md does not exist/);
+  assert.equal((await here(p, 'status', 'a', '--json')).json['promptExists'], false);
+  assert.equal((await here(p, 'stop', 'a')).code, 0);
+  assert.equal((await here(p, 'archive', 'a')).code, 0);
+  assert.match((await here(p, 'resume', 'a')).stderr, /a\/RALPH\.md does not exist/);
 });
 
-test('a RALPH.md of a megabyte works like any other, and frontmatter of that size is refused', (t) => {
+test('a RALPH.md of a megabyte works like any other, and frontmatter of that size is refused', async (t) => {
   const p = project(t);
   p.write('big/RALPH.md', TASK + 'Work on this line.\n'.repeat(55_000));
-  walk(p, 'big', 'big/RALPH.md', 'big');
+  await walk(p, 'big', 'big/RALPH.md', 'big');
   p.write('worse/RALPH.md', `---\n${'# a comment\n'.repeat(90_000)}---\nWork.\n`);
-  const { code, stdout } = p.ralph(['check', 'worse']);
+  const { code, stdout } = await here(p, 'check', 'worse');
   assert.equal(code, 1);
   assert.match(stdout, /frontmatter/);
-  assert.equal(p.ralph(['start', '--task', 'worse']).code, 1);
+  assert.equal((await here(p, 'start', '--task', 'worse')).code, 1);
 });
 
-test('a RALPH.md with CRLF and a byte order mark works like any other', (t) => {
+test('a RALPH.md with CRLF and a byte order mark works like any other', async (t) => {
   const p = project(t);
   p.write('win/RALPH.md', `\uFEFF${TASK.replaceAll('\n', '\r\n')}`);
-  walk(p, 'win', 'win/RALPH.md', 'win');
+  await walk(p, 'win', 'win/RALPH.md', 'win');
 });
