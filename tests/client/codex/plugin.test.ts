@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { bundle, promptFile } from '../../support/client/loop-project.ts';
 import { CODEX, type CodexProject, inCodexProject } from '../../support/codex/codex-project.ts';
 import { ownSession } from '../../support/codex/own-session.ts';
-import { say, shell } from '../../support/codex/responses-model.ts';
+import { say, shell, shellToEnd } from '../../support/codex/responses-model.ts';
 import { trustAll } from '../../support/codex/trust-all.ts';
 
 /** Adds the plugin to Codex as a user does. */
@@ -86,7 +86,7 @@ test('Codex: who follows a skill of the plugin finds the program, which names wh
     // As the skill says: two folders above that of SKILL.md.
     const skill = /<path>([^<]+)<\/path>/.exec(input)?.[1] ?? 'none';
     const root = resolve(dirname(skill), '../..');
-    return runs % 2 === 1 ? shell(`node "${root}/scripts/main.cjs" doctor`) : say('That is missing.');
+    return runs % 2 === 1 ? shellToEnd(`node "${root}/scripts/main.cjs" doctor`) : say('That is missing.');
   };
   await inCodexProject({}, follow, async (project) => {
     const { env, set } = addPlugin(project);
