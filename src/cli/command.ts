@@ -100,7 +100,6 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = option
 });
 
 type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
-  /** Problem of the command line, or null. */
   readonly problem: string | null;
   /** Name of an option that the command does not have. */
   readonly unknown?: string;

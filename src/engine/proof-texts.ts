@@ -1,7 +1,6 @@
 import { type ProofFacts, turnedGreen } from './policy/proof.ts';
 import type { Baseline, Proof } from './schema/proof.ts';
 
-/** Returns what a proof says, as a sentence. */
 export function proofText(proof: Proof, facts: ProofFacts): string {
   const turned = turnedGreen(facts);
   const isOne = turned.length === 1;

@@ -59,7 +59,6 @@ const ACTIVITIES = {
     /** What the loop had used before: a view that joins later begins from it. */
     spent: z.object({ tokens: count, costUsd: z.number().min(0).nullable() }).optional(),
   },
-  /** Record of an iteration, with the decision after it. */
   'iteration.ended': iterationRecord.omit({ loopId: true, iteration: true }).shape,
   /** A complete text of the agent. `streamed`: it was already emitted in parts. */
   'agent.text': { text: z.string(), streamed: z.literal(true).optional() },
@@ -132,7 +131,6 @@ const ACTIVITIES = {
 
 type Shapes = typeof ACTIVITIES;
 
-/** Activity of this type, as it is emitted. */
 type Activity<T extends keyof Shapes> = {
   [K in T]: { readonly type: K } & (keyof Shapes[K] extends never
     ? unknown

@@ -8,7 +8,6 @@ import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';
 
-/** Task in a work tree, with the settings of its submission. */
 interface FleetTask extends Pick<Submission['contract'], 'flags' | 'args'> {
   readonly projectDir: string;
   readonly name: string;

@@ -23,7 +23,6 @@ interface Controlled {
   readonly generation: number;
 }
 
-/** Returns the controls that a loop accepts in its current state. */
 export function controlsOf(loop: Pick<FleetLoop, 'state' | 'result' | 'progress'>): FleetControl[] {
   const { state, result } = loop;
   if (state === 'forgotten' || result?.outcome === 'complete') return [];

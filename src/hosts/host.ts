@@ -42,7 +42,6 @@ export interface SessionTerms
 
 /** API error at the end of a session's transcript. */
 export interface SessionError extends ApiError {
-  /** null if unknown. */
   readonly at: string | null;
 }
 

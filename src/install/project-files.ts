@@ -72,7 +72,6 @@ export function removeFile(projectDir: string, path: string): void {
   removeIfThere(real);
 }
 
-/** Path of the manifest, relative to the project. */
 export const MANIFEST_PATH = '.claude/ralph/.install.json';
 
 /** Record of the files that `init` installed: a later `init` updates and `uninit` removes exactly these. */

@@ -43,7 +43,6 @@ async function post({ headers }: Exporter, url: string, body: object): Promise<s
   }
 }
 
-/** Event of a loop's stream, as telemetry reads it. */
 export type StreamEvent = Readonly<Record<string, unknown>>;
 
 /** Facts about the loop that the stream does not contain. */

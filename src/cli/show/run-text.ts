@@ -38,7 +38,6 @@ export function doneText({ done, total }: Pick<Run, 'done' | 'total'>): string {
   return `${done} of ${total} ${total === 1 ? 'task' : 'tasks'} done`;
 }
 
-/** Returns why a run ended, and what to do next. */
 function endLines({ why, next }: Run): string[] {
   const text = [why, next].filter((part) => part !== '').join(' ');
   return text === '' ? [] : ['', printable(text)];

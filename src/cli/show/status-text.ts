@@ -223,7 +223,6 @@ const BUDGET = 8 * 1024 * 1024;
 
 const STAND = ['check.', 'loop.started'];
 
-/** Reads the status of the checks from the end of the stream. */
 export function checkStand(files: LoopFiles, loopId: string, status: string): CheckStand {
   let running: string | null = null;
   const results: Entry[] = [];

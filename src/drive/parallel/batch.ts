@@ -108,7 +108,6 @@ export function archivedBatches(projectDir: string, env: NodeJS.ProcessEnv): { f
   });
 }
 
-/** Returns the time at which a run was last driven. */
 export function lastDriven({ batch: path }: Pick<LoopFiles, 'batch'>): string {
   return (statSync(path, { throwIfNoEntry: false })?.mtime ?? new Date()).toISOString();
 }

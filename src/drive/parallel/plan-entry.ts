@@ -33,7 +33,6 @@ export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id, ti
   return { ...NEW_TASK, name, taskPath: plan.path, planTask: id, title, words: [] };
 }
 
-/** Returns the words of the command that begins or resumes a task. */
 export function wordsOfTask(
   batch: PlanBatch,
   projectDir: string,

@@ -58,7 +58,6 @@ export class PlanSource {
     }
   }
 
-  /** Returns the status of a task; undefined if the plan has no such task. */
   statusOf(id: string): PlanFileTask['status'] | undefined {
     return this.now().find((task) => planKey(task.id) === planKey(id))?.status;
   }

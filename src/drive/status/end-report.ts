@@ -86,7 +86,6 @@ function isEmpty({ iterations, tokens, changes }: EndReport): boolean {
 interface StoredReport {
   readonly of: string;
   readonly report: EndReport;
-  /** Files at the end of the loop; null if they are unknown. */
   readonly end: RecordedTree | null;
   /** What a complete loop records for others; absent if it could not be written. */
   readonly proof?: ProofRecord;

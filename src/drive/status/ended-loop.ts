@@ -8,7 +8,6 @@ import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 
 interface Standing {
   readonly status: TerminalStatus | 'paused';
-  /** Its last state; null if unknown. */
   readonly state: LoopState | null;
   /** Null for a live loop that is not paused. */
   readonly message: Message | string | null;

@@ -49,7 +49,6 @@ export function wholeRun(run: Omit<Run, 'done' | 'total' | 'iterations' | 'costU
   };
 }
 
-/** A task of a plan, as runs show and record it. */
 type PlannedTask = NonNullable<Batch['plan']>['tasks'][number];
 
 export function plannedTasks(tasks: readonly PlanFileTask[]): PlannedTask[] {

@@ -3,7 +3,6 @@ export const DOUBTED = 'FIXED?';
 
 /** What each word and field of a status has. V8 compiles every expression that it tries, so most lines try only this. */
 export const MAY_SAY_STATUS = /status|open|fixed/i;
-/** What each mark has. */
 const HAS_MARK = /[^\0-\x7f]|:[bhwx]/;
 
 const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*[:=](.*)$/is;
@@ -75,7 +74,6 @@ export function withoutLeadingMarks(text: string): string {
   return text.replace(new RegExp(`^(?:(?:${DONE_MARK}|${OPEN_MARK}|🔴|🟠|🟡|🟢|⚠)\uFE0F?\\s*)+`, 'u'), '');
 }
 
-/** Returns whether a text begins or ends with one of these marks. */
 function isMarked(text: string, marks: string): boolean {
   return HAS_MARK.test(text) && new RegExp(`^(?:${marks})|(?:${marks})\uFE0F?[\\s.)]*$`, 'u').test(text);
 }

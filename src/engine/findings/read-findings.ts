@@ -154,7 +154,6 @@ class LogReader {
     }
   }
 
-  /** Reads a line of a table; false if it is none. */
   #readTable(source: Line): boolean {
     const { text, number, isProse } = source;
     const cells = isProse && text.includes('|') ? cellsOf(withoutTags(text)) : null;

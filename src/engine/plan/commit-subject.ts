@@ -28,7 +28,6 @@ export function commitFormProblem(form: string): string | null {
 
 const KEYS = ['type', 'title', 'id', 'plan'];
 
-/** Returns the name of a plan for its commits: that of its file. */
 export function planName(planPath: string): string {
   return planPath.slice(planPath.lastIndexOf('/') + 1).replace(/\.(?:md|markdown)$/i, '');
 }

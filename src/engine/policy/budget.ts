@@ -138,7 +138,6 @@ export function allowanceOf(
   return { costUsd: left(maxCostUsd, costUsd ?? 0), tokens: left(maxTokens, tokens), timeMs: left(maxTimeMs, spentMs) };
 }
 
-/** Returns the smaller of two allowances, for each of their limits. */
 export function smallerAllowance(one: Allowance, other: Allowance | undefined): Allowance {
   const least = (a: number | null, b: number | null | undefined): number | null =>
     a === null || b == null ? (a ?? b ?? null) : Math.min(a, b);

@@ -14,7 +14,6 @@ const UNSENT: ReadonlySet<unknown> = new Set(['command.started', 'tool.started',
 /** Maximum number of events that wait for the server; older ones are dropped first. */
 const MOST_WAITING = 2_000;
 
-/** Event of a loop as stored by the fleet. */
 interface FleetEvent {
   readonly attempt: number;
   readonly event: Readonly<Record<string, unknown>>;

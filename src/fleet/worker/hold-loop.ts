@@ -179,7 +179,6 @@ export class LoopHolder {
     return endedAs('fleet-budget', WORKER_TEXTS.budget(reading));
   }
 
-  /** Returns the loop's last state; null before it begins. */
   #state(): LoopState | null {
     const { files, env } = this.#holding;
     const { found, lastState } = describeLoop(files, env);

@@ -130,7 +130,6 @@ export function commandsOfOptions(name: string, words: readonly ShellWord[]): st
   });
 }
 
-/** An option whose value is code, in any program. */
 const CODE_OPTION = /^-(c|e|ex|x)$|^--?(eval|exec|execute|command|code|run)$/;
 
 /** A text for such an option, or the commands on the standard input of a program that takes them there. */

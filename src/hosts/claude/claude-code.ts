@@ -8,7 +8,6 @@ import { apiFailure, lastApiError } from './transcript/api-failure.ts';
 /** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
 const PRINTS_MESSAGES = '2.1.250';
 
-/** The reference host. */
 export const CLAUDE_CODE: Host = {
   name: 'claude-code',
   title: 'Claude Code',

@@ -16,7 +16,6 @@ export interface HookHost {
    */
   readonly read?: (payload: Fields) => Fields | 'ignored';
   readonly output: (event: string, answer: HookAnswer) => HookOutput;
-  /** Variable that is 1 in the shell of its agent. */
   readonly agentVariable: string;
   /** The client drops a text for the agent in the answer before a call, and delivers one after it. */
   readonly tellsAfterCalls?: true;

@@ -37,7 +37,6 @@ export function printed(answer: object): HookOutput {
   return { stdout: Object.keys(answer).length === 0 ? '' : JSON.stringify(answer), stderr: '', code: 0 };
 }
 
-/** Returns the texts that are not blank. */
 function filled(...texts: readonly (string | undefined)[]): string[] {
   return texts.filter((text) => text !== undefined && text.trim() !== '') as string[];
 }

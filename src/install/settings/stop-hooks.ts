@@ -40,7 +40,6 @@ export function isOurHook(entry: unknown): boolean {
   );
 }
 
-/** A Stop hook that is not ours. */
 interface OtherStopHook extends RegisteredHook {
   /** Script that it runs, if it can be read. */
   readonly file: string | null;

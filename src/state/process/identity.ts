@@ -70,7 +70,6 @@ export function bootId(): string {
   return knownBootId ?? '';
 }
 
-/** Returns the target of a link in /proc; null if there is none. */
 export function procLink(name: string): string | null {
   return process.platform === 'linux' ? ifProcHides(() => readlinkSync(`/proc/${name}`), null) : null;
 }

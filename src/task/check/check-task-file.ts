@@ -84,7 +84,6 @@ function problemOn(line: number, rule: string, message: string, more: Partial<Pr
   return { path: '', line, column: 1, value: null, rule, message, severity: 'error', ...more };
 }
 
-/** Returns the number of the line with this offset, from 1. */
 function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }

@@ -90,7 +90,6 @@ function hooksDigest(folder: string): string {
   return hash.digest('hex');
 }
 
-/** Quotes a value for a configuration file of git. */
 export function quotedValue(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t')}"`;
 }

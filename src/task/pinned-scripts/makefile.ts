@@ -114,7 +114,6 @@ function fillVariables(line: string, variables: ReadonlyMap<string, string>, dep
 }
 
 interface Rule {
-  /** Goals that it needs. */
   readonly needs: string[];
   readonly commands: string[];
 }

@@ -87,7 +87,6 @@ function idsIn(text: string): string[] {
     .filter((id) => id !== '' && !/^(?:none|nothing|n\/a|[-–—])$/i.test(id));
 }
 
-/** Removes a remark in parentheses at the end of a text. */
 function withoutRemark(text: string): string {
   const plain = text.trimEnd();
   const at = plain.endsWith(')') ? plain.indexOf('(', plain.lastIndexOf(')', plain.length - 2) + 1) : -1;

@@ -34,7 +34,6 @@ export interface View {
   readonly last: 'blank' | 'text' | 'call' | 'other';
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
-  /** Step after this iteration. */
   readonly next: RunnerEventOf<'agent.after-iteration'>['next'];
   readonly interrupting: boolean;
   readonly iteration: number;

@@ -275,7 +275,6 @@ function openedBy(text: string): 'item' | 'quote' | null {
   return isProse ? (text.startsWith('>') ? 'quote' : 'item') : null;
 }
 
-/** Returns the marks with which a line opens a fence. */
 function openingMarks(text: string): string | null {
   const [, marks, info = ''] = /^(`{3,}|~{3,})(.*)$/s.exec(text) ?? [];
   return marks === undefined || (marks.startsWith('`') && info.includes('`')) ? null : marks;

@@ -17,7 +17,6 @@ export interface Runner {
   readonly totals?: readonly RegExp[];
   /** Line without which what looks like a total is another program's. */
   readonly sign?: RegExp;
-  /** The last total is the one of the whole run. */
   readonly lastTotalCounts?: true;
   /** Results of single tests or groups; they count if the run prints no total. */
   readonly results?: readonly RegExp[];

@@ -189,7 +189,6 @@ export const PROOFS: Readonly<Record<Proof, string>> = {
   none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
 };
 
-/** Returns the tone of a loop's status, for its badge. */
 function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
   if (status === 'complete') return verified ? 'good' : 'warn';
   if (status === 'running' || status === 'verifying') return 'busy';

@@ -78,7 +78,6 @@ const ls: Output = ({ call: { state }, args, texts }) => {
   return literal(`${files.map((word) => word.template).join('\n')}\n${UNKNOWN}`);
 };
 
-/** Output of programs that list whole trees. */
 const tree: Output = ({ call: { state }, texts }) => {
   const places = texts.filter((text) => !isOption(text));
   const roots = (places.length === 0 ? ['.'] : places).map((path) => fromCwd(path, state));

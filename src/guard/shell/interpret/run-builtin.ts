@@ -139,7 +139,6 @@ function readInto(call: Call, names: readonly string[]): Outcome {
   return { states: rows.map(assigned), output: SILENT };
 }
 
-/** The words of a line, as IFS splits them. */
 function splitByIfs(line: string, { state }: Call): string[] {
   const marks = state.variables.get('IFS')?.[0]?.template ?? ' \t\n';
   const pieces = [''];
