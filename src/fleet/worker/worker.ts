@@ -168,15 +168,11 @@ export class FleetWorker {
   }
 }
 
-/** What returns a job to the queue: until when, what the worker says of it, and why the loop is shown to wait. */
-interface Setback {
-  readonly until: number;
-  readonly said: string | null;
-  readonly waits: string | null;
-}
-
-/** Returns what an error means for the job; null for an error of the program, which fails it. */
-function setbackOf(error: unknown, isLost: boolean): Setback | null {
+/**
+ * Returns what an error means for the job: until when it goes back to the queue, what the worker says of it, and why the loop is
+ * shown to wait; null for an error of the program, which fails it.
+ */
+function setbackOf(error: unknown, isLost: boolean) {
   const now = Date.now();
   if (error instanceof PutBack) return { until: Math.max(error.until, now), said: null, waits: null };
   if (error instanceof LostLoop) return { until: now + OTHER_WORKER_MS, said: error.message, waits: null };
