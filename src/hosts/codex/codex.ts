@@ -59,7 +59,7 @@ export const CODEX: Host = {
       'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
     cost: 'unknown; `max_cost` is refused',
     'rate limits and API errors':
-      'from the sentences of the stream, with the time of the reset where they name one; a session has no Stop after a failed turn, so a headless launcher reads its record and goes on, and at a terminal you send the next message',
+      'from the sentences of the stream, with the time of the reset where they name one; a session has no Stop after a failed turn, so a headless launcher reads its record and goes on, and at a terminal your next message pauses it until you resume it',
     subagents: 'guarded; their tokens count once their records exist',
     'background work': 'ends with the client',
   },
@@ -135,7 +135,8 @@ function shared({ permissionMode, model, effort, hooks, own }: Options): string[
 /** Says at a start what the agent may do. */
 function sandboxText(permissionMode: string | null): string {
   const mode = sandboxFor(permissionMode);
-  return `Codex runs with its sandbox ${mode} (permission mode ${permissionMode ?? 'default'}) and asks nothing; ${MEANING[mode]}.`;
+  const runs = `Codex runs with its sandbox ${mode} (permission mode ${permissionMode ?? 'default'})`;
+  return `${runs} and asks for more in a session at a terminal alone; ${MEANING[mode]}.`;
 }
 
 const MEANING: Readonly<Record<SandboxMode, string>> = {
