@@ -62,3 +62,13 @@ test('a second signal ends a worker that cannot publish an iteration, which anot
   const { outcome, iterations } = await f.ended(id);
   assert.deepEqual([outcome, iterations], ['complete', 1]);
 });
+
+test('a worker whose server is gone ends after a signal', async (t) => {
+  const { f } = await refusing(t, 'exit 0\n');
+  const { child, said, over } = f.worker('one', [], { RALPH_FLEET_LOCK: '1s' });
+  await until('the worker is ready', () => said().includes('waiting for loops'));
+  await f.redis.kill();
+  await until('the worker has noticed', () => /ECONNREFUSED|closed/i.test(said()));
+  child.kill('SIGTERM');
+  assert.equal(await over, 1, said());
+});

@@ -102,6 +102,7 @@ async function runWorker(context: FleetContext): Promise<number> {
   const { server, key, env, err } = context;
   const place = placeOfFleet(context);
   const account = accountOf(context);
+  const lockMs = lockTime();
   const slots = wholeOf(context, 'slots', Math.max(1, Math.floor(availableParallelism() / CORES)), 64);
   const repositories = valuesOf(context, 'repo').map((url) => repositoryId(plainUrl(url)));
   const notice = (text: string): void => {
@@ -125,11 +126,14 @@ async function runWorker(context: FleetContext): Promise<number> {
     program: [...process.execArgv, process.argv[1] ?? ''],
     labels: wordsOfOption(context, 'labels'),
     limits: { maxCostUsd: numberOf(context, 'max-cost'), maxTokens: numberOf(context, 'max-tokens') },
-    lockMs: lockTime(),
+    lockMs,
   });
+  const isAway = (): boolean => server.redis.status !== 'ready';
   const leave = (): void => {
     notice(WORKER_TEXTS.leaving);
     worker.leave();
+    // Its end would wait for the server. Until then, each agent has ended with its lock.
+    if (isAway()) setTimeout(() => isAway() && process.exit(1), lockMs).unref();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, leave);
   notice(WORKER_TEXTS.ready(slots, account));
