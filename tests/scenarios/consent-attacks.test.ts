@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { shellWord } from '../../src/text/quote.ts';
+import { commandHere } from '../support/command-here.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
@@ -60,7 +61,7 @@ test('an agent cannot accept its own change, be it detached, in the background, 
   assert.doesNotMatch(stdout, /Changed by accept/);
 });
 
-test('control: an accept at an imitated terminal succeeds, and every report names it', (t) => {
+test('control: an accept at an imitated terminal succeeds, and every report names it', async (t) => {
   const p = aLoop(t);
   const typing = `sh -c 'echo yes; while [ ! -f answered ]; do sleep 0.05; done'`;
   p.write('accept.sh', `${process.execPath} ${MAIN} accept\ncode=$?\ntouch answered\nexit $code\n`);
@@ -75,9 +76,9 @@ test('control: an accept at an imitated terminal succeeds, and every report name
   const told =
     /Changed by accept at [\d-]+ [\d:]+: validation: sh verify\.sh \(300 s\) -> true \(300 s\); - script verify\.sh: sha256 [0-9a-f]{64}\./;
   assert.match(stdout, told, 'the end report');
-  assert.match(p.ralph(['status']).stdout, told);
-  assert.match(p.ralph(['explain']).stdout, told);
-  assert.match(p.ralph(['archive']).stdout.replace(/\s+/g, ' '), told);
+  assert.match((await commandHere(p, ['status'])).stdout, told);
+  assert.match((await commandHere(p, ['explain'])).stdout, told);
+  assert.match((await commandHere(p, ['archive'])).stdout.replace(/\s+/g, ' '), told);
   const events = p.read('.claude/context/runtime/ralph-events.jsonl').trim().split('\n');
   const accepted = events.map((line) => JSON.parse(line)).find(({ type }) => type === 'notice.accept');
   assert.match(accepted.terminal, /^\/dev\/pts\/\d+$/);
@@ -88,7 +89,7 @@ test('control: an accept at an imitated terminal succeeds, and every report name
 
 test('only yes adopts a change, and a change made while the diff was shown adopts nothing', async (t) => {
   const p = aLoop(t);
-  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal((await commandHere(p, ['start'])).code, 0);
   task(p, 'max_iterations: 1\nvalidation: ["true"]');
   for (const typed of someOf(['y', '', 'yes please'], 3)) {
     const refused = inPerson(p, ['accept'], typed);
@@ -100,12 +101,12 @@ test('only yes adopts a change, and a change made while the diff was shown adopt
   await swapped.submit('yes');
   assert.equal(await swapped.waitForExit(), 1);
   assert.match(await swapped.history(), /changed after you were shown[\s\S]*-> touch pwned/);
-  assert.equal(p.ralph(['status', '--json']).json['notices'], undefined);
+  assert.equal((await commandHere(p, ['status', '--json'])).json['notices'], undefined);
 });
 
 test('the terminal of the loop’s own client is refused', async (t) => {
   const p = aLoop(t);
-  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal((await commandHere(p, ['start'])).code, 0);
   task(p, 'max_iterations: 1\nvalidation: ["true"]');
   const state = '.claude/context/runtime/ralph-state.json';
   const own = await peopleTerminal(
@@ -118,7 +119,7 @@ test('the terminal of the loop’s own client is refused', async (t) => {
   assert.equal(inPerson(p, ['accept']).code, 0, 'control: another terminal');
 });
 
-test('accept: never locks the contract until the loop has ended, for accept and for resume', (t) => {
+test('accept: never locks the contract until the loop has ended, for accept and for resume', async (t) => {
   for (const lock of [(p: Project) => p.ralph(['start', '--no-accept']), null]) {
     const p = aLoop(t, lock === null ? 'accept: never\n' : '');
     assert.equal((lock ?? (() => p.ralph(['start'])))(p).code, 0);
@@ -128,20 +129,20 @@ test('accept: never locks the contract until the loop has ended, for accept and 
       inPerson(p, ['accept']).stderr,
       /locked \(accept: never\) until the loop has ended\. End it: ralph-loop stop/,
     );
-    const resumed = p.ralph(['start', '--resume']);
+    const resumed = await commandHere(p, ['start', '--resume']);
     assert.match(
       resumed.stderr,
       /locked \(accept: never\), and a resume would change it:\n {2}validation: sh verify\.sh/,
     );
     task(p, `max_iterations: 1\nvalidation: ["sh verify.sh"]${lock === null ? '\naccept: never' : ''}`);
-    assert.equal(p.ralph(['start', '--resume']).code, 0, 'control: nothing changes');
-    assert.equal(p.ralph(['stop']).code, 0);
+    assert.equal((await commandHere(p, ['start', '--resume'])).code, 0, 'control: nothing changes');
+    assert.equal((await commandHere(p, ['stop'])).code, 0);
     task(p, frontmatter);
-    assert.equal(p.ralph(['start', '--resume']).code, 0, 'control: the loop has ended');
+    assert.equal((await commandHere(p, ['start', '--resume'])).code, 0, 'control: the loop has ended');
   }
 });
 
-test('a resume after the end names the checks and scripts that it adopts, at once and in every report', (t) => {
+test('a resume after the end names the checks and scripts that it adopts, at once and in every report', async (t) => {
   for (const isChanged of [true, false]) {
     const p = aLoop(t);
     const changes = isChanged ? `${EMPTIES_CHECK}; echo "exit 0" > verify.sh; ` : '';
@@ -150,7 +151,8 @@ test('a resume after the end names the checks and scripts that it adopts, at onc
     const resumed = p.ralph(['resume', '--max-iterations', '3']);
     assert.equal(resumed.code, isChanged ? 0 : 2, resumed.stdout);
     const told = /Adopted by the resume: validation: sh verify\.sh \(300 s\) -> true \(300 s\); - script verify\.sh/;
-    for (const text of [resumed.stderr, resumed.stdout, p.ralph(['status']).stdout, p.ralph(['explain']).stdout])
+    const shown = [await commandHere(p, ['status']), await commandHere(p, ['explain'])];
+    for (const text of [resumed.stderr, resumed.stdout, ...shown.map(({ stdout }) => stdout)])
       (isChanged ? assert.match : assert.doesNotMatch)(text, isChanged ? told : /Adopted by the resume/);
   }
 });
@@ -165,9 +167,9 @@ test('a run that completes unverified exits with 3 where a verification is requi
   assert.equal(p.ralph(['run', '--plain', '--require-verified', '--agent', cmd]).code, 0, 'verified');
 });
 
-test('the journal says where a stop came from', (t) => {
+test('the journal says where a stop came from', async (t) => {
   const p = aLoop(t);
-  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal((await commandHere(p, ['start'])).code, 0);
   assert.equal(unattended(p, ['steer', 'Look again']).code, 0);
   const events = p.read('.claude/context/runtime/ralph-events.jsonl').trim().split('\n');
   const steered = events.map((line) => JSON.parse(line)).find(({ type }) => type === 'operator.steer');

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder } from '../support/git.ts';
 import { planProject, planText } from '../support/plan-beside.ts';
 import { DIST, project } from '../support/project.ts';
 
 const nextIn = (text: string): string | undefined => /^ {2}Next: (.*)$/m.exec(text)?.[1];
 
-test('a plan that paused for review names one next command, in its report and explain', (t) => {
+test('a plan that paused for review names one next command, in its report and explain', async (t) => {
   const p = planProject(t, planText([{ id: 1 }, { id: 2 }]));
   const { code, stdout } = p.run(['PLAN.md', '--plan', '--max-tasks', '1']);
   assert.equal(code, 3, stdout);
   assert.match(nextIn(stdout) ?? stdout, /run --task PLAN\.md --plan --from "Task 2"$/);
-  assert.ok(String(p.ralph(['explain', '--json']).json['next']).endsWith(`: ${nextIn(stdout)}.`));
+  assert.ok(String((await commandHere(p, ['explain', '--json'])).json['next']).endsWith(`: ${nextIn(stdout)}.`));
 });
 
 test('a plan with manual work left, or a blocked task, names one next command as well', (t) => {
@@ -44,23 +45,23 @@ test("the mounts of a client's sandbox are no uncommitted files of a plan or wor
   assert.match(within(start), /"action": "spawn"/);
 });
 
-test('consent where no loop awaits it says so, before any loop and after one has ended', (t) => {
+test('consent where no loop awaits it says so, before any loop and after one has ended', async (t) => {
   const p = project(t);
   p.write('job/RALPH.md', '---\ncompletion_promise: D\nmax_iterations: 2\n---\n\nDo it.\n');
   const consent = () => p.ralph(['start', '--task', 'job', '--consent']).stderr;
   assert.match(consent(), /no loop here awaits your consent\. Start one: /);
-  assert.equal(p.ralph(['start', '--task', 'job']).code, 0);
-  p.ralph(['cancel']);
+  assert.equal((await commandHere(p, ['start', '--task', 'job'])).code, 0);
+  await commandHere(p, ['cancel']);
   assert.match(consent(), /nothing awaits your consent: this loop has ended \(cancelled\)\. Start another: /);
 });
 
-test('limits of iterations that agentkit allows are refused with the bound that holds here', (t) => {
+test('limits of iterations that agentkit allows are refused with the bound that holds here', async (t) => {
   const p = project(t);
-  const check = (limit: number): string => {
+  const check = async (limit: number): Promise<string> => {
     p.write('job/RALPH.md', `---\nmaxIterations: ${limit}\n---\n\nDo it.\n`);
-    const { stdout, stderr } = p.ralph(['check', 'job']);
+    const { stdout, stderr } = await commandHere(p, ['check', 'job']);
     return stdout + stderr;
   };
-  for (const limit of [0, 60]) assert.match(check(limit), new RegExp(`integer from 1 to 50, but is ${limit}\\.`));
-  assert.doesNotMatch(check(50), /integer from/);
+  for (const limit of [0, 60]) assert.match(await check(limit), new RegExp(`integer from 1 to 50, but is ${limit}\\.`));
+  assert.doesNotMatch(await check(50), /integer from/);
 });

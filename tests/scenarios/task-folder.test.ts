@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { type Project, project } from '../support/project.ts';
 
 const RALPH = `---
@@ -19,15 +20,13 @@ function failing(t: TestContext): Project {
   return p;
 }
 
-function start(p: Project, ...args: string[]) {
-  return p.ralph(['start', '--json', ...args]);
-}
+const start = (p: Project, ...args: string[]) => commandHere(p, ['start', '--json', ...args]);
 
-test('a task folder is started by --task or --path, from any directory', (context) => {
+test('a task folder is started by --task or --path, from any directory', async (context) => {
   const p = failing(context);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   p.write('jobs/auth/RALPH.md', RALPH);
-  const byTask = start(p, '--task', 'jobs/auth', '--arg', 'owner=Ada');
+  const byTask = await start(p, '--task', 'jobs/auth', '--arg', 'owner=Ada');
   assert.equal(byTask.code, 0, byTask.stderr);
   const { name, taskPath, maxIterations, status } = byTask.json;
   assert.deepEqual(
@@ -49,15 +48,15 @@ test('a task folder is started by --task or --path, from any directory', (contex
   assert.match(String(beside.json['name']), /^auth-[0-9a-f]{8}$/);
   assert.equal(beside.json['taskPath'], 'more/auth/RALPH.md');
 
-  const named = start(p, '--path', 'jobs/auth/RALPH.md', '--loop', 'mine', '--arg', 'owner=Cyd');
+  const named = await start(p, '--path', 'jobs/auth/RALPH.md', '--loop', 'mine', '--arg', 'owner=Cyd');
   assert.equal(named.json['name'], 'mine');
-  const list = p.ralph(['list', '--json']).json['loops'] as { name: string }[];
+  const list = (await commandHere(p, ['list', '--json'])).json['loops'] as { name: string }[];
   assert.equal(list.length, 3);
 });
 
-test('every misuse of --arg is named and starts nothing', (context) => {
+test('every misuse of --arg is named and starts nothing', async (context) => {
   const p = project(context);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   p.write('job/RALPH.md', RALPH);
   for (const [args, message] of [
     [['--arg', 'owner'], /--arg owner: write it as name=value/],
@@ -67,18 +66,18 @@ test('every misuse of --arg is named and starts nothing', (context) => {
     [['--arg', 'owner=a', '--arg', 'mood=b'], /--arg mood: the task file has no argument of this name/],
     [[], /the argument "owner" has no value/],
   ] as const) {
-    const { code, stderr } = start(p, '--task', 'job', ...args);
+    const { code, stderr } = await start(p, '--task', 'job', ...args);
     assert.equal(code, 1);
     assert.match(stderr, message);
   }
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-  const prompt = start(p, '--arg', 'owner=a');
+  const prompt = await start(p, '--arg', 'owner=a');
   assert.match(
     prompt.stderr,
     /--arg owner: the task file has no argument of this name under "args:" \(it declares none\)/,
   );
-  assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name for --task/);
-  assert.match(start(p, '--task', 'jobs').stderr, /the task file jobs does not exist/);
+  assert.match((await start(p, '--task', 'job', '--path', 'job')).stderr, /--path is another name for --task/);
+  assert.match((await start(p, '--task', 'jobs')).stderr, /the task file jobs does not exist/);
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
 });
 
@@ -100,28 +99,24 @@ test('--arg for a missing task is refused before anything is created', (context)
   assert.deepEqual(p.tree(), {});
 });
 
-test('a resumed loop keeps its task and arguments unless new ones are given', (context) => {
+test('a resumed loop keeps its task and arguments unless new ones are given', async (context) => {
   const p = failing(context);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   p.write('job/RALPH.md', RALPH);
-  start(p, '--task', 'job', '--arg', 'owner=Ada');
-  const contract = () => {
-    const { json, stderr } = start(p, '--resume', '--loop', 'job');
-    assert.equal(stderr, '');
-    return json;
-  };
-  assert.equal(contract()['taskPath'], 'job/RALPH.md');
-  assert.equal(start(p, '--resume', '--task', 'job').json['name'], 'job');
-  assert.equal(start(p, '--resume', '--task', 'job', '--arg', 'owner=Bob').code, 0);
+  await start(p, '--task', 'job', '--arg', 'owner=Ada');
+  const resumed = await start(p, '--resume', '--loop', 'job');
+  assert.deepEqual([resumed.stderr, resumed.json['taskPath']], ['', 'job/RALPH.md']);
+  assert.equal((await start(p, '--resume', '--task', 'job')).json['name'], 'job');
+  assert.equal((await start(p, '--resume', '--task', 'job', '--arg', 'owner=Bob')).code, 0);
 });
 
-test('check accepts a task folder and shows every problem to people and in JSON', (context) => {
+test('check accepts a task folder and shows every problem to people and in JSON', async (context) => {
   const p = project(context);
   p.write(
     'job/RALPH.md',
     '---\nmax_iterations: 99\ncommands:\n  - { name: t, run: x, timeout: 301 }\n---\n{{ args.a }}\n',
   );
-  const { code, json } = p.ralph(['check', 'job', '--json']);
+  const { code, json } = await commandHere(p, ['check', 'job', '--json']);
   assert.equal(code, 1);
   assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'job/RALPH.md', 'ralph-md']);
   const problems = json['problems'] as { path: string; line: number; rule: string }[];
@@ -134,7 +129,8 @@ test('check accepts a task folder and shows every problem to people and in JSON'
     ],
   );
   p.write('job/RALPH.md', RALPH);
-  assert.equal(p.ralph(['check', 'job']).code, 0);
-  assert.match(p.ralph(['check', 'gone']).stderr, /gone does not exist\. Name a task .* ralph-loop scaffold NAME/);
-  assert.match(p.ralph(['check']).stderr, /PROMPT\.md does not exist\. Create one to fill in: ralph-loop init\./);
+  assert.equal((await commandHere(p, ['check', 'job'])).code, 0);
+  const [gone, none] = [await commandHere(p, ['check', 'gone']), await commandHere(p, ['check'])];
+  assert.match(gone.stderr, /gone does not exist\. Name a task .* ralph-loop scaffold NAME/);
+  assert.match(none.stderr, /PROMPT\.md does not exist\. Create one to fill in: ralph-loop init\./);
 });
