@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import picomatch from 'picomatch';
 import { ifOutOfReach, readRegularFile, realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { commandWords } from '../../text/shell/parse-shell.ts';
@@ -65,15 +66,38 @@ function collect(search: Search, run: string, directory: string, depth: number):
     name === 'cd' || name === 'pushd' ? rest.filter((word) => !word.startsWith('-')) : [],
   );
   const bases = [directory, ...entered.slice(0, 8).map((path) => resolve(directory, path))];
+  const loops = new Map([...run.matchAll(LOOP)].map(([, name = '', list = '']) => [name, list.match(LISTED) ?? []]));
   for (const words of commands) {
     for (const base of bases) {
-      addFiles(search, words, base, depth);
+      for (const each of spread(words, loops, base)) addFiles(search, each, base, depth);
       addMakefile(search, words, base, depth);
       addPackageScripts(search, words, base, depth);
       addPrograms(search, words, base, depth);
       for (const folder of upward(search.projectDir, base)) addSteering(search, words, folder, depth);
     }
   }
+}
+
+/** Pattern for a loop over files, with its variable and its list, and for the words of the list. */
+const LOOP = /\bfor\s+(\w+)\s+in\s+([^;\n]+)/g;
+const LISTED = /[^\s'"`$()]+/g;
+const VARIABLE = /\$\{?(\w+)\}?/;
+
+/** Returns the commands that a shell makes of a command with globs, or with the variable of a loop over files. */
+function spread(words: readonly string[], loops: ReadonlyMap<string, readonly string[]>, base: string): string[][] {
+  const matches = (word: string): string[] => {
+    if (!/^(?!-)[^$`\0]*[*?][^$`\0]*$/.test(word)) return [word];
+    const isMatch = picomatch(basename(word));
+    return matches(dirname(word)).flatMap((folder) => {
+      const names = ifOutOfReach(() => readdirSync(resolve(base, folder)), []);
+      return names.filter((name) => isMatch(name)).map((name) => join(folder, name));
+    });
+  };
+  const variables = words.map((word) => VARIABLE.exec(word)?.[1] ?? '');
+  const at = variables.findIndex((name) => loops.has(name));
+  const files = loops.get(variables[at] ?? '')?.flatMap(matches);
+  const each = files?.map((file) => words.map((word, n) => (n === at ? word.replace(VARIABLE, () => file) : word)));
+  return (each ?? [words]).map(([name = '', ...rest]) => [name, ...rest.flatMap(matches)]);
 }
 
 /** Returns the folder and its parents up to the project: runners look for programs and settings in each. */

@@ -103,3 +103,26 @@ test('a deeply nested text names what was found until the limit and never throws
     assert.doesNotThrow(() => namedScripts(directory, text), text.slice(0, 20));
   }
 });
+
+const SHELL_TESTS = {
+  'tests/a.sh': 'sh lib.sh\n',
+  'tests/b.sh': '',
+  'lib.sh': '',
+  'all.sh': 'for t in tests/*.sh\ndo sh "${t}"\ndone',
+};
+const GLOBS: readonly (readonly [string, readonly string[]])[] = [
+  ['for f in tests/*.sh; do sh "$f" || exit 1; done', ['tests/a.sh', 'lib.sh', 'tests/b.sh']],
+  ['for f in tests/*.sh; do sh "./$f"; done', ['tests/a.sh', 'lib.sh', 'tests/b.sh']],
+  ['cd tests && for f in b*.sh; do ./$f; done', ['tests/b.sh']],
+  ['sh all.sh', ['all.sh', 'tests/a.sh', 'lib.sh', 'tests/b.sh']],
+  ['bash tests/a*.sh', ['tests/a.sh', 'lib.sh']],
+  ['for f in tests/*.sh; do bash -n "$f"; done', []],
+  ['shellcheck tests/*.sh', []],
+  ['for f in none/*.sh; do sh "$f"; done', []],
+];
+
+for (const [run, scripts] of GLOBS) {
+  test(`a check runs what its globs match: ${run}`, (context) => {
+    assert.deepEqual(namedScripts(folderWith(context, SHELL_TESTS), run), scripts);
+  });
+}
