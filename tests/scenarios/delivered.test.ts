@@ -81,7 +81,10 @@ test('a check that needs an ignored file of the worktree does not pass on the br
   assert.doesNotMatch(answer.stdout + answer.stderr, /correct-horse/, 'the output of the check is masked');
   assert.equal(existsSync(join(dirOf(p, 'a'), 'out/a.csv')), true);
   assert.equal(b?.code, 0);
-  assert.match(answer.stdout, /b: merged ralph\/b\. Its worktree stays: .* 1 file that git ignores \(out\/b\.csv\)/);
+  assert.match(
+    answer.stdout,
+    /b: merged ralph\/b into main\. Its worktree stays: .* 1 file that git ignores \(out\/b\.csv\)/,
+  );
   assert.equal(existsSync(join(dirOf(p, 'b'), 'out/b.csv')), true, 'merged, and kept with what it holds beside');
   const loss = p.ralph(['worktree', 'remove', 'b']);
   assert.equal(loss.code, 1);

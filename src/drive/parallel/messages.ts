@@ -97,8 +97,9 @@ export const PARALLEL_TEXTS = {
 
 /** Messages about bringing the work of a loop to the branch that the user is on. */
 export const INTEGRATE_TEXTS = {
-  merged: (name: string, branch: string): string => `${name}: merged ${branch}.`,
-  rebased: (name: string, branch: string): string => `${name}: rebased ${branch} and moved the current branch to it.`,
+  merged: (name: string, branch: string, onto: string): string => `${name}: merged ${branch} into ${onto}.`,
+  rebased: (name: string, branch: string, onto: string): string =>
+    `${name}: rebased ${branch} and moved ${onto} to it.`,
   nothing: (name: string): string => `${name}: there are no changes to integrate.`,
   already: (name: string): string => `${name}: its work was already integrated or removed.`,
   checking: (name: string, check: string): string => `${name}: ${check} runs on a clean checkout.`,

@@ -239,12 +239,10 @@ class OneIntegration {
   #clearAway(delivery: Delivery | null): Integrated {
     const { projectDir, name, env } = this.#request;
     const { branch } = this.#place;
-    const text =
-      delivery === null
-        ? INTEGRATE_TEXTS.already(name)
-        : delivery.how === 'merge'
-          ? INTEGRATE_TEXTS.merged(name, branch)
-          : INTEGRATE_TEXTS.rebased(name, branch);
+    // The user may have switched to another one while the loops ran.
+    const onto = checkedOut(projectDir, env).branch ?? 'HEAD';
+    const said = delivery?.how === 'merge' ? INTEGRATE_TEXTS.merged : INTEGRATE_TEXTS.rebased;
+    const text = delivery === null ? INTEGRATE_TEXTS.already(name) : said(name, branch, onto);
     const at = new Date().toISOString();
     try {
       const delivered = delivery === null ? {} : { delivered: delivery.tip };

@@ -105,7 +105,10 @@ for (const [when, steps] of KILLED) {
     git('merge', '-q', '--no-edit', 'ralph/one');
     for (const words of steps) git(...words);
     const head = git('rev-parse', 'HEAD');
-    assert.deepEqual(await again({ delivery: recorded }), { message: 'one: merged ralph/one.', outcome: 'done' });
+    assert.deepEqual(await again({ delivery: recorded }), {
+      message: 'one: merged ralph/one into main.',
+      outcome: 'done',
+    });
     assert.equal(existsSync(place.dir), false);
     assert.equal(git('branch', '--list', 'ralph/*'), '');
     assert.equal(git('rev-parse', 'HEAD'), head);
