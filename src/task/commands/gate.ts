@@ -191,20 +191,19 @@ function verdict(
 ): Omit<CheckResult, 'name'> {
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
-  // Where a runner has counted its tests, these decide.
-  const hidden = tests === null ? hiddenExit(run) : null;
+  const hidden = hiddenExit(run, tests !== null);
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
+      if (hidden !== null)
+        return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change the command.` };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
       if (calls(DRY_RUN, run, printed)) return { outcome: 'unavailable', detail: NO_RUN };
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       if (tests === null && calls(UNCOUNTED, run, printed) && !(calls(DOTS, run, printed) && /^[.X]+$/m.test(printed)))
         return { outcome: 'unavailable', detail: NO_COUNT };
-      if (hidden !== null)
-        return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change the command.` };
       return OPTIONAL.test(run) && isEmpty(printed)
         ? { outcome: 'vacuous', detail: with_(NO_SCRIPT) }
         : { outcome: 'ok', detail: 'exit code 0.' };

@@ -90,10 +90,11 @@ test('a check whose exit code says nothing proves nothing, unless its runner cou
     `${RUN} cart.test.js 2>&1 | cat`,
     'set -o pipefail; echo fine | cat',
     'test -f missing.txt || exit 1; true',
+    ...[`${RUN} cart.test.js | tail -5`, `${RUN} web.test.js | tail -5`],
   ]);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
-    ['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
+    ['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed', 'unavailable', 'unavailable'],
   );
   assert.match(
     results[0]?.detail ?? '',
