@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -96,4 +96,28 @@ test('the life of a server of many sessions says nothing about one of them', asy
   assert.equal(stateOf(p)['sessionId'], 'first', 'it may be at work, so no other client is prepared');
   assert.equal(p.ralph(['start', '--resume']).code, 0);
   assert.equal(stateOf(p)['sessionId'], null, 'control: the way on');
+});
+
+test('a session of Codex that lets its agent type into commands runs none', (t) => {
+  const p = started(t);
+  const file = join(DIST, 'hooks', 'pre-tool-use.cjs');
+  const { command } = hookCommand('PreToolUse', `'${process.execPath}' '${file}'`, 'codex');
+  const { loopId } = stateOf(p);
+  const asks = (argv0: string, words: readonly string[], tool_name = 'Bash', tool_input: object = { command: 'ls' }) =>
+    spawnSync('/bin/sh', ['-c', `/bin/sh -c ${JSON.stringify(command)}; exit $?`, ...words], {
+      argv0,
+      cwd: p.dir,
+      env: { ...p.env, RALPH_ACTIVE: '1', RALPH_LOOP_ID: String(loopId) },
+      input: JSON.stringify({ hook_event_name: 'PreToolUse', session_id: 's', cwd: p.dir, tool_name, tool_input }),
+      encoding: 'utf8',
+    });
+  const denied = asks('/opt/codex', ['exec']);
+  assert.equal(denied.status, 2);
+  assert.match(
+    denied.stderr,
+    /type into running commands.*RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty/,
+  );
+  assert.equal(asks('/opt/codex', ['exec', '--disable', 'unified_exec_tty']).status, 0, 'control: without a terminal');
+  assert.equal(asks('/opt/another', ['exec']).status, 0, 'control: another program');
+  assert.equal(asks('/opt/codex', ['exec'], 'view_image', { path: 'a.png' }).status, 0, 'control: no command');
 });

@@ -107,11 +107,14 @@ async function lateness({ loop, stored, call }: Asked, { env, input, now }: Driv
 }
 
 /** Decides a call by the rules, which are read before: it opens no file of the loop. Throws if it cannot decide. */
-async function decide({ files, env, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
+async function decide({ files, env, host, input }: DriverContext, { call, loop, stored }: Asked): Promise<Verdict> {
   // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
   if (!isFields(input.raw['tool_input'] ?? {})) return deny('unreadable-input', TOOL_TEXTS.unreadable);
+  const unseen =
+    call.name === 'Bash' && host?.whyUnseen?.((await import('../../state/process/ancestors.ts')).commandsAbove());
+  if (unseen) return deny('unseen-input', unseen);
   const planned = stored?.contract.policy.plan && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const openTask = planned && (await import('../records/open-task-file.ts')).readOpenTask(files, planned);
   const rules = guardRules(files, env, stored, openTask);

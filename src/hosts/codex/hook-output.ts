@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { HookHost, HookOutput } from '../hook-io/hook-host.ts';
 import { hookOutput } from '../hook-io/hook-output.ts';
 import type { HookAnswer } from '../hook-io/stdio.ts';
@@ -17,12 +18,19 @@ export function codexOutput(event: string, answer: HookAnswer): HookOutput {
   });
 }
 
+const UNSEEN =
+  'this Codex lets you type into running commands, which no hook sees. Ask the user to start it again: RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty';
+
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',
   agentVariable: 'CODEX_CI',
   output: codexOutput,
   namesCallDir: true,
   hooksSteer: true,
+  whyUnseen(above) {
+    const client = above.find(([program = '']) => basename(program) === 'codex');
+    return client === undefined || client.some((word) => word.includes('unified_exec_tty')) ? null : UNSEEN;
+  },
   settings: {
     folder: '.codex',
     files: ['config.toml', 'hooks.json'],

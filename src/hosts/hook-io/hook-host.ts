@@ -23,6 +23,11 @@ export interface HookHost {
   readonly namesCallDir: boolean;
   /** The client takes no message from its runner while it works: its hooks deliver steering. */
   readonly hooksSteer: boolean;
+  /**
+   * Returns why no hook sees all that the agent does with a shell, by the commands of the processes above the hook, the nearest
+   * first; null if hooks do, or nothing is known. Absent if they always do.
+   */
+  readonly whyUnseen?: (above: readonly (readonly string[])[]) => string | null;
   /** Files of the user and of a project that decide whether the client runs our hooks. Absent for Claude Code. */
   readonly settings?: {
     readonly folder: string;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { ifProcHides, procIsOurs, procLink, statFields } from './identity.ts';
+import { commandOf, ifProcHides, procIsOurs, procLink, statFields } from './identity.ts';
 
 /** Maximum depth, beyond any accidental nesting of shells. */
 const MAX_GENERATIONS = 64;
@@ -18,6 +18,9 @@ export function ancestors(of = process.pid): number[] {
     found.push(pid);
   return found;
 }
+
+/** Returns the words of the processes above this one, the parent's first. Linux only; else empty. */
+export const commandsAbove = (): string[][] => ancestors().map(commandOf);
 
 /** Returns the parent of a process, 0 if there is none or it is unknown. */
 const parentOf = (pid: number): number => Number(statFields(pid)[1] ?? 0);
