@@ -1,41 +1,69 @@
 /** Replacement for a secret, no longer than the shortest masked one, so that a text never grows. */
 export const MASK = '***';
 
-const ARGUMENT = '([^\\s"\'$\\\\-][^\\s"\'$\\\\]{2,})';
+/** Rest of a command line from the program to one of these options, of a limited length. */
+function upTo(programs: string, options: string): string {
+  return `(\\b(?:${programs})\\b[^\\r\\n;|&]{0,200}?\\s${options}["']?)`;
+}
+
+const ARGUMENT = `([^\\s"'$\\\\-][^\\s"'$\\\\]{2,})`;
+
+function options(programs: string, names: string, value = ARGUMENT): RegExp {
+  return new RegExp(upTo(programs, names) + value, 'g');
+}
 
 /**
- * Where programs and their files hold a secret without a name and a separator: text without which the form cannot match, then a
- * pattern with what comes before the secret as its first group, or programs, their option and its value if that is unusual.
+ * Where programs and their files hold a secret without a name and a separator: a text without which the pattern cannot match, and
+ * the pattern, with what comes before the secret as its first group. It is made for the first text that has the mark.
  */
-const FORMS = String.raw`
--p ~ mysql\w*|mariadb(?:-\w+)?|7z\w* ~ -p
--p ~ mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload ~ -p[ \t]{0,2}
--a ~ redis-cli|valkey-cli ~ -a[ \t]{1,2}
--w ~ ldap\w+ ~ -w[ \t]{0,2}
--P ~ zip|unzip|sqlcmd|bcp ~ -P[ \t]{0,2}
--N ~ ssh-keygen ~ -N[ \t]{1,2}
--k ~ nuget push|openssl enc ~ -k[ \t]{1,2}
---auth ~ netlify ~ --auth[ \t=]{1,2}
--a ~ https?|xh ~ -a[ \t]{1,2} ~ ([^\s:"'$]{1,100}:[^\s"'$\\]{3,})
--b ~ curl ~ -b[ \t]{0,2} ~ ([\w.-]{1,100}=[^\r\n"'\x60\\]{4,})
--U ~ smbclient|rpcclient ~ -U[ \t]{0,2}[^\s%]{1,100}%
--u ~ lftp ~ -u[ \t]{0,2}[^\s,]{1,100},
-pass: ~ (\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})
-/p: ~ (\s/p:)([^\s"'$]{3,})
-/user: ~ (\s/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})
---password-stdin ~ (\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)
-oracle:thin: ~ (oracle:thin:[^\s/@]{1,100}/)([^\s@]{3,512})(?=@)
-sqlplus ~ (\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}/)([^\s@"']{3,})(?=@)
-password ~ (\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})
-password ~ (\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))
-Private-Lines ~ (\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})
-requirepass ~ (\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})
-masterauth ~ (\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})
-: ~ (^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$
-' ~ (?i)(\b(?:identified(?:[ \t]{1,4}with[ \t]{1,4}\w{1,60})?[ \t]{1,4}by|(?:with|encrypted|(?:user|role)[ \t]{1,4}\S{1,60})[ \t]{1,4}password)[ \t]{1,4}')([^'\r\n]{3,200})(?=')
-"auth ~ ("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")`
-  .trim()
-  .split('\n');
+const FORMS: ReadonlyArray<readonly [mark: string, pattern: () => RegExp]> = [
+  // no space: `-p NAME` is a database
+  [' -p', () => options('mysql\\w*|mariadb(?:-\\w+)?|7z\\w*', '-p')],
+  [
+    ' -p',
+    () =>
+      options(
+        'mongo(?:sh|dump|restore|import|export)?|sshpass|(?:docker|podman|nerdctl|helm registry|az|oc|oras|crane) login|az login|cqlsh|twine upload',
+        '-p[ \\t]{0,2}',
+      ),
+  ],
+  [' -a', () => options('redis-cli|valkey-cli', '-a[ \\t]{1,2}')],
+  [' -w', () => options('ldap\\w+', '-w[ \\t]{0,2}')],
+  [' -P', () => options('zip|unzip|sqlcmd|bcp', '-P[ \\t]{0,2}')],
+  [' -N', () => options('ssh-keygen', '-N[ \\t]{1,2}')],
+  [' -k', () => options('nuget push|openssl enc', '-k[ \\t]{1,2}')],
+  [' --auth', () => options('netlify', '--auth[ \\t=]{1,2}')],
+  [' -a', () => options('https?|xh', '-a[ \\t]{1,2}', '([^\\s:"\'$]{1,100}:[^\\s"\'$\\\\]{3,})')],
+  [' -b', () => options('curl', '-b[ \\t]{0,2}', '([\\w.-]{1,100}=[^\\r\\n"\'`\\\\]{4,})')],
+  [' -U', () => options('smbclient|rpcclient', '-U[ \\t]{0,2}[^\\s%]{1,100}%')],
+  [' -u', () => options('lftp', '-u[ \\t]{0,2}[^\\s,]{1,100},')],
+  ['pass:', () => /(\s-(?:pass|passin|passout)[ \t]{1,2}pass:)([^\s"'$]{3,})/g],
+  ['/p:', () => /(\s\/p:)([^\s"'$]{3,})/g],
+  ['/user:', () => /(\s\/user:[^\s]{1,100}[ \t]{1,2})([^\s"'$/*-][^\s"'$]{2,})/g],
+  [
+    '--password-stdin',
+    () => /(\becho[ \t]{1,4}(?:-n[ \t]{1,4})?["']?)([^\s"'$|]{3,})(?=["']?[ \t]{0,4}\|[^\r\n]{1,200}--password-stdin)/g,
+  ],
+  ['oracle:thin:', () => /(oracle:thin:[^\s/@]{1,100}\/)([^\s@]{3,512})(?=@)/g],
+  ['sqlplus', () => /(\bsqlplus[ \t]{1,4}(?:-\w{1,2}[ \t]{1,4})?[^\s/@]{1,100}\/)([^\s@"']{3,})(?=@)/g],
+  ['password', () => /(\blogin[ \t\r\n]{1,8}\S{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})/g],
+  [
+    'password',
+    // In prose, other words follow.
+    () =>
+      /(\bmachine[ \t]{1,8}[\w-]{1,60}\.[\w.-]{1,100}[ \t\r\n]{1,8}password[ \t]{1,8})([^\s$]\S{2,})(?=[ \t\r\n]{1,8}(?:login|account|machine|default|macdef|port)\b|[ \t]{0,8}(?:[\r\n#]|\\n|$)|(?<=["']))/g,
+  ],
+  ['Private-Lines', () => /(\bPrivate-Lines: \d{1,3}\r?\n)((?:[A-Za-z0-9+/=]{16,64}\r?\n?){1,400})/g],
+  ['requirepass', () => /(\brequirepass[ \t]{1,8}"?)([^\s"$]{3,})/g],
+  ['masterauth', () => /(\bmasterauth[ \t]{1,8}"?)([^\s"$]{3,})/g],
+  [':', () => /(^[\w.*-]{1,100}:(?:5432|\*):[\w*-]{1,100}:[\w*.-]{1,100}:)(\S{3,})$/gm],
+  [
+    "'",
+    () =>
+      /(\b(?:identified(?:[ \t]{1,4}with[ \t]{1,4}\w{1,60})?[ \t]{1,4}by|(?:with|encrypted|(?:user|role)[ \t]{1,4}\S{1,60})[ \t]{1,4}password)[ \t]{1,4}')([^'\r\n]{3,200})(?=')/gi,
+  ],
+  ['"auth', () => /("auth"[ \t]{0,4}:[ \t]{0,4}")((?=[A-Za-z]{0,200}[\d+/=])[A-Za-z0-9+/]{12,}={0,2})(?=")/g],
+];
 
 /** Secrets as arguments: `-u user:password` of curl and its like. */
 const USER_OPTION = /(\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,4}["']?[^\s:"'$/\\]{0,100}:)(?!\/\/)([^\s"'$\\]{3,})/g;
@@ -47,12 +75,7 @@ const COMMAND_LENGTH = 200;
 /** Masks secrets that programs take as arguments of short options, in statements, or as words of their files. */
 export function redactCommands(text: string): string {
   let out = text;
-  for (const line of FORMS) {
-    const [mark = '', form = '', option, value = ARGUMENT] = line.split(' ~ ');
-    if (!out.includes(mark)) continue;
-    const source = option === undefined ? form : `(\\b(?:${form})\\b[^\\r\\n;|&]{0,200}?\\s${option}["']?)${value}`;
-    out = out.replace(new RegExp(source.replace('(?i)', ''), source.startsWith('(?i)') ? 'gim' : 'gm'), `$1${MASK}`);
-  }
+  for (const [mark, pattern] of FORMS) if (out.includes(mark)) out = out.replace(pattern(), `$1${MASK}`);
   if (!out.includes('-u') && !out.includes('-U')) return out;
   return out.replace(USER_OPTION, (whole, head: string, _secret: string, at: number) => {
     const before = out.slice(Math.max(0, at - COMMAND_LENGTH), at);
