@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import '../../support/starts-processes.ts';
 import { trustedHooks } from '../../../src/hosts/codex/hooks.ts';
 
 /** A stand-in for Codex's app server that lists both hooks, and these features. */
