@@ -11,7 +11,7 @@ const check = (run: string): string[] => warnings(`validation: [${JSON.stringify
 test('a check that passes whatever fails in it is warned of', () => {
   for (const run of [
     ...['npm test || true', 'npm test; exit 0', 'npm test || :', 'npm test; echo done', 'npm test\nprintf "ok\\n"\n'],
-    ...['npm test || echo "it\'s red"', 'npm test &', 'cd "my app"; npm test; true;'],
+    ...['npm test || echo "it\'s red"', 'npm test &', 'cd "my app"; npm test; true;', 'npm test || true # flaky'],
   ])
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
   for (const run of [
@@ -19,6 +19,7 @@ test('a check that passes whatever fails in it is warned of', () => {
     'npm test | tail -5\n',
     'npm test 2>&1 | tee log.txt',
     'npm run a && npm test |& cat',
+    'npm test | tail -5 # in short',
   ])
     assert.match(check(run)[0] ?? '', /has the exit code of "(?:tail|tee|cat)", whatever fails before it/, run);
   assert.match(check('npm test | tail -5')[0] ?? '', /: remove "\| tail -5", or begin with "set -o pipefail;"\.$/);
@@ -45,6 +46,13 @@ test('control: a check whose exit code counts is not', () => {
     '[ -z `git status --porcelain | head -1` ]',
     'npm test || cat log.txt',
     'npm test && echo done',
+    'npm run lint &&\n  npm test &&\n  echo "all good"',
+    'npm run lint && \\\n  npm test && \\\n  echo done',
+    'npm test # once it was: || true',
+    'npm test # R&D &',
+    'test "${#NAME}" -gt 3',
+    'set -u -e; npm test; echo ok',
+    'set -o pipefail -e\nnpm test\necho ok',
     'npm test || { echo failed; exit 1; }',
     'if grep -rn TODO src; then\n  exit 1\nfi\necho clean',
     'for f in *.js; do node --check $f || exit 1; done; echo ok',
