@@ -44,8 +44,8 @@ function noteLaterText({ context: { files, now }, loaded: { state } }: Turn): vo
   const changedMs = isThere ? statSync(join(files.projectDir, state.taskPath)).mtimeMs : null;
   // A time that lies ahead is of another clock, such as one that was set back.
   if (changedMs !== null && (changedMs <= Date.parse(begun) || changedMs > Date.parse(now()))) return;
-  const how = isThere ? 'changed' : 'removed or emptied';
-  const text = `${state.taskPath} was ${how} after iteration ${state.iteration} had begun on its earlier text`;
+  const how = isThere ? 'written' : 'removed or emptied';
+  const text = `${state.taskPath} was ${how} after iteration ${state.iteration} had begun: its agent may have had an earlier text`;
   recordNotice(files, state, { at: now(), kind: 'change', text });
 }
 

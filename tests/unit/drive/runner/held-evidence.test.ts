@@ -83,7 +83,7 @@ test('a runner notices a record of unchanged files that was rewritten with its d
 test('a runner believes a record that the user has accepted while it runs', async (t) => {
   const { as, said } = await played(t, UNCHANGED, ({ directory, files, env }) => {
     put(join(directory, 'p.txt'), 'by the user\n');
-    acceptContract(files, env, AT, changedContract(files, env), PERSON);
+    acceptContract(files, env, new Date().toISOString(), changedContract(files, env), PERSON);
   });
   assert.deepEqual([as, ...said], ['complete', 'unchanged file p.txt: changed.']);
 });
@@ -91,7 +91,7 @@ test('a runner believes a record that the user has accepted while it runs', asyn
 test('a runner notices that what its reports have to name was removed', async (t) => {
   const first = ({ directory, files, env }: Project): void => {
     put(join(directory, 'p.txt'), 'by the user\n');
-    acceptContract(files, env, AT, changedContract(files, env), PERSON);
+    acceptContract(files, env, new Date().toISOString(), changedContract(files, env), PERSON);
   };
   const found = await played(t, UNCHANGED, [first, ({ files }) => rmSync(files.notices)], 'Not done yet.');
   const lost = 'Evidence of this loop is lost: notices.jsonl was changed by another program.';
@@ -135,7 +135,7 @@ test('a runner notices a contract whose limits were rewritten, without a claim',
 test('a runner works under a contract that the user has accepted while it runs', async (t) => {
   const { as, said } = await played(t, 'validation: ["test -f MISSING"]', ({ directory, files, env }) => {
     put(join(directory, PROMPT), '---\nmax_iterations: 3\nvalidation: ["test -f DONE"]\n---\nWork.\n');
-    acceptContract(files, env, AT, changedContract(files, env), PERSON);
+    acceptContract(files, env, new Date().toISOString(), changedContract(files, env), PERSON);
   });
   assert.equal(as, 'complete', said.join('\n'));
   assert.match(said.join('\n'), /test -f DONE/);
