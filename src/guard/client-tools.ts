@@ -57,10 +57,10 @@ function wordsOf(tool: string): string[] {
  */
 export function namedCommands({ tool, input }: ToolCall): string {
   if (!tool.startsWith('mcp__')) return '';
-  const [, server = ''] = tool.split('__');
+  const [, server = ''] = tool.replace(/[^\w.-]/g, '').split('__');
   const program = /(?<![a-z])git(?:hub|lab|ea)?(?![a-z])/i.test(server) ? 'git' : server;
   const { remote, branch }: Readonly<Record<string, unknown>> = Object(input);
-  const given = [remote, branch].flatMap((each) => (typeof each === 'string' ? shellWord(each) : []));
+  const given = [remote, branch].flatMap((each) => (typeof each === 'string' ? shellWord(each.slice(-300)) : []));
   const words = [wordsOf(tool).join(' ').toLowerCase(), ...given].join(' ');
   return `${program} ${words}\n${words}`;
 }

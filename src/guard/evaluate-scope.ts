@@ -75,7 +75,7 @@ const MANY = ['--all', '--branches', '--mirror', '--stdin'];
 const ANY = '*';
 
 /** Denies a push to a branch that is not for the agent, whether written out or implied by the repository's settings. */
-function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
+export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   const commands = [...reading.commands, ...reading.opened];
   const written = reading.writes.filter(({ word }) => TURNS.test(word.template));

@@ -4,7 +4,7 @@ import { isFolder } from '../state/files/regular-file.ts';
 import { excerpt } from '../text/quote.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { realPaths } from './comparable-path.ts';
-import { evaluateShellScope } from './evaluate-scope.ts';
+import { evaluatePush, evaluateShellScope } from './evaluate-scope.ts';
 import { evaluateShellFiles, evaluateUndecided, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
@@ -60,12 +60,12 @@ async function evaluateReading(source: string, reading: ShellReading, guard: Gua
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** Evaluates the command that a tool's name says it is, by the scope and by the rules about commands. */
+/** Evaluates the command that a tool's name says it is, by the rules about pushes and commands: its words name no files. */
 export async function evaluateName(text: string, cwd: string, guard: Guard): Promise<Denial | null> {
   const { home, scope, guardrails, caseInsensitive } = guard.rules;
   const reading = readShellCommand(text, { cwd, home });
-  const outside = scope ? await evaluateShellScope(reading, guard, scope) : null;
-  if (outside !== null || !guardrails) return outside;
+  const pushed = scope ? evaluatePush(reading, scope, guard.rules.projectDir) : null;
+  if (pushed !== null || !guardrails) return pushed;
   return evaluateCommandRules(text, reading, { ...guardrails, shellAllow: null }, caseInsensitive);
 }
 

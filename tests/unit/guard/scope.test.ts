@@ -56,6 +56,16 @@ describe('the scope of a task', () => {
     assert.equal(await ruleOf('mcp__git__git_push', { remote: 'origin', branch: 'work' }), null);
   });
 
+  it('takes no word of the name of a tool for a file', async () => {
+    for (const tool of [
+      'obsidian__patch_content',
+      'serena__rename_symbol',
+      'jira__unlink_issue',
+      'npm__install_package',
+    ])
+      assert.equal(await ruleOf(`mcp__${tool}`, {}), null, tool);
+  });
+
   it('takes a folder whose name looks like a glob literally', async () => {
     const scope = { entries: ['app/[id]/page.tsx', 'app/[slug]'] };
     for (const path of ['app/[id]/page.tsx', 'app/[slug]/deep/a.ts'])

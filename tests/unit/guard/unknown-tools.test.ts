@@ -75,6 +75,8 @@ const DENIED: readonly Call[] = [
   ['mcp__tools__git_push', {}],
   ['mcp__github__push_files', { branch: 'main', files: [{ path: 'a', content: 'b' }], message: 'x' }],
   ['mcp__git__gitPush', {}],
+  ['mcp__git__git_push', { branch: 'x'.repeat(20_000) }],
+  ["mcp__Ann's git__git_push", {}],
   ['Workflow', { script: `await shell("echo > ${STATE}")` }],
   ['Workflow', { script: `run("node ${MAIN} accept")` }],
 ];
