@@ -135,6 +135,8 @@ export const PUBLISH_TEXTS = {
     `No branch ${branch} was pushed: the loop left nothing that git does not ignore, outside .claude and .ralph.`,
   unlike: (branch: string, paths: readonly string[]) =>
     `Branch ${branch} is not what the checks saw: ${listed(paths, 8)} ${paths.length === 1 ? 'differs' : 'differ'}.`,
+  unknown: (branch: string) =>
+    `Nothing says whether branch ${branch} is what the checks saw: it was pushed in a later attempt.`,
   noGh: (branch: string) => `Pushed branch ${branch}. Install gh to open pull requests.`,
   opened: (branch: string, url: string) => `Opened a pull request for ${branch}: ${url}`,
   exists: (branch: string, url: string) => `The pull request for ${branch} is already open: ${url}`,

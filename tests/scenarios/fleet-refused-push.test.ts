@@ -42,8 +42,9 @@ test('a complete loop whose branch alone is refused says so while it waits, and 
   await waitsForIt(f, id, 'waiting');
   assert.match(said(), /the repository took no push/);
   rmSync(closed);
-  const { outcome, branch } = await f.ended(id);
-  assert.deepEqual([outcome, branch], ['complete', `ralph/${id}`]);
+  const { outcome, branch, verified, reason } = await f.ended(id);
+  assert.deepEqual([outcome, branch, verified], ['complete', `ralph/${id}`, false]);
+  assert.match(reason, /Nothing says whether branch \S+ is what the checks saw/);
 });
 
 test('a second signal ends a worker that cannot publish an iteration, which another one repeats', async (t) => {

@@ -173,7 +173,7 @@ for (const how of someOf(['merge', 'rebase'], 2)) {
 }
 
 test('nothing is merged over uncommitted changes of the user, as the start says and each row of the end', (t) => {
-  const p = repository(t, ['a', 'b']);
+  const p = repository(t, ['a', 'b'], 'echo "$name" > "$name.txt"\n');
   p.write('work.sh', `${OWN_FILE}# changed\n`);
   const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
   assert.equal(code, 3, stdout);
@@ -184,6 +184,7 @@ test('nothing is merged over uncommitted changes of the user, as the start says 
   assert.equal(stdout.match(/^ +nothing was integrated: the project has 1 uncommitted change/gm)?.length, 2, stdout);
   assert.match(stdout, /^total +0 of 2 done/m);
   assert.equal(p.has('a.txt'), false);
+  for (const name of ['a', 'b']) assert.equal(git(p, `show ralph/${name}:${name}.txt`), name, 'there to be merged');
 });
 
 test('beside uncommitted changes, unverified work keeps its own reason with --require-verified', (t) => {

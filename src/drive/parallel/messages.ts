@@ -131,6 +131,8 @@ export const INTEGRATE_TEXTS = {
   detached: 'nothing was integrated: HEAD is not on a branch. Check out a branch, then merge the branches.',
   conflict: (name: string, branch: string, files: readonly string[]): string =>
     `${name}: ${branch} conflicts with the current branch in ${files.join(', ')}. The branch is unchanged; merge it with: git merge ${branch}`,
+  takenBack: (name: string, base: string, branch: string): string =>
+    `${name}: nothing was integrated, because the current branch no longer has ${base}, with which ${branch} would bring it back. To merge both: git merge ${branch}`,
   failed: (name: string, complaint: string): string =>
     `${name}: its work stays in its worktree, on the branch ralph/${name}, and was not integrated: ${complaint}`,
   uncommitted: (name: string, dir: string, complaint: string): string =>

@@ -154,15 +154,11 @@ export class BatchRunner extends SideBySideRunner {
   }
 
   async #integrate(): Promise<void> {
-    let obstacle: string | null = null;
     for (const { name } of this.#tasks) {
       if (this.closed) return;
       const task = this.#tasks.find((one) => one.name === name);
       if (task === undefined || !isToIntegrate(this.options.batch, task)) continue;
-      // A completion that the user does not accept keeps that reason.
-      if (obstacle !== null && !this.#isUnproven(task))
-        this.#save({ ...task, end: { ...task.end, code: NOT_INTEGRATED, problem: obstacle } });
-      else obstacle = (await this.#integrateOne(task, task.end)) ?? obstacle;
+      await this.#integrateOne(task, task.end);
     }
   }
 
@@ -186,11 +182,10 @@ export class BatchRunner extends SideBySideRunner {
     return this.options.batch.words.includes('--require-verified') && end?.code !== 0 && isNew;
   }
 
-  /** Returns why no other work can be integrated either; null if it can. */
-  async #integrateOne(task: BatchTask, end: NonNullable<BatchTask['end']>): Promise<string | null> {
+  async #integrateOne(task: BatchTask, end: NonNullable<BatchTask['end']>): Promise<void> {
     const { batch, projectDir, env, notice } = this.options;
     const { name } = task;
-    if (batch.integrate === 'none') return null;
+    if (batch.integrate === 'none') return;
     let delivery = end.delivery ?? null;
     const { message, outcome } = this.#isUnproven(task)
       ? { message: INTEGRATE_TEXTS.unproven(name), outcome: 'failed' as const }
@@ -220,7 +215,6 @@ export class BatchRunner extends SideBySideRunner {
         ? { code: 0, integrated: message, problem: null, commit }
         : { code: NOT_INTEGRATED, problem: message };
     this.#save({ ...task, end: { ...end, ...(delivery && { delivery }), ...way } });
-    return outcome === 'blocked' ? message : null;
   }
 
   #save(task: BatchTask): void {

@@ -63,11 +63,11 @@ export async function publish(ws: Workspace, request: Publication): Promise<Publ
 
 /**
  * Lists the files of which a published commit does not hold what the loop ended with: those that no commit of ours contains,
- * and those that a process changed after the checks. Empty if another worker ended the loop.
+ * and those that a process changed after the checks. null if that is unknown, as where another worker ended the loop.
  */
-export async function unlikeAtEnd(ws: Workspace, loopId: string, sha: string): Promise<string[]> {
+export async function unlikeAtEnd(ws: Workspace, loopId: string, sha: string): Promise<string[] | null> {
   const end = await git(['rev-parse', '--verify', '--quiet', `${refOf(loopId, 'end')}^{commit}`], agentCall(ws));
-  if (!end.ok) return [];
+  if (!end.ok) return null;
   const words = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', end.output.toString('utf8').trim(), sha];
   return listed(await bytesOfGit(words, ownCall(ws), WHAT))
     .filter(isWork)

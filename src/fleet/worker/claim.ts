@@ -129,8 +129,9 @@ async function finish(
   const { lastState } = describeLoop(loopFiles(ws.dir, submission.name, env), env);
   const isToCompare = outcome === 'complete' && published !== null && lastState !== null;
   const unlike = isToCompare ? await unlikeAtEnd(ws, lastState.loopId, published) : [];
-  const isDelivered = (kind === 'none' || kind === 'pushed') && unlike.length === 0;
-  const notes = [message, ...(unlike.length === 0 ? [] : [PUBLISH_TEXTS.unlike(branch, unlike)])];
+  const isDelivered = (kind === 'none' || kind === 'pushed') && unlike?.length === 0;
+  const differs = unlike === null ? PUBLISH_TEXTS.unknown(branch) : PUBLISH_TEXTS.unlike(branch, unlike);
+  const notes = [message, unlike?.length === 0 ? '' : differs];
   return {
     outcome,
     // What was verified is what is delivered.

@@ -12,8 +12,7 @@ import { provedText, quotedForOthers } from '../proved-text.ts';
 
 export interface Integrated {
   readonly message: string;
-  /** `blocked`: the project itself is the obstacle, so nothing else can be integrated either. */
-  readonly outcome: 'done' | 'failed' | 'blocked';
+  readonly outcome: 'done' | 'failed';
 }
 
 /**
@@ -58,7 +57,7 @@ export function openPullRequest(
   tip: string,
 ): Integrated {
   const remote = remoteOf(projectDir, env);
-  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote, outcome: 'blocked' };
+  if (remote === null) return { message: INTEGRATE_TEXTS.noRemote, outcome: 'failed' };
   const pushed = userGit(projectDir, ['push', '--quiet', remote, `${tip}:refs/heads/${branch}`], env);
   if (!pushed.ok) return { message: INTEGRATE_TEXTS.failed(name, pushed.complaint), outcome: 'failed' };
   if (onPath('gh', env) === null) return { message: INTEGRATE_TEXTS.pushed(name, branch, remote), outcome: 'done' };

@@ -110,6 +110,8 @@ class OneIntegration {
       if (how === 'pr' || tip === base) return this.#done(INTEGRATE_TEXTS.nothing(name));
       return this.#clearAway(null);
     }
+    if (how !== 'pr' && base !== tip && !this.#has(base))
+      return this.#failed(INTEGRATE_TEXTS.takenBack(name, base.slice(0, 12), this.#place.branch));
     if (how === 'pr') return openPullRequest(this.#request, this.#place.branch, tip);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const ended = await this.#deliver(tip, how, verified);
@@ -197,7 +199,7 @@ class OneIntegration {
     const { projectDir, name, before, env, record } = this.#request;
     const { branch } = this.#place;
     const blocked = this.#obstacle();
-    if (blocked !== null) return { message: blocked, outcome: 'blocked' };
+    if (blocked !== null) return this.#failed(blocked);
     const from = checkedOut(projectDir, env);
     this.#checkout.open(how === 'merge' ? from.commit : tip);
     const commit =

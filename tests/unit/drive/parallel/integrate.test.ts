@@ -124,19 +124,28 @@ test('control: without the record of a delivery, work that is gone counts as not
   assert.match(message, /one: nothing was integrated, because its worktree is not in .*worktrees\/one\./);
 });
 
+test('work on a commit that the user took back is not integrated, which would bring it back', async (t) => {
+  const { git, again, told } = await worktree(t, true);
+  const base = git('rev-parse', 'main');
+  git('commit', '-q', '--amend', '-m', 'Anew');
+  const { message, outcome } = await again();
+  assert.equal(outcome, 'failed', told.join());
+  assert.match(message, new RegExp(`no longer has ${base.slice(0, 12)}, with which ralph/one would bring it back\\.`));
+});
+
 test('files that a killed move has written are taken back, and those of the user are not', async (t) => {
   const { projectDir, git, again, delivery } = await worktree(t, true);
   const recorded = delivery();
   writeFileSync(join(projectDir, 'made.txt'), 'made\n');
   git('add', 'made.txt');
-  assert.equal((await again()).outcome, 'blocked', 'control: without the record it is a change of the user');
+  assert.equal((await again()).outcome, 'failed', 'control: without the record it is a change of the user');
   writeFileSync(join(projectDir, 'mine.txt'), 'mine\n');
   const blocked = await again({ delivery: recorded });
   assert.match(blocked.message, /the project has 1 uncommitted change\./);
   assert.deepEqual([existsSync(join(projectDir, 'made.txt')), existsSync(join(projectDir, 'mine.txt'))], [false, true]);
   rmSync(join(projectDir, 'mine.txt'));
   writeFileSync(join(projectDir, 'made.txt'), 'mine\n');
-  assert.equal((await again({ delivery: recorded })).outcome, 'blocked', 'another text under that name is the user’s');
+  assert.equal((await again({ delivery: recorded })).outcome, 'failed', 'another text under that name is the user’s');
   rmSync(join(projectDir, 'made.txt'));
   assert.equal((await again({ delivery: recorded })).outcome, 'done');
   assert.equal(readFileSync(join(projectDir, 'made.txt'), 'utf8'), 'made\n');
