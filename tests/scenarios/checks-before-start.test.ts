@@ -47,7 +47,10 @@ test('a check that cannot run refuses the start with the line that corrects it, 
     const { code, stderr } = p.ralph(['run', '--plain', '--agent', cmd], { PATH: '/usr/local/bin:/usr/bin:/bin' });
     assert.equal(code, 1, stderr);
     assert.match(stderr, says);
-    assert.match(stderr, /Nothing was started\. To start without them, add --no-baseline, or baseline: false to the task\./);
+    assert.match(
+      stderr,
+      /Nothing was started\. To start without them, add --no-baseline, or baseline: false to the task\./,
+    );
   }
   assert.deepEqual([runs(p), p.has(STATE)], [0, false]);
   task(p, 'max_iterations: 1\nvalidation: ["exit 3"]');

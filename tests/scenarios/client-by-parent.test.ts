@@ -118,6 +118,7 @@ test('a session of Codex that lets its agent type into commands runs none', (t) 
     /type into running commands.*RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty/,
   );
   assert.equal(asks('/opt/codex', ['exec', '--disable', 'unified_exec_tty']).status, 0, 'control: without a terminal');
+  assert.equal(asks('/opt/codex', ['exec', '--enable', 'unified_exec_tty']).status, 2, 'no word that only names it');
   assert.equal(asks('/opt/another', ['exec']).status, 0, 'control: another program');
   assert.equal(asks('/opt/codex', ['exec'], 'view_image', { path: 'a.png' }).status, 0, 'control: no command');
 });

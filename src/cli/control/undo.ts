@@ -81,7 +81,9 @@ async function alone(
   const { projectDir, contract } = loop.files;
   for (const { files, found, status } of liveLoops(context)) {
     if (files.projectDir !== projectDir || status === 'paused' || found.kind !== 'loop') continue;
-    if (!isDriverAlive(files, found.state)) continue;
+    const isAlive = isDriverAlive(files, found.state);
+    // Of some sessions no process is known; one that has no session yet changes nothing.
+    if (isAlive === false || (isAlive === null && found.state.sessionId === null)) continue;
     const text = 'Another loop works on these files. Nothing was changed.';
     throw new RalphError('refused', about(advise(text, 'Stop it first', 'stop'), found.state));
   }

@@ -18,6 +18,9 @@ export function codexOutput(event: string, answer: HookAnswer): HookOutput {
   });
 }
 
+/** Option that gives commands no terminal, in a command line. */
+const CLOSED = / (?:--disable[ =]unified_exec_tty|(?:-c|--config)[ =]features\.unified_exec_tty=false)(?: |$)/;
+
 const UNSEEN =
   'this Codex lets you type into running commands, which no hook sees. Ask the user to start it again: RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty';
 
@@ -29,7 +32,7 @@ export const CODEX_HOOKS: HookHost = {
   hooksSteer: true,
   whyUnseen(above) {
     const client = above.find(([program = '']) => basename(program) === 'codex');
-    return client === undefined || client.some((word) => word.includes('unified_exec_tty')) ? null : UNSEEN;
+    return client === undefined || CLOSED.test(client.join(' ')) ? null : UNSEEN;
   },
   settings: {
     folder: '.codex',

@@ -21,10 +21,9 @@ export function unfinishedIn(gitDir: string) {
   return null;
 }
 
-/** Returns the sentence that names it, and the commands that end it; null if there is nothing. */
+/** Returns the sentence that names it, and the commands that end it; null if there is nothing, or a bisect, which no commit ends. */
 export function unfinishedText(gitDir: string): string | null {
   const command = unfinishedIn(gitDir)?.command;
-  if (command === undefined) return null;
-  const ends = command === 'bisect' ? 'git bisect reset' : `git ${command} --continue, or git ${command} --abort`;
-  return `A git ${command} is not finished. To end it: ${ends}.`;
+  if (command === undefined || command === 'bisect') return null;
+  return `A git ${command} is not finished. To end it: git ${command} --continue, or git ${command} --abort.`;
 }

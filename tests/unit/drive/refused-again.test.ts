@@ -91,11 +91,17 @@ describe('a task whose text changes during the last iteration is named at the en
         return 'First.';
       };
       const cases: Readonly<Record<string, readonly [AgentTurn[], (project: Project) => void, string[]]>> = {
-        edited: [[first], edit, [`change: ${path} was written after iteration 2 had begun: its agent may have had an earlier text`]],
+        edited: [
+          [first],
+          edit,
+          [`change: ${path} was written after iteration 2 had begun: its agent may have had an earlier text`],
+        ],
         removed: [
           [],
           ({ directory }) => rmSync(join(directory, path)),
-          [`change: ${path} was removed or emptied after iteration 1 had begun: its agent may have had an earlier text`],
+          [
+            `change: ${path} was removed or emptied after iteration 1 had begun: its agent may have had an earlier text`,
+          ],
         ],
         'edited before': [[edited], () => undefined, []],
       };

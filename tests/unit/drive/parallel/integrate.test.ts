@@ -238,7 +238,10 @@ test('work that a silent hook refuses to commit stays in its worktree, and the m
   git('config', 'core.hooksPath', base);
   const { message, outcome } = await again();
   assert.equal(outcome, 'failed');
-  assert.match(message, /^one: nothing was integrated\..*git merge ralph\/one\ngit commit ended with exit code 1 and no message/);
+  assert.match(
+    message,
+    /^one: nothing was integrated\..*git merge ralph\/one\ngit commit ended with exit code 1 and no message/,
+  );
   assert.ok(existsSync(join(place.dir, 'made.txt')));
 });
 
