@@ -82,9 +82,12 @@ function collect(search: Search, run: string, directory: string, depth: number):
 const LOOP = /\bfor\s+(\w+)\s+in\s+([^;\n]+)/g;
 const LISTED = /[^\s'"`$()]+/g;
 const VARIABLE = /\$\{?(\w+)\}?/;
+/** Programs that run a file, and files that are commands themselves; others may only read what a glob matches. */
+const RUNS = /^(?:\.|source|(?:ba|z|da|k|fi)?sh|node|deno|bun|tsx|python[\d.]*|ruby|perl|php)$|[$*?]/;
 
-/** Returns the commands that a shell makes of a command with globs, or with the variable of a loop over files. */
+/** Returns the commands that a shell makes of one that runs what globs match, or the files of a loop; others unchanged. */
 function spread(words: readonly string[], loops: ReadonlyMap<string, readonly string[]>, base: string): string[][] {
+  if (!RUNS.test(basename(words.find((word) => !WRAPPERS.has(word)) ?? ''))) return [[...words]];
   const matches = (word: string): string[] => {
     if (!/^(?!-)[^$`\0]*[*?][^$`\0]*$/.test(word)) return [word];
     const isMatch = picomatch(basename(word));

@@ -117,6 +117,8 @@ const GLOBS: readonly (readonly [string, readonly string[]])[] = [
   ['sh all.sh', ['all.sh', 'tests/a.sh', 'lib.sh', 'tests/b.sh']],
   ['bash tests/a*.sh', ['tests/a.sh', 'lib.sh']],
   ['for f in tests/*.sh; do bash -n "$f"; done', []],
+  ['for f in tests/*.sh; do echo "checking $f"; bash -n "$f"; done', []],
+  ['for f in tests/*.sh; do basename "$f" .sh; done; tar czf tests.tgz tests/*.sh', []],
   ['shellcheck tests/*.sh', []],
   ['for f in none/*.sh; do sh "$f"; done', []],
 ];

@@ -12,7 +12,7 @@ import { readState } from '../../../../src/state/loop-files.ts';
 import { noticesOf } from '../../../../src/state/notices.ts';
 import { versionAt } from '../../../../src/state/snapshot/version.ts';
 import { lastArchived } from '../../../../src/state/with-state.ts';
-import { AT, PERSON, type Project, put, rewrite } from '../../../support/drive/drive-project.ts';
+import { PERSON, type Project, put, rewrite } from '../../../support/drive/drive-project.ts';
 import { DRIVES, taskProject } from '../../../support/drive/every-driver.ts';
 
 const PROMPT = '.claude/ralph/PROMPT.md';
