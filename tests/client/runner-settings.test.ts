@@ -65,7 +65,7 @@ longTest("the project's installed Stop hook leaves a runner's agent alone", asyn
 test('a task folder runs with its commands, its outputs and its record', async () => {
   const ralph = [
     '---',
-    'commands: [{name: tests, run: "cat result.txt || echo no-result", acceptance: true}]',
+    'commands: [{name: tests, run: "cat result.txt || { echo no-result; false; }", acceptance: true}]',
     'max_iterations: 5',
     'completion_promise: DONE',
     'required_outputs: [REPORT.md]',

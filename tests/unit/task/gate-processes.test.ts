@@ -52,7 +52,7 @@ test('ends a process that ignores SIGTERM too', async (context) => {
 
 test('ends what a command leaves running', async (context) => {
   const directory = folderWith(context);
-  const [result] = await gate(directory, [`${FAMILY} exit 0`]);
+  const [result] = await gate(directory, [`${FAMILY} test -s grandchild`]);
   assert.equal(result?.outcome, 'ok');
   assert.equal(alive(pidIn(directory, 'grandchild')), false);
 });
