@@ -2,7 +2,8 @@ import { RalphError } from '../../text/message.ts';
 import { type AgentTerms, type Host, onlyInClaudeCode, type SessionTerms } from '../host.ts';
 import { promptRefused } from '../named-client.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
-import { NO_TERMINAL, toml, trustedHooks, USER_HOOKS } from './hooks.ts';
+import { BY_HAND, TERMINAL } from './hook-output.ts';
+import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';
 import { startCodex } from './start-codex.ts';
 
@@ -28,7 +29,7 @@ export const CODEX: Host = {
   endsTurns: false,
   printsMessages: () => false,
   // Its background server, which would otherwise run the hooks, does not have the variables of this shell.
-  byHand: ['RALPH_ACTIVE=1', `codex --no-daemon ${NO_TERMINAL.join(' ')}`],
+  byHand: BY_HAND,
   modeText: sandboxText,
   readsClaudeSettings: false,
   confines: true,
@@ -82,7 +83,7 @@ function requireArgs(words: readonly string[]): void {
     const [name = '', attached] = /^-\w./.test(word) ? [word.slice(0, 2), word.slice(2)] : word.split(/=(.*)/s);
     const value = attached ?? (TAKES_VALUE.test(name) ? words[++at] : undefined);
     const isSetting = name === '-c' || name === '--config';
-    const opens = name === '--enable' && value === 'unified_exec_tty';
+    const opens = name === '--enable' && value === TERMINAL;
     if (REFUSED.test(name) || opens || (isSetting && REFUSED_SETTING.test(value ?? '')))
       throw new RalphError('usage', refused(word, value));
   }

@@ -18,11 +18,22 @@ export function codexOutput(event: string, answer: HookAnswer): HookOutput {
   });
 }
 
-/** Option that gives commands no terminal, in a command line. */
-const CLOSED = / (?:--disable[ =]unified_exec_tty|(?:-c|--config)[ =]features\.unified_exec_tty=false)(?: |$)/;
+/** Feature of Codex that gives commands of the agent a terminal. */
+export const TERMINAL = 'unified_exec_tty';
 
-const UNSEEN =
-  'this Codex lets you type into running commands, which no hook sees. Ask the user to start it again: RALPH_ACTIVE=1 codex --no-daemon --disable unified_exec_tty';
+/**
+ * Gives no command of the agent a terminal. Codex asks no hook before the agent types into one (`write_stdin`); without it,
+ * standard input is closed.
+ */
+export const NO_TERMINAL = ['--disable', TERMINAL] as const;
+
+/** Begins a session by hand whose commands have no terminal. */
+export const BY_HAND = ['RALPH_ACTIVE=1', `codex --no-daemon ${NO_TERMINAL.join(' ')}`] as const;
+
+/** Pattern for that option in a command line. */
+const CLOSED = new RegExp(` (?:--disable[ =]${TERMINAL}|(?:-c|--config)[ =]features\\.${TERMINAL}=false)(?: |$)`);
+
+const UNSEEN = `this Codex lets you type into running commands, which no hook sees. Ask the user to start it again: ${BY_HAND.join(' ')}`;
 
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',

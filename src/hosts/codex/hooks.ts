@@ -8,6 +8,7 @@ import { excerpt, oneLine, shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
 import { codexHome } from './find-codex.ts';
+import { NO_TERMINAL, TERMINAL } from './hook-output.ts';
 
 const { PreToolUse, PostToolUse } = SESSION_HOOKS;
 const TOOL_HOOKS = { PreToolUse, PostToolUse };
@@ -117,14 +118,6 @@ export function toml(text: string): string {
 const START_MS = 60_000;
 /** Without plugins, Codex starts in a third of the time. */
 const NO_PLUGINS = ['-c', 'features.plugins=false'];
-
-const TERMINAL = 'unified_exec_tty';
-
-/**
- * Gives no command of the agent a terminal. Codex asks no hook before the agent types into one (`write_stdin`); without it,
- * standard input is closed.
- */
-export const NO_TERMINAL = ['--disable', TERMINAL] as const;
 
 /**
  * Returns Codex's options that register our hooks for one run and make it trust exactly these: it skips any other hook of its

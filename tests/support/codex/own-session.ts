@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { NO_TERMINAL } from '../../../src/hosts/codex/hooks.ts';
+import { NO_TERMINAL } from '../../../src/hosts/codex/hook-output.ts';
 import type { Environment } from '../client/client-environment.ts';
 import type { Workspace } from '../client/workspace.ts';
 import { CODEX } from './codex-project.ts';
