@@ -132,11 +132,11 @@ export const GIT_TEXTS = {
 /** Messages about the outcome of a publication. */
 export const PUBLISH_TEXTS = {
   same: (branch: string) =>
-    `No branch ${branch} was pushed: the loop left nothing that git does not ignore, outside .claude and .ralph.`,
+    `No branch ${branch} was pushed: outside .claude and .ralph, the loop left no change that git can commit.`,
   unlike: (branch: string, paths: readonly string[]) =>
     `Branch ${branch} is not what the checks saw: ${listed(paths, 8)} ${paths.length === 1 ? 'differs' : 'differ'}.`,
   unknown: (branch: string) =>
-    `Nothing says whether branch ${branch} is what the checks saw: it was pushed in a later attempt.`,
+    `Whether branch ${branch} is what the checks saw is unknown: it was pushed in a later attempt.`,
   noGh: (branch: string) => `Pushed branch ${branch}. Install gh to open pull requests.`,
   opened: (branch: string, url: string) => `Opened a pull request for ${branch}: ${url}`,
   exists: (branch: string, url: string) => `The pull request for ${branch} is already open: ${url}`,

@@ -44,7 +44,7 @@ test('a complete loop whose branch alone is refused says so while it waits, and 
   rmSync(closed);
   const { outcome, branch, verified, reason } = await f.ended(id);
   assert.deepEqual([outcome, branch, verified], ['complete', `ralph/${id}`, false]);
-  assert.match(reason, /Nothing says whether branch \S+ is what the checks saw/);
+  assert.match(reason, /Whether branch \S+ is what the checks saw is unknown/);
 });
 
 test('a second signal ends a worker that cannot publish an iteration, which another one repeats', async (t) => {

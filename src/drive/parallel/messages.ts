@@ -132,7 +132,7 @@ export const INTEGRATE_TEXTS = {
   conflict: (name: string, branch: string, files: readonly string[]): string =>
     `${name}: ${branch} conflicts with the current branch in ${files.join(', ')}. The branch is unchanged; merge it with: git merge ${branch}`,
   takenBack: (name: string, base: string, branch: string): string =>
-    `${name}: nothing was integrated, because the current branch no longer has ${base}, with which ${branch} would bring it back. To merge both: git merge ${branch}`,
+    `${name}: nothing was integrated. The current branch no longer has commit ${base}, which ${branch} would bring back. To merge it all the same: git merge ${branch}`,
   failed: (name: string, complaint: string): string =>
     `${name}: its work stays in its worktree, on the branch ralph/${name}, and was not integrated: ${complaint}`,
   uncommitted: (name: string, dir: string, complaint: string): string =>

@@ -130,7 +130,7 @@ test('work on a commit that the user took back is not integrated, which would br
   git('commit', '-q', '--amend', '-m', 'Anew');
   const { message, outcome } = await again();
   assert.equal(outcome, 'failed', told.join());
-  assert.match(message, new RegExp(`no longer has ${base.slice(0, 12)}, with which ralph/one would bring it back\\.`));
+  assert.match(message, new RegExp(`no longer has commit ${base.slice(0, 12)}, which ralph/one would bring back\\.`));
 });
 
 test('files that a killed move has written are taken back, and those of the user are not', async (t) => {
