@@ -49,7 +49,7 @@ test('a check that cannot run refuses the start with the line that corrects it, 
     assert.match(stderr, says);
     assert.match(
       stderr,
-      /Nothing was started\. To start without them, add --no-baseline, or baseline: false to the task\./,
+      /Nothing was started\. To start without running the checks first, add --no-baseline, or baseline: false to the task\./,
     );
   }
   assert.deepEqual([runs(p), p.has(STATE)], [0, false]);

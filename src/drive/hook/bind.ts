@@ -30,8 +30,8 @@ function bound(state: LoopState, context: DriverContext): LoopState {
   const client = callingClient(context);
   const isOver = context.input.source === 'clear' || !sameClient(state, client);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && isOver;
-  // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt reports an overridden
-  // block.
+  // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt
+  // reports an overridden block.
   const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
   // What the last turn before it cost is reported after its Stop.
   const former = { ...state, usage: usageNow(context.files, state) };

@@ -40,8 +40,9 @@ async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
 function noteLaterText({ context: { files, now }, loaded: { state } }: Turn): void {
   const begun = lastRecord(files, state.loopId)?.startedAt;
   if (begun === undefined || taskKind(state.taskPath) === 'checklist') return;
-  const isThere = readTask(files.projectDir, state.taskPath) !== null;
-  const changedMs = isThere ? statSync(join(files.projectDir, state.taskPath)).mtimeMs : null;
+  const stat = statSync(join(files.projectDir, state.taskPath), { throwIfNoEntry: false });
+  const isThere = stat !== undefined && readTask(files.projectDir, state.taskPath) !== null;
+  const changedMs = isThere ? stat.mtimeMs : null;
   // A time that lies ahead is of another clock, such as one that was set back.
   if (changedMs !== null && (changedMs <= Date.parse(begun) || changedMs > Date.parse(now()))) return;
   const how = isThere ? 'written' : 'removed or emptied';

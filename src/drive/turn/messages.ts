@@ -104,7 +104,7 @@ export const START_TEXTS = {
   tooSlow: (seconds: number, limit: number): string =>
     `The longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration plus its delay) is ${Math.round(seconds)} s; the Stop hook's limit is ${limit} s. Shorten it.`,
   cannotRun: (problems: readonly string[]): string =>
-    `${problems.join('\n')}\nNothing was started. To start without them, add --no-baseline, or baseline: false to the task.`,
+    `${problems.join('\n')}\nNothing was started. To start without running the checks first, add --no-baseline, or baseline: false to the task.`,
   checksBefore: (results: string): string => `Checks before the start: ${results}.`,
   allPass:
     'Every check passes already, so the checks cannot show that this task is done. Add one that fails now, or "required_outputs".',
