@@ -14,7 +14,7 @@ export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promi
     if (verdict.decision === 'deny') return verdict;
     recorded.push(...verdict.recorded);
   }
-  const named = namedCommands(call);
+  const named = rules.guardrails || rules.scope ? namedCommands(call) : '';
   const command = named && (await (await import('./evaluate-shell-command.ts')).evaluateName(named, call.cwd, guard));
   if (command) return command;
   const verdict = evaluateFileTool(call, guard);

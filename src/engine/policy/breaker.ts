@@ -6,7 +6,7 @@ interface Streak {
   readonly repeats: number;
 }
 
-const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
+export const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
 
 /** Counts consecutive repeats of `value`. */
 export function nextStreak(streak: Streak, value: string): Streak {

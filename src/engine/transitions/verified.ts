@@ -2,7 +2,7 @@ import { digest } from '../../text/digest.ts';
 import { render } from '../../text/message.ts';
 import type { CheckResult, Effect, EventOf } from '../events.ts';
 import { completeText, failureLines, reasonText, rejectedText, unclaimedText } from '../messages.ts';
-import { nextStreak } from '../policy/breaker.ts';
+import { EMPTY_STREAK, nextStreak } from '../policy/breaker.ts';
 import { countsOf, proofOf } from '../policy/proof.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
@@ -66,7 +66,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
 function withRefusal({ breaker, projectMark, unknownProgress, checks }: StateOf<'verifying'>): LoopState['breaker'] {
   if (projectMark === null && unknownProgress === undefined) return breaker;
   const stands = digest(JSON.stringify([projectMark, unknownProgress, checks]));
-  return { ...breaker, sameRefusal: nextStreak(breaker.sameRefusal ?? { value: null, repeats: 0 }, stands) };
+  return { ...breaker, sameRefusal: nextStreak(breaker.sameRefusal ?? EMPTY_STREAK, stands) };
 }
 
 /** Adds a sign after the same gate has failed twice in a row. */

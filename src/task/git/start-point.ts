@@ -71,7 +71,8 @@ export interface Changes {
 
 /**
  * Compares the files at the end of a loop with those of its start, as commits, so that no filter runs; null if git does not
- * answer. `committed` says whether git has committed all that the loop changed; null if nothing changed.
+ * answer. `committed` says whether git has committed all that the loop changed; null if nothing changed, or git does not
+ * say.
  */
 export async function changesBetween(
   projectDir: string,

@@ -21,7 +21,10 @@ export function unfinishedIn(gitDir: string) {
   return null;
 }
 
-/** Returns the sentence that names it, and the commands that end it; null if there is nothing, or a bisect, which no commit ends. */
+/**
+ * Returns the sentence that names it, and the commands that end it; null if there is nothing, or only a bisect, during which one may
+ * commit.
+ */
 export function unfinishedText(gitDir: string): string | null {
   const command = unfinishedIn(gitDir)?.command;
   if (command === undefined || command === 'bisect') return null;

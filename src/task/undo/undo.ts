@@ -127,8 +127,12 @@ function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): vo
   if (begun === null || begun.begunAt < startedAt) return;
   const { command } = begun;
   const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
-  const ends = `${gitIn(projectDir)} ${command} ${command === 'bisect' ? 'reset' : '--quit'}`;
-  throw new RalphError('refused', `${text} To end it and keep all files: ${ends}.`);
+  // A reset checks out another commit, so that it keeps no files.
+  const ends = command === 'bisect' ? 'To end it' : 'To end it and keep all files';
+  throw new RalphError(
+    'refused',
+    `${text} ${ends}: ${gitIn(projectDir)} ${command} ${command === 'bisect' ? 'reset' : '--quit'}.`,
+  );
 }
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
