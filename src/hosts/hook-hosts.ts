@@ -1,5 +1,5 @@
 import { CODEX_HOOKS } from './codex/hook-output.ts';
-import { GEMINI_HOOKS } from './gemini/hook-output.ts';
+import { GEMINI_HOOKS } from './gemini/payload.ts';
 import type { HookHost } from './hook-io/hook-host.ts';
 
 const CLAUDE_HOOKS: HookHost = {

@@ -5,7 +5,7 @@ import type { ReadMarks } from '../engine/schema/state.ts';
 import { readLines } from '../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../state/files/regular-file.ts';
 import { addTokens, messageUsage, type Totals, transcriptSize } from './claude/transcript/transcript.ts';
-import { codexBilled } from './codex/api-error.ts';
+import { codexBilled } from './codex/rollout.ts';
 import { countOf, type Fields, fieldsOf, isFields, textOf } from './fields.ts';
 
 /** Maximum number of bytes of a transcript that one Stop reads; the next Stop continues. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { requireClientArgs } from '../../src/hosts/claude/client-args.ts';
+import { requireClientArgs } from '../../src/hosts/claude/claude-code.ts';
 import { findClientBinary, IS_NAMED } from '../support/client/client-binary.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { type ItemLine, topItems } from '../../src/task/plan/task-lines.ts';
+import { type ItemLine, topItems } from '../../src/task/plan/task-fields.ts';
 import { lines } from '../../src/text/markdown/lines.ts';
 import fc, { runs } from '../support/property.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import type { Snapshot } from '../../src/engine/schema/stored-views.ts';
-import { GIT_LIMITS } from '../../src/task/progress/git-state.ts';
 import { FOLDER_LIMITS } from '../../src/task/progress/marks.ts';
-import { type Comparison, compare, type SnapshotOptions, snapshot } from '../../src/task/progress/snapshot.ts';
+import type { Comparison, SnapshotOptions } from '../../src/task/progress/snapshot.ts';
+import { compare, GIT_LIMITS, snapshot } from '../../src/task/progress/snapshot.ts';
 import { folderWith } from './folder.ts';
 import { commitFolder, GIT_ENV } from './git.ts';
 

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { placeFile, readText, safePath } from '../../install/project-files.ts';
-import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-json.ts';
+import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-sources.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { VALIDATION_TIMEOUT_SECONDS } from '../../task/settings/defaults.ts';
 import { resolvePolicy } from '../../task/settings/resolve-policy.ts';

@@ -2,10 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { realPathOf } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
-import { askPlaces, placesIn } from '../../task/git/ask-places.ts';
-import { isDevice, unopenedText } from '../../task/git/read-repository.ts';
-import { withoutPlace } from '../../task/git/run-git.ts';
-import { unfinishedText } from '../../task/git/unfinished.ts';
+import { isDevice, unfinishedText, unopenedText } from '../../task/git/read-repository.ts';
+import { askPlaces, placesIn, withoutPlace } from '../../task/git/run-git.ts';
 import { RalphError } from '../../text/message.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 

@@ -5,7 +5,7 @@ import { changedByGit, isWithoutStash, trackedFiles } from '../git-repository.ts
 import type { Guard, ToolCall } from '../guard.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
 import { globbedPaths, globbedRoots, globMatcher, searchFinds } from '../own-files/own-globs.ts';
-import { expandBraces } from '../shell/expand/expand-braces.ts';
+import { expandBraces } from '../shell/expand/expand-word.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, isUnknownPath, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { formsBelow, type PathForms, pathForms, simpleGlob } from './path-pattern.ts';

@@ -5,8 +5,7 @@ import type { AgentRun, ProgramOptions } from '../agent/agent-run.ts';
 import { type RunExit, type RunOutcome, refusedStart } from '../agent/classify-run.ts';
 import { StreamRun, type StreamWays } from '../agent/stream-run.ts';
 import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
-import { apiFailure, usageOf } from './api-error.ts';
-import { rolloutReader } from './rollout.ts';
+import { apiFailure, rolloutReader, usageOf } from './rollout.ts';
 
 const ROLLOUT_MS = 1_000;
 

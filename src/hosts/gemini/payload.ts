@@ -2,6 +2,9 @@ import { resolve } from 'node:path';
 import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
 import { type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
+import type { HookHost, HookOutput } from '../hook-io/hook-host.ts';
+import { hookOutput, printed } from '../hook-io/hook-output.ts';
+import type { HookAnswer } from '../hook-io/stdio.ts';
 import type { SessionHook } from '../host.ts';
 
 /** Claude Code's event for each event of Gemini CLI. */
@@ -11,6 +14,42 @@ export const EVENTS: Readonly<Record<string, SessionHook>> = {
   BeforeTool: 'PreToolUse',
   AfterTool: 'PostToolUse',
   AfterAgent: 'Stop',
+};
+
+/** Returns an answer in the form of Gemini CLI, which reads JSON with exit code 0 and ignores fields that it does not know. */
+export function geminiOutput(event: string, answer: HookAnswer): HookOutput {
+  return hookOutput(event, answer, {
+    block: (prompt) => ({ decision: 'deny', reason: `${CONTINUES}${prompt}` }),
+    denial: (reason, more) => printed({ decision: 'deny', reason, ...more }),
+    // It drops a text for the agent in the answer before a call.
+    takesContext: (name) => (name === 'PreToolUse' ? null : (OWN_NAMES.get(name) ?? name)),
+  });
+}
+
+/** Gemini CLI's event for each event of Claude Code. */
+const OWN_NAMES = new Map<string, string>(Object.entries(EVENTS).map(([own, event]) => [event, own]));
+
+const MACHINE_FOLDERS: Partial<Record<NodeJS.Platform, string>> = {
+  darwin: '/Library/Application Support/GeminiCli',
+  win32: 'C:\\ProgramData\\gemini-cli',
+};
+export const MACHINE_FOLDER = MACHINE_FOLDERS[process.platform] ?? '/etc/gemini-cli';
+
+export const GEMINI_HOOKS: HookHost = {
+  name: 'gemini',
+  agentVariable: 'GEMINI_CLI',
+  read: readGemini,
+  output: geminiOutput,
+  tellsAfterCalls: true,
+  namesCallDir: true,
+  hooksSteer: true,
+  settings: {
+    folder: '.gemini',
+    files: ['settings.json', '.env', 'trustedFolders.json'],
+    variable: 'GEMINI_CLI_HOME',
+    namesHome: true,
+    machine: MACHINE_FOLDER,
+  },
 };
 
 /** Claude Code's tool for each tool of Gemini CLI that does the same. Any other tool is judged as an unknown one. */
@@ -37,7 +76,7 @@ const TOOLS: Readonly<Record<string, string>> = {
  * Beginning of the reason of a Stop that continues the session. Gemini CLI hands such a reason to its hooks as a prompt of the
  * user; `readGemini` knows it by this text.
  */
-export const CONTINUES = 'ralph-loop continues this session.\n\n';
+const CONTINUES = 'ralph-loop continues this session.\n\n';
 
 /** Returns a payload of Gemini CLI with the events, tools and fields of Claude Code. */
 export function readGemini(payload: Fields): Fields | 'ignored' {

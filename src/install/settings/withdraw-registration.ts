@@ -1,7 +1,7 @@
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
 import { sha256 } from '../../state/hash-contract.ts';
 import { type SettingsRecord, withoutMark } from '../project-files.ts';
-import { memberOf, parseSettings } from './settings-json.ts';
+import { memberOf, parseSettings } from './settings-sources.ts';
 import { isOurHook } from './stop-hooks.ts';
 
 /** Removes our hooks; restores an unchanged file byte for byte. null if nothing is left. Throws `refused` if it is broken. */

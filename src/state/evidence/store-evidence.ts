@@ -4,9 +4,8 @@ import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import type { Digests, EvidenceName, Manifest } from './evidence.ts';
-import { EVIDENCE, findManifest, HELD, manifestUnlessLost, withManifestLock, writeManifest } from './evidence.ts';
+import { EVIDENCE, findManifest, HELD, hold, manifestUnlessLost, withManifestLock, writeManifest } from './evidence.ts';
 import { evidenceBytes } from './evidence-lost.ts';
-import { hold } from './held-digests.ts';
 
 /** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {

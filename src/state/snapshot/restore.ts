@@ -1,4 +1,7 @@
 import {
+  chmodSync,
+  closeSync,
+  constants,
   copyFileSync,
   cpSync,
   existsSync,
@@ -6,6 +9,8 @@ import {
   futimesSync,
   linkSync,
   mkdirSync,
+  openSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -14,7 +19,6 @@ import { dirname, join, sep } from 'node:path';
 import { evidenceBytes, evidenceJson } from '../evidence/evidence-lost.ts';
 import { freePath, removeIfThere, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { type LoopFiles, log } from '../loop-files.ts';
-import { inSafeFolder } from './safe-folder.ts';
 import { contentOf, type FileChange, type Snapshot, type Watch } from './snapshot.ts';
 import { diskPath, isSameVersion, plainPath, statAt, versionAt } from './version.ts';
 
@@ -176,4 +180,90 @@ function moveAside(at: string, to: string): void {
     cpSync(at, to, { recursive: true, verbatimSymlinks: true });
     rmSync(at, { recursive: true, force: true });
   }
+}
+
+/** Folder in which Linux names an open folder by its descriptor, whatever happens to its path. */
+const DESCRIPTORS = '/proc/self/fd';
+
+/**
+ * Runs `work` with the path of a file whose folder is reached from `root` without following a link, and returns its result;
+ * null if the folder cannot be reached. With `make`, missing folders are created, and anything in the place of one is passed
+ * to `aside`. On Linux, replacing a folder meanwhile has no effect: every step is relative to an open one.
+ */
+function inSafeFolder<T>(
+  root: string,
+  path: string,
+  work: (at: string) => T,
+  make: { readonly aside: (at: string) => void } | null,
+): T | null {
+  const segments = path.slice(root === sep ? 1 : root.length + 1).split(sep);
+  const name = segments.pop() ?? '';
+  const descriptors: number[] = [];
+  let folder = realpathSync(root);
+  try {
+    for (const segment of ['', ...segments]) {
+      const next = segment === '' ? folder : `${folder}${sep}${segment}`;
+      if (statAt(next)?.isDirectory() !== true) {
+        if (make === null || segment === '') return null;
+        if (statAt(next) !== null) make.aside(next);
+        mkdirSync(diskPath(next));
+      }
+      const descriptor = openFolder(next);
+      if (descriptor === null) return null;
+      descriptors.push(descriptor);
+      folder = hasDescriptors() ? `${DESCRIPTORS}/${descriptor}` : next;
+    }
+    return inOpenFolder(folder, () => work(`${folder}${sep}${name}`));
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+/** Runs `work`; a folder without write permission for its owner is opened temporarily. */
+function inOpenFolder<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const mode = statAt(`${folder}${sep}.`)?.mode;
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES' || mode === undefined || (mode & 0o200) !== 0) throw error;
+    chmodSync(`${folder}${sep}.`, (mode & 0o7777) | 0o700);
+    try {
+      return work();
+    } finally {
+      chmodSync(`${folder}${sep}.`, mode & 0o7777);
+    }
+  }
+}
+
+/** Opens a folder that is not a link; one that its owner made inaccessible is opened temporarily. Returns null if that fails. */
+function openFolder(path: string): number | null {
+  const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  for (const attempt of [1, 2]) {
+    try {
+      return openSync(diskPath(path), flags);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EACCES' && attempt === 1) openToOwner(path);
+      else if (code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR' || code === 'ENOENT') return null;
+      else throw error;
+    }
+  }
+  return null;
+}
+
+function openToOwner(path: string): void {
+  const mode = statAt(path)?.mode;
+  if (mode === undefined) return;
+  try {
+    chmodSync(diskPath(path), (mode & 0o7777) | 0o700);
+  } catch {
+    // Another user's folder: the second attempt to open it fails.
+  }
+}
+
+let known: boolean | null = null;
+
+function hasDescriptors(): boolean {
+  known ??= process.platform === 'linux' && existsSync(DESCRIPTORS);
+  return known;
 }

@@ -6,7 +6,8 @@ import { lines } from '../../text/markdown/lines.ts';
 import { checklistItems, countChecklist, unreadBoxes } from '../../text/markdown/lists.ts';
 import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { missingPrograms, type ProjectPlace } from '../commands/missing/missing-programs.ts';
+import { hiddenExit } from '../commands/hidden-exit.ts';
+import { missingPrograms, type ProjectPlace, writtenCommands } from '../commands/missing/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type ReadYaml, readYaml } from '../frontmatter/read-yaml.ts';
@@ -16,7 +17,6 @@ import { fromHere, otherLoopText } from '../other-loops.ts';
 import { checkSettings } from '../settings/check-settings.ts';
 import { BY_FILE, FINDINGS_LOG, FORMER_LOG } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
-import { hiddenExits } from './hidden-exit.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
 
 const MAX_FRONTMATTER = 256 * 1024;
@@ -245,4 +245,13 @@ function planDoubt(path: string, { body, bodyLine }: SplitText): Problem | null 
     'this is a plan of tasks, which would be sent to the agent as a whole. To work on it task by task, add --plan.';
   const message = show(advise(text, 'Check it as a plan', `plan check ${quoted(fromHere(path))}`));
   return problemOn(bodyLine + lineAt(body, task.index) - 1, 'plan-as-prompt', message, { severity: 'warning' });
+}
+
+/** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
+function hiddenExits(settings: Frontmatter): KeyProblem[] {
+  return writtenCommands(settings).flatMap(({ keys, run, isCheck }): KeyProblem[] => {
+    const why = isCheck ? hiddenExit(run) : null;
+    if (why === null) return [];
+    return [{ keys, value: run, rule: 'hidden-exit', message: `${keyPath(keys)} ${why}`, severity: 'warning' }];
+  });
 }

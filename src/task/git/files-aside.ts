@@ -9,8 +9,7 @@ import { alternate } from './git-pins.ts';
 import { outermost } from './list-files.ts';
 import type { Around } from './record-tree.ts';
 import { git, must, onDisk, onScreen, projectTree, repositoryAround, withFilesIndexed } from './record-tree.ts';
-import { partsOf } from './run-git.ts';
-import { workFolder } from './work-folder.ts';
+import { partsOf, workFolder } from './run-git.ts';
 
 export interface Aside {
   /**

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { configFolder } from '../../state/home-folder.ts';
-import { askPlaces, placesIn } from './ask-places.ts';
-import { type GitAnswer, type GitOptions, type GitPins, runGit } from './run-git.ts';
+import { askPlaces, type GitAnswer, type GitOptions, type GitPins, placesIn, runGit } from './run-git.ts';
 
 const TEXT_FILES = ['info/exclude', 'info/attributes', 'info/sparse-checkout', 'info/grafts', 'shallow'] as const;
 const MOST_BYTES = 1024 * 1024;

@@ -5,9 +5,7 @@ import { confine } from '../../sandbox/bubblewrap.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 import { RalphError } from '../../text/message.ts';
-import { askPlaces, placesIn } from './ask-places.ts';
-import { copyIndex, NO_FILE, partsOf, withoutPlace } from './run-git.ts';
-import { workFolder } from './work-folder.ts';
+import { askPlaces, copyIndex, NO_FILE, partsOf, placesIn, withoutPlace, workFolder } from './run-git.ts';
 
 /** Files of a project at one moment, as commits that the repository keeps under a reference. */
 export interface RecordedTree {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, statSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
 import { gateEnvironment } from '../../sandbox/gate-environment.ts';
 import { gitSettings } from '../../sandbox/git-settings.ts';
+import { isOfDeadProcess, namesIn, uniqueToken } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';
 
@@ -262,4 +263,34 @@ function withoutPrograms(answer: string): Settings {
   }
   const off = [['clean', ''] as const, ['process', ''] as const, ['required', 'false'] as const];
   return [...names].flatMap((name) => off.map(([key, value]) => [`${name}.${key}`, value] as const));
+}
+
+const OURS = /^ralph-(?:index|plain|rules)-(.+)$/;
+/** Age below which a folder stays: in another container its process looks dead from here. */
+const YOUNG_MS = 3_600_000;
+
+/** Makes a folder for a moment in a git folder, where the sandbox can write, and removes those that killed processes left. */
+export function workFolder(gitDir: string, purpose: 'index' | 'plain' | 'rules'): string {
+  for (const name of namesIn(gitDir)) {
+    const path = join(gitDir, name);
+    if (!isOfDeadProcess(OURS.exec(name)?.[1] ?? '')) continue;
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (there?.isDirectory() && Date.now() - there.mtimeMs > YOUNG_MS) rmSync(path, { recursive: true, force: true });
+  }
+  const folder = join(gitDir, `ralph-${purpose}-${uniqueToken()}`);
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
+
+/** Flag that git does not know and prints as it is: a path may have lines, so that line ends separate nothing. */
+const BETWEEN = '--ralph-loop-next';
+
+/** Returns the words of one `git rev-parse` that answers several questions. */
+export function askPlaces(...questions: readonly (readonly string[])[]): string[] {
+  return ['rev-parse', ...questions.flatMap((words) => [BETWEEN, ...words]).slice(1)];
+}
+
+/** Returns the answers to these questions, in their order, or the only answer of another `git rev-parse`. */
+export function placesIn(printed: string): string[] {
+  return printed.replace(/\n$/, '').split(`\n${BETWEEN}\n`);
 }

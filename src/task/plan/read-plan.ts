@@ -6,8 +6,7 @@ import { LINE_END } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { advise } from '../../text/message.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
-import { isField, readFields } from './task-fields.ts';
-import { readHead, type TopItem, topItems } from './task-lines.ts';
+import { isField, readFields, readHead, type TopItem, topItems } from './task-fields.ts';
 
 export interface PlanFileTask extends LintedTask {
   readonly notes: readonly string[];

@@ -4,8 +4,8 @@ import { submodulesOf } from '../git/nested-repositories.ts';
 import type { GitAnswer, GitOptions, Settings } from '../git/run-git.ts';
 import { askWithoutFilters, NO_FILE, partsOf, runGit } from '../git/run-git.ts';
 import { prefixInRepository } from '../project-file.ts';
-import { OTHERS, parseStatus, STATUS } from './git-state.ts';
 import { compareMarks, type FolderLimits, isSameMark, markFile, markFolder, type ReadBudget } from './marks.ts';
+import { OTHERS, parseStatus, STATUS } from './snapshot.ts';
 
 /** Files of the project when a loop started. Paths are relative to the project. */
 export interface StartFiles {

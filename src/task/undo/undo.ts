@@ -4,8 +4,9 @@ import type { Sandbox } from '../../engine/schema/contract.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { escaped, quoted } from '../../text/quote.ts';
+import { unfinishedIn } from '../git/read-repository.ts';
+import type { Around, RecordedTree, TreeChange } from '../git/record-tree.ts';
 import {
-  type Around,
   changedRepositories,
   changesFrom,
   commitIndex,
@@ -17,16 +18,13 @@ import {
   must,
   nulList,
   onDisk,
-  type RecordedTree,
   recordPaths,
   refOf,
   repositoryAround,
-  type TreeChange,
   withFilesIndexed,
 } from '../git/record-tree.ts';
+import { workFolder } from '../git/run-git.ts';
 import { gitIn } from '../git/start-point.ts';
-import { unfinishedIn } from '../git/unfinished.ts';
-import { workFolder } from '../git/work-folder.ts';
 import { isLoopsOwn } from '../left-out.ts';
 import { convertsLineEnds, keepPrivate, modesOf, putFiles, refuseFullDisk, removeFiles, timesOf } from './put-files.ts';
 import type { WorkTimes } from './work-times.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NO_FACTS } from '../../../src/hosts/agent/agent-message.ts';
 import type { RunExit } from '../../../src/hosts/agent/classify-run.ts';
 import { refusedOptions } from '../../../src/hosts/claude/agent/start-claude.ts';
-import { requireClientArgs } from '../../../src/hosts/claude/client-args.ts';
+import { requireClientArgs } from '../../../src/hosts/claude/claude-code.ts';
 import { RalphError } from '../../../src/text/message.ts';
 
 /** Returns the refusal of a command line, or '' if it is passed on. */

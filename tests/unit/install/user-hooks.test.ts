@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { USER_HOOKS } from '../../../src/hosts/gemini/user-hooks.ts';
+import { USER_HOOKS } from '../../../src/hosts/gemini/gemini.ts';
 import { withoutUserHooks, withUserHooks, writeUserHooks } from '../../../src/install/settings/user-hooks.ts';
 import { emptyFolder } from '../../support/folder.ts';
 

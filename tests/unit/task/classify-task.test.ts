@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { classifyTask, type DraftKind } from '../../../src/task/draft/draft-body.ts';
+import { classifyTask, type DraftKind } from '../../../src/task/draft/draft-task.ts';
 
 const TASKS: Readonly<Record<DraftKind, readonly string[]>> = {
   fix: [

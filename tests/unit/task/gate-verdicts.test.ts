@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { CheckResult } from '../../../src/engine/events.ts';
-import { CommandOutput } from '../../../src/task/commands/command-output.ts';
 import { checkResult } from '../../../src/task/commands/gate.ts';
+import { CommandOutput } from '../../../src/task/commands/run-command.ts';
 import { runnerFixtures } from '../support/runner-fixtures.ts';
 
 /** What the gate says of a check that printed this and exited so. */

@@ -17,9 +17,8 @@ import {
 } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
 import { asValue, optionValues, splitOptions, wordOf } from '../words.ts';
-import { literalOutput } from './literal-output.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
-import { runBuiltin } from './run-builtin.ts';
+import { literalOutput, runBuiltin } from './run-builtin.ts';
 
 /** Maximum number of nested wrappers such as `sudo env nice …`, beyond what a person writes. */
 const MAX_WRAPPERS = 20;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { GEMINI_HOOKS } from '../../../../src/hosts/gemini/hook-output.ts';
+import { GEMINI_HOOKS } from '../../../../src/hosts/gemini/payload.ts';
 import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
 import { writeContract } from '../../../../src/state/evidence/store-evidence.ts';

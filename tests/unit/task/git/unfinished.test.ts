@@ -1,13 +1,13 @@
+import { unfinishedIn, unfinishedText } from '../../../../src/task/git/read-repository.ts';
+import { emptyFolder } from '../../../support/folder.ts';
+import { commitFolder, GIT_ENV } from '../../../support/git.ts';
+import { someOf } from '../../../support/short-form.ts';
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { execSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { unfinishedIn, unfinishedText } from '../../../../src/task/git/unfinished.ts';
-import { emptyFolder } from '../../../support/folder.ts';
-import { commitFolder, GIT_ENV } from '../../../support/git.ts';
-import { someOf } from '../../../support/short-form.ts';
 
 const BEGINS = {
   merge: 'git merge side',
