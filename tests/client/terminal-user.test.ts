@@ -13,6 +13,7 @@ test('a user speaks', async (t) => {
   const script = steps([
     text(`nothing to do\n\n${idle}`),
     text(`it is four\n\n${complete}`),
+    text('good night'),
     (): Promise<Reply> => silence.then(() => text(`nothing to do yet\n\n${idle}`)),
     text(`I see it\n\n${complete}`),
     bash('until [ -e go ]; do sleep 0.05; done; echo slept'),
@@ -38,10 +39,24 @@ test('a user speaks', async (t) => {
         assert.equal(after.waiting?.until, before.waiting?.until);
         assert.deepEqual([after.iteration, after.idleIterations], [0, 1]);
         assert.equal(loop.model.mainRequests().length, 2);
+      },
+    );
+
+    await step(
+      t,
+      'a command of the client typed during the wait runs at once, and its user learns how the loop goes on',
+      async () => {
+        await terminal.submit('/context');
+        await terminal.waitFor(/if your command gives it no turn, send any message/, 'Context');
+        await loop.waitForState('the end of the wait', ({ turn }) => turn === 'user');
+        assert.match(loop.main('status'), /is waiting for the next answer of the agent/);
+        await terminal.submit('good night');
+        await waitsAgain();
+        assert.equal(loop.model.mainRequests().length, 3);
         loop.main('wake');
         await loop.waitForState('the next turn', ({ turn }) => turn === 'agent');
-        await terminal.waitFor(() => loop.model.mainRequests().length === 3);
-        assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /Iteration 1 of 25/);
+        await terminal.waitFor(() => loop.model.mainRequests().length === 4);
+        assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 1 of 25/);
         const over = loop.project.events('idle.ended').map(({ why }) => why);
         assert.deepEqual(over, ['woken'], 'the rest of the wait was waited');
       },
@@ -72,7 +87,7 @@ test('a user speaks', async (t) => {
         await terminal.waitFor(CLIENT.queued);
         loop.workspace.write('go', '');
         const ended = await loop.waitForEnd();
-        assert.match(loop.model.mainRequests()[5]?.sinceText ?? '', /slept[\s\S]*mind the gap/);
+        assert.match(loop.model.mainRequests()[6]?.sinceText ?? '', /slept[\s\S]*mind the gap/);
         assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 2, 2]);
         assert.deepEqual(
           loop.project.iterations().map(({ iteration }) => iteration),

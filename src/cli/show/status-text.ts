@@ -106,6 +106,7 @@ const WAITS = {
   idle: ['idle', 'it wakes'],
   pace: ['waiting', 'the next iteration begins'],
   retry: ['waiting, because the last subagent could not work', 'the next one may start'],
+  answer: ['waiting for the next answer of the agent', 'the wait ends'],
 } as const;
 
 function stateText(status: LiveLoop, at: string): string {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
-import type { CommonState, LoopState } from '../../engine/schema/state.ts';
+import type { CommonState, LoopState, StateOf } from '../../engine/schema/state.ts';
 import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord } from '../../state/event-stream.ts';
@@ -59,10 +59,10 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly status: LoopState['status'] | 'interrupted';
   readonly waitingUntil: string | null;
   /**
-   * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work. null if
-   * it is not waiting.
+   * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work;
+   * `answer`: a message of the user ended the wait, which goes on after the answer. null if it is not waiting.
    */
-  readonly waitingFor: 'idle' | 'pace' | 'retry' | null;
+  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
@@ -138,7 +138,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     status: liveStatus(state, clientAlive),
     ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
-    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : retryAt === null ? null : 'retry',
+    waitingFor: state.status === 'waiting' ? waitReason(state) : retryAt === null ? null : 'retry',
     paused: state.status === 'paused' ? state.paused : null,
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
@@ -155,6 +155,10 @@ export function retryAtOf(files: LoopFiles, { mode, status, loopId, epoch }: Loo
   const spawn = readRecord<Partial<SpawnRecord>>(files.spawn);
   const isOpen = spawn?.loopId === loopId && spawn.epoch === epoch && spawn.heard === false;
   return isOpen && typeof spawn.retryAt === 'string' ? spawn.retryAt : null;
+}
+
+function waitReason({ turn, waiting }: StateOf<'waiting'>): 'idle' | 'pace' | 'answer' {
+  return turn === 'user' ? 'answer' : (waiting.why ?? 'idle');
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -79,6 +79,8 @@ function backgroundWait({ loopId }: LoopState, files: LoopFiles, at: string): st
 function statusText(state: LoopState, at: string): string {
   switch (state.status) {
     case 'waiting': {
+      // A message of the user has ended the hook that waited; the answer's Stop waits on.
+      if (state.turn === 'user') return 'waiting for the next answer';
       if (state.waiting.woken) return 'waking';
       const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, wakes';
       const left = Math.ceil(elapsed(at, state.waiting.until) / 1_000) * 1_000;

@@ -49,6 +49,8 @@ export const HOOK_TEXTS = {
     offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
+  commandRuns:
+    'The client runs your command. The loop goes on after the next answer of the agent; if your command gives it no turn, send any message.',
   startedByHand: advise(
     'A loop has started because RALPH_ACTIVE=1 is set and PROMPT.md exists. Send it as the first prompt.',
     'Or end the loop',

@@ -9,12 +9,21 @@ import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { parseDuration } from '../../text/time.ts';
 import { projectionOf } from '../records/status-projection.ts';
+import { HOOK_TEXTS } from './messages.ts';
 import { type Dispatched, dispatch, handleAbort, type Turn } from './turn.ts';
 
 /** Poll interval: reacts within half a second, at less than 0.2 % of a core. */
 const POLL_MS = 330;
 
-export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
+export type WaitEnd =
+  | 'elapsed'
+  | 'changed'
+  | 'message'
+  | 'command'
+  | 'notification'
+  | 'deadline'
+  | 'state-changed'
+  | 'aborted';
 
 interface Wait {
   readonly until: number;
@@ -35,8 +44,14 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   const evidenceMs = commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
   const end = await waitInTurn(turn, until, turn.deadline - evidenceMs);
   if (end === 'aborted') return handleAbort(turn);
-  const cause = end === 'state-changed' ? 'elapsed' : end;
-  return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
+  const cause = end === 'state-changed' ? 'elapsed' : end === 'command' ? 'message' : end;
+  const passed = dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
+  return end === 'command' ? released(passed) : passed;
+}
+
+/** Adds what its user has to know of a command that ends a turn: none may follow it. */
+export function released({ turn, effects }: Dispatched): Dispatched {
+  return { turn, effects: [{ type: 'notify', message: HOOK_TEXTS.commandRuns }, ...effects] };
 }
 
 export async function waitInTurn(turn: Turn, until: string, deadline: number): Promise<WaitEnd> {

@@ -55,6 +55,9 @@ describe('what was queued before the watch began', () => {
       null,
     ],
     ['a notification, which may be for an agent that is gone', [enqueue(NOTIFICATION)], null],
+    ['a command, which the client keeps until the loop lets a turn end', [enqueue('/compact')], null],
+    ['a message that begins with a path', [enqueue('/tmp/log shows it')], 'message'],
+    ['a message behind a command', [enqueue('/compact'), enqueue('hello')], 'message'],
     ['words of another program', [enqueue('<poll-event kind="x"/>')], null],
     ['a message of a client that died', [enqueue('hello'), prompt('typed')], null],
     ['a message of a headless client that died', [enqueue('hello'), prompt('sdk')], null],
@@ -96,6 +99,11 @@ describe('what is queued during the watch', () => {
 
   test('reports a message each time', () => {
     assert.equal(watched([], enqueue('hello')), 'message');
+  });
+
+  test('reports a command, and a message before it', () => {
+    assert.equal(watched([enqueue('/compact')], enqueue('/context all')), 'command');
+    assert.equal(watched([], enqueue('/context'), enqueue('hello')), 'message');
   });
 
   test('reports a notification, and a message before it', () => {

@@ -7,7 +7,7 @@ import { announceRestored } from '../../effects/turn-notices.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
-import { type WaitEnd, waitUntil } from '../../turn/wait.ts';
+import { released, type WaitEnd, waitUntil } from '../../turn/wait.ts';
 import type { OpenedTurn } from './open-turn.ts';
 
 /** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
@@ -53,6 +53,8 @@ export async function waitForBackground(
       return run(handleAbort(turn));
     case 'message':
       return run(dispatch(turn, { type: 'turn-released', at, why: 'message' }));
+    case 'command':
+      return run(released(dispatch(turn, { type: 'turn-released', at, why: 'message' })));
     case 'notification':
       return run(dispatch(turn, { type: 'turn-released', at, why: 'background' }));
     case 'elapsed':

@@ -2,12 +2,18 @@ import { readLines } from '../../../state/files/journal-lines.ts';
 import { textOf } from '../../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
-type Queued = 'message' | 'notification' | null;
+/** `command`: only the client's commands (`/compact`), which may give the agent no turn. */
+type Queued = 'message' | 'command' | 'notification' | null;
 
 /** Number of bytes to search for messages that were queued before the watch began. */
 const TAIL_BYTES = 1024 * 1024;
 /** Sources of a prompt that arrived while nothing was queued. */
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
+
+/** Client's command: `/compact`, `/mcp:prompt`; no path. */
+const COMMAND = /^\s*\/[\w:-]+(?:\s|$)/;
+/** What no turn may answer: a command, or a message of another program. */
+const UNANSWERED = new RegExp(`^\\s*<|${COMMAND.source}`);
 
 /** Watches the client's queue while a hook runs. Of background work that ended earlier, only `tasks` count. */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
@@ -25,16 +31,23 @@ export function watchQueue(path: string | null, tasks: readonly string[] = []): 
       next = lines.next;
       for (const entry of lines.entries) note(queue, entry);
     }
-    return queue.messages.length > 0 ? 'message' : queue.notifications > 0 ? 'notification' : null;
+    if (queue.messages.length > 0)
+      return queue.messages.every(({ content }) => COMMAND.test(textOf(content))) ? 'command' : 'message';
+    return queue.notifications > 0 ? 'notification' : null;
   };
 }
 
+interface Message {
+  readonly content: unknown;
+  readonly at: string;
+}
+
 interface Queue {
-  messages: { readonly content: unknown; readonly at: string }[];
+  messages: Message[];
   notifications: number;
 }
 
-function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'] {
+function queuedIn(entries: readonly Record<string, unknown>[]): Message[] {
   const queue: Queue = { messages: [], notifications: 0 };
   let prompted = '';
   for (const entry of entries) {
@@ -44,8 +57,9 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'
     if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
-  // Messages queued by an exited client are never delivered. Messages of other programs to the agent are in tags.
-  return queue.messages.filter(({ content, at }) => at >= prompted && !textOf(content).trimStart().startsWith('<'));
+  // Messages queued by an exited client are never delivered. Messages of other programs to the agent are in tags. The client
+  // keeps a command until the loop lets a turn end; if this wait did, its user could be far away when no turn follows.
+  return queue.messages.filter((message) => message.at >= prompted && !UNANSWERED.test(textOf(message.content)));
 }
 
 function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
