@@ -103,6 +103,33 @@ test('status distinguishes a live client from one that has exited', async (t) =>
   assert.equal(await alive(), false);
 });
 
+test('a loop whose user has pressed Esc is paused for every command, before the next message', async (t) => {
+  const p = project(t);
+  started(p);
+  const state = (): Record<string, unknown> => JSON.parse(p.read(STATE)) as Record<string, unknown>;
+  const marks = { ...(state()['marks'] as object), transcriptPath: join(p.dir, 'transcript.jsonl') };
+  const at = '2026-01-01T00:00:00.000Z';
+  const atWork = { sessionId: 's', clientPid: process.pid, clientStartedAt: null, turn: 'agent', marks };
+  const lastDecision = { at, kind: 'prompt', detail: 'next iteration' };
+  changeState(p, { ...atWork, lastDecision });
+  const status = async (): Promise<unknown> => (await commandHere(p, ['status', '--json'])).json['status'];
+  const said = (timestamp: string): void => {
+    const content = [{ type: 'text', text: '[Request interrupted by user for tool use]' }];
+    p.write('transcript.jsonl', `${JSON.stringify({ type: 'user', timestamp, message: { content } })}\n`);
+  };
+  said(at);
+  assert.equal(await status(), 'running', 'control: the prompt came after it');
+  said('2026-01-01T00:00:05.000Z');
+  assert.equal(await status(), 'paused');
+  assert.match((await commandHere(p, ['explain'])).stdout, /Paused: the turn was interrupted/);
+  assert.match((await commandHere(p, ['list'])).stdout, /paused/);
+  assert.equal(state()['status'], 'running', 'a look writes nothing');
+  assert.match((await commandHere(p, ['resume'])).stdout, /The loop is resumed\. Send any message in its session/);
+  assert.deepEqual([state()['status'], state()['turn'], await status()], ['running', 'rest', 'running']);
+  changeState(p, { turn: 'agent', lastDecision });
+  assert.match((await commandHere(p, ['stop'])).stdout, /The loop has stopped/);
+});
+
 test('status of a paused and of a waiting loop says until when and why', async (t) => {
   const p = project(t);
   started(p);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { noLiveLoop } from '../../drive/control/operate.ts';
+import { presentState } from '../../drive/control/ownership.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
 import { lossOf } from '../../drive/start/resume/former-evidence.ts';
@@ -160,7 +161,7 @@ function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopSt
 
 /** Throws `refused` for a loop at work, and for a state file that cannot be used. */
 function requireResumable(path: string, files: LoopFiles): void {
-  const found = readState(files.state);
+  const found = presentState(files);
   if (found.kind !== 'loop') throw noLiveLoop(files, found.kind);
   const { status } = found.state;
   if (status === 'paused' || status === 'awaiting-consent' || needsDriver(files, found.state)) return;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { noLiveLoop } from '../../drive/control/operate.ts';
-import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { isDriverAlive, presentState } from '../../drive/control/ownership.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { runOfLoop } from '../../drive/status/plan-run.ts';
@@ -18,7 +18,7 @@ import { standingOf } from '../show/explain.ts';
 
 /** Returns the live loop of these files, or the last one; null if none. The dashboard asks too often for a LoopReport. */
 export function shownLoop(files: LoopFiles): ShownLoop | null {
-  const found = readState(files.state);
+  const found = presentState(files);
   if (found.kind === 'loop') return shown(files, found.state, found.state.status !== 'ended');
   const last = lastArchived(files);
   return last === null ? null : shown(files, last.state, false);

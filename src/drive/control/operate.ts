@@ -14,7 +14,7 @@ import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { FOUR_KEYS, NEWER_STATE } from './messages.ts';
-import { clientAlive, isDriverAlive } from './ownership.ts';
+import { clientAlive, isDriverAlive, withInterruption } from './ownership.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
@@ -47,22 +47,23 @@ export function operate(
 ): Operated {
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, (current) => {
     if (current.kind !== 'loop') throw noLiveLoop(files, current.kind);
-    const command = commandFor(current.state);
+    const { state: before, effects: earlier } = withInterruption(current.state);
+    const command = commandFor(before);
     // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);
     const policy = stored?.contract.policy ?? policyFromEnvironment(env, files.projectDir).policy;
-    const { loopId, sessionId, clientPid } = current.state;
+    const { loopId, sessionId, clientPid } = before;
     // The session may still be at work: its next tool call is denied and its turn ends.
-    const mayWork = sessionId !== null && (clientPid === null || clientAlive(current.state));
+    const mayWork = sessionId !== null && (clientPid === null || clientAlive(before));
     if (command.kind === 'cancel' && mayWork) writeRecord(files.cancellation, { loopId, sessionId });
-    const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
+    const { state, effects } = transition(before, { type: 'operator', at, command }, policy);
     const next = state.status === 'ended' ? { ...state, usage: usageNow(files, state) } : state;
     const sign = (effect: Effect): Effect =>
       effect.type === 'record-event' ? { ...effect, event: { ...effect.event, from } } : effect;
     const signed = from === undefined ? effects : effects.map(sign);
     // Under the lock: a hook that delivers a message records that after the message itself.
-    const written = (): void => recordEffects(files, at, signed);
-    return { next, result: { before: current.state, after: next, effects: signed }, written };
+    const written = (): void => recordEffects(files, at, [...earlier, ...signed]);
+    return { next, result: { before, after: next, effects: signed }, written };
   });
   // The process that counted the last iteration is dead, so no other process will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)

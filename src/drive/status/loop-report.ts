@@ -8,7 +8,7 @@ import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord } from '../../state/event-stream.ts';
 import { ifOutOfReach, readRecord } from '../../state/files/regular-file.ts';
-import { findContract, type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles, type ReadState } from '../../state/loop-files.ts';
 import { noticesOf } from '../../state/notices.ts';
 import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
 import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
@@ -19,7 +19,7 @@ import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
-import { isDriverAlive } from '../control/ownership.ts';
+import { isDriverAlive, presentState } from '../control/ownership.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 
@@ -93,7 +93,7 @@ export interface EndedLoop extends Readonly<Pick<CommonState, Facts | 'loopId'>>
 
 /** Reads the status of the loop of these files. Changes nothing. */
 export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopReport {
-  const found = readState(files.state);
+  const found = presentState(files);
   const live = liveLoopOf(found, files, env);
   const ended = found.kind === 'loop' && found.state.status === 'ended';
   const last = ended ? { state: found.state, file: files.state } : lastArchived(files);

@@ -3,12 +3,13 @@ import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readBackwards } from '../../state/event-stream.ts';
-import { type LoopFiles, readState } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
+import { presentState } from '../control/ownership.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
@@ -38,7 +39,7 @@ export async function printStatusLine(
 
 /** Returns the live loop, or this session's ended one; null if none. Called once a second: too often for a LoopReport. */
 function shownLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopState | null {
-  const current = readState(files.state);
+  const current = presentState(files);
   if (current.kind === 'loop') return current.state;
   const last = env['RALPH_LOOP_ID'] ? listArchive(files, 1)[0]?.content : undefined;
   return last?.kind === 'loop' && last.state.loopId === env['RALPH_LOOP_ID'] ? last.state : null;

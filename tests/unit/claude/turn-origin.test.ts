@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { begunByCommand } from '../../../src/hosts/claude/transcript/transcript.ts';
+import { begunByCommand, interruptedAt } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { folderWith } from '../../support/folder.ts';
 
 const said = (content: unknown, more: object = {}): object => ({
@@ -27,5 +27,38 @@ for (const [what, entries, expected] of [
     const path = join(folderWith(t), 'transcript.jsonl');
     writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     assert.equal(begunByCommand(path, 'prompt-1'), expected);
+  });
+}
+
+const AFTER = '2026-11-30T22:00:05.000Z';
+const ESC = said([{ type: 'text', text: '[Request interrupted by user]' }], { timestamp: AFTER });
+const ABORTED = { timestamp: AFTER, type: 'event_msg', payload: { type: 'turn_aborted', reason: 'interrupted' } };
+const ended = (...states: readonly string[]): object => ({
+  ...{ timestamp: AFTER, type: 'gemini', content: '', toolCalls: states.map((status) => ({ status })) },
+});
+
+for (const [what, entries, expected] of [
+  ['Claude Code', [ESC], AFTER],
+  ['Claude Code, before commands of the user', [ESC, ...COMMAND, { type: 'file-history-snapshot' }], AFTER],
+  ['Codex', [ABORTED], AFTER],
+  ['Gemini CLI', [ended('cancelled'), { $set: { lastUpdated: AFTER } }], AFTER],
+  ['Claude Code, before the last prompt', [{ ...ESC, timestamp: '2026-11-30T21:59:59.000Z' }], null],
+  [
+    'a tool, which only prints these words',
+    [said([{ type: 'tool_result', content: '[Request interrupted by user]' }])],
+    null,
+  ],
+  ['a subagent', [{ ...ESC, isSidechain: true }], null],
+  [
+    'Codex, for another turn of the client',
+    [{ ...ABORTED, payload: { type: 'turn_aborted', reason: 'replaced' } }],
+    null,
+  ],
+  ['Gemini CLI, of one call among others', [ended('cancelled', 'success')], null],
+] as const) {
+  test(`finds an interruption of the turn in the transcript: ${what}`, (t) => {
+    const path = join(folderWith(t), 'transcript.jsonl');
+    writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    assert.equal(interruptedAt(path, '2026-11-30T22:00:00.000Z'), expected);
   });
 }

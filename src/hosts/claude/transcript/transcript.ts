@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { tokens, type UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
-import { countOf, type Fields, fieldsOf, parseFields, textOf } from '../../fields.ts';
+import { isBefore } from '../../../text/time.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
@@ -30,6 +31,31 @@ export function begunByCommand(path: string | null, promptId: string): boolean {
     return isCommand || !content.startsWith('<bash-stdout>');
   });
   return isCommand;
+}
+
+/** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript of no client shows one. */
+export function interruptedAt(path: string, since: string): string | null {
+  let at: string | null = null;
+  readTail(path, TAIL_BYTES, (line) => {
+    const entry = /interrupted|cancelled/.test(line) ? parseFields(line) : null;
+    const time = textOf(entry?.['timestamp']);
+    if (entry === null || !isInterruption(entry)) return false;
+    at = isBefore(since, time) ? time : null;
+    return true;
+  });
+  return at;
+}
+
+/** Knows the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI, which shows it of a call alone. */
+function isInterruption({ type, message, payload, toolCalls, isSidechain }: Fields): boolean {
+  const [said] = listOf(fieldsOf(message)['content']);
+  if (type === 'user') return isSidechain !== true && textOf(said?.['text']).startsWith('[Request interrupted by user');
+  const { type: kind, reason } = fieldsOf(payload);
+  const calls = listOf(toolCalls);
+  return (
+    (kind === 'turn_aborted' && reason === 'interrupted') ||
+    (calls.length > 0 && calls.every(({ status }) => status === 'cancelled'))
+  );
 }
 
 export function blockOverridden(path: string | null, since: string): boolean {
