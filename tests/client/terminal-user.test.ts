@@ -83,6 +83,8 @@ test('a user speaks', async (t) => {
       async () => {
         const before = answered();
         await terminal.waitFor(/; echo slept/);
+        // In an empty input line, this key opens the client's list of agents and moves the session to another process.
+        await terminal.key('Left');
         await terminal.submit('mind the gap');
         await terminal.waitFor(CLIENT.queued);
         loop.workspace.write('go', '');

@@ -35,6 +35,7 @@ interface RestrictingRules {
 }
 
 export interface LauncherSettings extends AgentSettings {
+  readonly disableAgentView: true;
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
@@ -42,6 +43,8 @@ export interface LauncherSettings extends AgentSettings {
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
     disableAllHooks: false,
+    // One press of the left arrow key would move the session to another process, which does not own the loop (measured).
+    disableAgentView: true,
     env: {
       ...variablesOf(loop),
       // Empty, so that no settings file can name another driver.
