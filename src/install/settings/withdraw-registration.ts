@@ -14,7 +14,7 @@ export function withdrawRegistration(settings: string, record: SettingsRecord | 
     );
     return ended(mark + text, record);
   }
-  return ended(withoutHooks(settings, path, isOurHook, false, record?.created), record);
+  return ended(withoutHooks(settings, path, isOurHook, true, record?.created), record);
 }
 
 /**

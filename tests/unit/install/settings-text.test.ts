@@ -78,6 +78,14 @@ test('without a record our hooks are still found and removed with the containers
   assert.deepEqual(parse(withdrawRegistration(after, null, PATH) ?? ''), { model: 'opus' });
 });
 
+test('our hooks are removed from settings in which the user has written comments, which stay', () => {
+  const { text: after, inserted, created } = addRegistration('{\n  "model": "opus"\n}\n', OURS, PATH);
+  const record = { createdFile: false, after: sha256(after), inserted, created };
+  const commented = after.replace('{\n', '{\n  // mine\n');
+  assert.equal(withdrawRegistration(commented, record, PATH), '{\n  // mine\n  "model": "opus"\n}\n');
+  assert.throws(() => withdrawRegistration(commented.replace('"opus"', ''), record, PATH), { code: 'refused' });
+});
+
 test('control: a settings text with a byte changed since is not cut at the old offsets', () => {
   const { text: after, inserted, created } = addRegistration('{\n  "a": 1\n}\n', OURS, PATH);
   const record = { createdFile: false, after: sha256(after), inserted, created };
