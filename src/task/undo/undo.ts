@@ -195,28 +195,31 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
     .map((line) => line.split('\t'));
   if (!list.ok || lines.some(([side]) => side === '<'))
     throw new RalphError('refused', `The history since the start was rewritten. Nothing was changed. ${advice}`);
-  const inLoop =
-    end === null || end.head === head
-      ? null
-      : new Set((await git(around, ['rev-list', `${start.head}..${end.head}`])).text.split('\n'));
+  const range = `${start.head}..${head}`;
+  const idsOf = async (...words: string[]): Promise<Set<string>> =>
+    new Set((await git(around, ['rev-list', ...words])).text.split('\n').filter(Boolean));
+  const inLoop = end === null || end.head === head ? null : await idsOf(`${start.head}..${end.head}`);
+  // What changes nothing of the project's folder is the work of another loop in the repository, or of the user.
+  const [here, elsewhere] = [
+    await idsOf('--no-merges', '--full-history', range, '--', '.'),
+    await idsOf('--no-merges', '--full-history', range, '--', ':(exclude).'),
+  ];
   // Git stores whole seconds.
   const others = lines.filter(
     ([, id = '', at = '']) =>
-      inLoop?.has(id) === false || !(isLoops(Number(at) * 1000) || isLoops(Number(at) * 1000 + 999)),
+      inLoop?.has(id) === false ||
+      (elsewhere.has(id) && !here.has(id)) ||
+      !(isLoops(Number(at) * 1000) || isLoops(Number(at) * 1000 + 999)),
   );
   if (others.length > 0) {
     const shown = others.map(([, , , text]) => text).join('; ');
-    throw new RalphError(
-      'refused',
-      `These commits since the start are not the loop's: ${shown}. Nothing was changed. ${advice}`,
-    );
+    const or = around.prefix === '' ? '' : ' or are of another folder';
+    const text = `These commits since the start are not the loop's${or}: ${shown}. Nothing was changed.`;
+    throw new RalphError('refused', `${text} ${advice}`);
   }
-  const unpushed = await git(around, ['rev-list', '--count', `${start.head}..${head}`, '--not', '--remotes']);
-  if (Number(unpushed.text) !== lines.length) {
-    throw new RalphError(
-      'refused',
-      `Commits since the start were pushed. Nothing was changed. Undo them with ${userGit} revert. ${advice}`,
-    );
+  if ((await idsOf(range, '--not', '--remotes')).size !== lines.length) {
+    const text = `Commits since the start were pushed. Nothing was changed. Undo them with ${userGit} revert.`;
+    throw new RalphError('refused', `${text} ${advice}`);
   }
   return lines.map(([, , , text = '']) => text);
 }

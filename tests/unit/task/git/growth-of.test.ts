@@ -1,10 +1,11 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { existsSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { repositoryAround } from '../../../../src/task/git/record-tree.ts';
+import { recordHead, repositoryAround } from '../../../../src/task/git/record-tree.ts';
 import { freeBytes, growthOf } from '../../../../src/task/undo/put-files.ts';
+import { planUndo } from '../../../../src/task/undo/undo.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
 
 test('the growth is that of the named files, and none that a partial clone left out is fetched for it', async (t) => {
@@ -35,4 +36,32 @@ test('the growth is that of the named files, and none that a partial clone left 
 test('a file system that names no size has space', { skip: !existsSync('/proc/self') }, () => {
   assert.equal(freeBytes('/proc'), Infinity);
   assert.ok(freeBytes('/') < Infinity, 'control');
+});
+
+test('an undo of a folder is refused where a commit since the start changes other folders alone', async (t) => {
+  const top = repository(t, { 'p [a]/f': '1\n', 'b/f': '1\n', lock: '1\n' });
+  const directory = join(top, 'p [a]');
+  const around = await repositoryAround(directory, ENV);
+  assert.ok(around !== null);
+  const start = await recordHead(around, 'refs/ralph-loop/loop-1/start');
+  const always = { isLoops: () => true, lastWork: null, startedAt: 0, freeBytes: () => Infinity };
+  const plan = () => planUndo(directory, ENV, { ...always, sandbox: undefined, start, end: null });
+  const commit = (message: string, ...paths: readonly string[]): void => {
+    for (const path of paths) appendFileSync(join(top, path), `${message}\n`);
+    git(top, 'commit', '-qam', message, '--allow-empty');
+  };
+  commit('here', 'p [a]/f');
+  commit('both', 'p [a]/f', 'lock');
+  commit('empty');
+  git(top, 'checkout', '-qb', 'side');
+  commit('side', 'p [a]/f');
+  git(top, 'checkout', '-q', '-');
+  commit('main', 'p [a]/f', 'lock');
+  git(top, 'merge', '-q', '-s', 'ours', '-m', 'joined', 'side');
+  const said = (commits: readonly string[]): string[] => commits.map((one) => one.split(' ').slice(1).join(' '));
+  assert.deepEqual(said((await plan()).commits).sort(), ['both', 'empty', 'here', 'joined', 'main', 'side'], 'control');
+  commit('work of b', 'b/f');
+  await assert.rejects(plan(), {
+    message: /not the loop's or are of another folder: [0-9a-f]+ work of b\. Nothing was changed\./,
+  });
 });
