@@ -100,7 +100,7 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
 }
 
 /** Pauses the loop after an API error, until the rate limit resets or the user resumes. Such a turn ends without a Stop. */
-function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
+export function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
   const reason = error.kind === 'rate-limited' ? 'rate-limited' : 'api-error';

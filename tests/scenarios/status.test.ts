@@ -103,7 +103,7 @@ test('status distinguishes a live client from one that has exited', async (t) =>
   assert.equal(await alive(), false);
 });
 
-test('a loop whose user has pressed Esc is paused for every command, before the next message', async (t) => {
+test('a loop whose turn has ended without a hook is paused for every command, before the next message', async (t) => {
   const p = project(t);
   started(p);
   const state = (): Record<string, unknown> => JSON.parse(p.read(STATE)) as Record<string, unknown>;
@@ -127,6 +127,14 @@ test('a loop whose user has pressed Esc is paused for every command, before the 
   assert.match((await commandHere(p, ['resume'])).stdout, /The loop is resumed\. Send any message in its session/);
   assert.deepEqual([state()['status'], state()['turn'], await status()], ['running', 'rest', 'running']);
   changeState(p, { turn: 'agent', lastDecision });
+  const payload = { type: 'task_complete', error: { message: 'no such model' } };
+  const failed = { timestamp: '2026-01-01T00:00:06.000Z', type: 'event_msg', payload };
+  p.write('transcript.jsonl', `${JSON.stringify(failed)}\n`);
+  assert.match(
+    (await commandHere(p, ['status'])).stdout,
+    /The loop is paused \(api-error\)/,
+    'Codex calls no hook for that',
+  );
   assert.match((await commandHere(p, ['stop'])).stdout, /The loop has stopped/);
 });
 

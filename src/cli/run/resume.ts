@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { noLiveLoop } from '../../drive/control/operate.ts';
-import { presentState } from '../../drive/control/ownership.ts';
+import { presentState } from '../../drive/control/present-state.ts';
 import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { renewEvidence } from '../../drive/start/live/renew-evidence.ts';
 import { lossOf } from '../../drive/start/resume/former-evidence.ts';

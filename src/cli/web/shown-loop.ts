@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { noLiveLoop } from '../../drive/control/operate.ts';
-import { isDriverAlive, presentState } from '../../drive/control/ownership.ts';
+import { isDriverAlive } from '../../drive/control/ownership.ts';
+import { presentState } from '../../drive/control/present-state.ts';
 import { usageNow } from '../../drive/records/client-figures.ts';
 import { liveStatus } from '../../drive/status/loop-report.ts';
 import { runOfLoop } from '../../drive/status/plan-run.ts';

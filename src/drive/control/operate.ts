@@ -14,7 +14,8 @@ import { applyRecorded, recordEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { FOUR_KEYS, NEWER_STATE } from './messages.ts';
-import { clientAlive, isDriverAlive, withInterruption } from './ownership.ts';
+import { clientAlive, isDriverAlive } from './ownership.ts';
+import { withLostTurn } from './present-state.ts';
 
 /** Person behind a command: the controlling terminal (null if there is none) and the ancestry of this process. */
 export interface Person {
@@ -47,7 +48,7 @@ export function operate(
 ): Operated {
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, (current) => {
     if (current.kind !== 'loop') throw noLiveLoop(files, current.kind);
-    const { state: before, effects: earlier } = withInterruption(current.state);
+    const { state: before, effects: earlier } = withLostTurn(current.state);
     const command = commandFor(before);
     // A cancel works without a contract: it is the way out if the contract is unreadable.
     const stored = command.kind === 'cancel' ? null : readContract(files);

@@ -1,22 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { Transition } from '../../engine/transitions/build.ts';
-import { interrupted } from '../../engine/transitions/suspend.ts';
-import { interruptedAt } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/gate-environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
-import {
-  findContract,
-  LOOP_NAME,
-  type LoopFiles,
-  loopFiles,
-  type ReadState,
-  readState,
-} from '../../state/loop-files.ts';
+import { findContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { readCounters } from '../../state/read-counters.ts';
 import { jsonOrNull } from '../../text/json.ts';
@@ -149,21 +139,6 @@ export function clientAlive(state: LoopState): boolean {
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return isHeld(runnerHold(files)) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);
-}
-
-/** Pauses a loop if the transcript shows that its user has interrupted the turn: a client calls no hook before the next message. */
-export function withInterruption(state: LoopState): Transition {
-  const { mode, turn, marks, lastDecision } = state;
-  const isSession = mode === 'hook' && state.status === 'running' && turn === 'agent' && clientAlive(state);
-  if (!isSession || marks.transcriptPath === null || lastDecision === null) return { state, effects: [] };
-  const at = interruptedAt(marks.transcriptPath, lastDecision.at);
-  return at === null ? { state, effects: [] } : interrupted(state, { type: 'interrupted', at, by: 'signal' });
-}
-
-/** Reads a loop's state as it is now, with such an interruption. */
-export function presentState(files: LoopFiles): ReadState {
-  const current = readState(files.state);
-  return current.kind === 'loop' ? { ...current, state: withInterruption(current.state).state } : current;
 }
 
 /** Environment variable that names the headless launcher's process to the hooks of its client. */

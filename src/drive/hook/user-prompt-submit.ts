@@ -9,6 +9,7 @@ import { withPrefix } from '../../state/process/program.ts';
 import { examineAll } from '../control/examine-protected.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { callingClient, clearCancellation, isCancelled, sameClient } from '../control/ownership.ts';
+import { lostTurn } from '../control/present-state.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { bind } from './bind.ts';
@@ -35,6 +36,8 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const overridden = ourWordStands && blockOverridden(transcriptPath, state.lastDecision?.at ?? at);
   const events: EngineEvent[] = [{ type: 'user-prompt', at, promptId, by }];
   if (overridden) events.unshift({ type: 'block-overridden', at });
+  const lost = by === 'user' ? lostTurn(state) : null;
+  if (lost?.type === 'api-error') events.unshift(lost);
   const effects = dispatchOwn(context, events);
   if (effects === null) return null;
   applyEffects(context.files, at, effects);

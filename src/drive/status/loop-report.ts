@@ -19,7 +19,8 @@ import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
-import { isDriverAlive, presentState } from '../control/ownership.ts';
+import { isDriverAlive } from '../control/ownership.ts';
+import { presentState } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 

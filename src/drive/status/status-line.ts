@@ -9,7 +9,7 @@ import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
-import { presentState } from '../control/ownership.ts';
+import { presentState } from '../control/present-state.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 
 const USER_LINE_TIMEOUT = 5_000;

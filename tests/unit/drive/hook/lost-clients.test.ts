@@ -64,6 +64,19 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   }
 });
 
+test('a prompt of the user after a turn of Codex that failed finds the loop paused by the error', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const state = stateOf(project);
+  const transcriptPath = join(project.directory, '..', 'rollout.jsonl');
+  const payload = { type: 'task_complete', error: { message: 'no such model' } };
+  const failed = { timestamp: new Date(Date.now() + 1_000).toISOString(), type: 'event_msg', payload };
+  put(transcriptPath, `${JSON.stringify(failed)}\n`);
+  put(project.files.state, JSON.stringify({ ...state, marks: { ...state.marks, transcriptPath } }));
+  const answer = await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'And now?' }, FORMER));
+  assert.match(answer?.systemMessage ?? '', /Paused by an API error \(.*no such model\)\. Resume/);
+});
+
 test('a session begun by /clear keeps what the turn before it cost, and its own cost counts from zero', async (t) => {
   const project = aProject(t);
   await inSecondIteration(project);

@@ -1,0 +1,36 @@
+import type { EventOf } from '../../engine/events.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { apiError } from '../../engine/transition.ts';
+import type { Transition } from '../../engine/transitions/build.ts';
+import { interrupted } from '../../engine/transitions/suspend.ts';
+import { interruptedAt } from '../../hosts/claude/transcript/transcript.ts';
+import { rolloutError } from '../../hosts/codex/rollout.ts';
+import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { isBefore } from '../../text/time.ts';
+import { clientAlive } from './ownership.ts';
+
+/** Reads the state of a loop as it is now: paused if the last turn of its session has ended without a hook. */
+export function presentState(files: LoopFiles): ReadState {
+  const current = readState(files.state);
+  return current.kind === 'loop' ? { ...current, state: withLostTurn(current.state).state } : current;
+}
+
+/** Pauses a loop whose last turn has ended without a hook. */
+export function withLostTurn(state: LoopState): Transition {
+  const lost = lostTurn(state);
+  if (lost === null || state.status === 'ended') return { state, effects: [] };
+  return lost.type === 'interrupted' ? interrupted(state, lost) : apiError(state, lost);
+}
+
+/** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an error of the API in Codex; null if nothing did. */
+export function lostTurn(state: LoopState): EventOf<'interrupted' | 'api-error'> | null {
+  const { mode, turn, lastDecision } = state;
+  const { transcriptPath: path } = state.marks;
+  const isAtWork = mode === 'hook' && state.status === 'running' && turn === 'agent' && clientAlive(state);
+  if (!isAtWork || path === null || lastDecision === null) return null;
+  const at = interruptedAt(path, lastDecision.at);
+  if (at !== null) return { type: 'interrupted', at, by: 'signal' };
+  const error = rolloutError(path);
+  const isOld = error?.at == null || isBefore(error.at, lastDecision.at);
+  return isOld ? null : { type: 'api-error', at: error.at, error };
+}
