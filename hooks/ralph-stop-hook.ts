@@ -1,6 +1,5 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { abortWhenClientGone } from '../src/drive/hook/stop/abort-stop.ts';
-import { stop } from '../src/drive/hook/stop/stop.ts';
+import { abortWhenClientGone, stop } from '../src/drive/hook/stop/stop.ts';
 import { failedText } from '../src/drive/turn/messages.ts';
 import { withPrefix } from '../src/state/process/program.ts';
 

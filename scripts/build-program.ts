@@ -17,7 +17,7 @@ const RULES = ['guard/files/evaluate-files', 'guard/evaluate-scope'];
 const SHELL = ['guard/evaluate-shell-command', 'guard/evaluate-powershell'];
 const SESSION = ['drive/hook/session-start', 'drive/hook/user-prompt-submit', 'drive/hook/stop-failure'];
 const STATUS = ['drive/status/status-line'];
-const STOP = ['drive/hook/run-hook', 'drive/hook/stop/stop', 'drive/hook/stop/abort-stop'];
+const STOP = ['drive/hook/run-hook', 'drive/hook/stop/stop'];
 const PLAN = ['drive/plan/plan-task'];
 const CHECKS = [
   'drive/control/restore-protected',

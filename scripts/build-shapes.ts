@@ -2,12 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { streamEvent } from '../src/engine/runner-event.ts';
-import { batch } from '../src/engine/schema/batch.ts';
+import { batch, run } from '../src/engine/schema/batch.ts';
 import { guardrails, policy, storedContract } from '../src/engine/schema/contract.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { proofRecord } from '../src/engine/schema/proof.ts';
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
-import { run } from '../src/engine/schema/run.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {

@@ -2,12 +2,12 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import type { Person } from '../drive/control/operate.ts';
 import type { Question } from '../drive/start/approve.ts';
+import { readStdin } from '../hosts/hook-io/stdio.ts';
 import { type LoopFiles, readState } from '../state/loop-files.ts';
 import { processChain, terminalOf } from '../state/process/ancestors.ts';
 import { printable } from '../term/format.ts';
 import { columnsOf, wrapText } from '../term/write-text.ts';
 import { type Message, RalphError } from '../text/message.ts';
-import { interruptible } from './read-input.ts';
 
 /** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -85,4 +85,28 @@ function readAnswer(input: number, output: number): string {
     if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
   }
   return bytes.toString('utf8', 0, length).trim();
+}
+
+/** Size limit of what a command reads from standard input, in bytes. */
+const LIMIT = 4 * 1024 * 1024;
+
+/**
+ * Reads standard input to its end. At a terminal Ctrl+D is its end, and Ctrl+C ends the program at once. Throws `usage` if it is
+ * longer than 4 MiB.
+ */
+export function readInput(): string {
+  const text = interruptible(() => readStdin(LIMIT));
+  if (text === null) throw new RalphError('usage', 'standard input is longer than 4 MiB. Pass a file.');
+  return text;
+}
+
+/** Does work that blocks. Ctrl+C ends the program meanwhile: a library's handler would run only after the work. */
+function interruptible<T>(work: () => T): T {
+  const handlers = process.listeners('SIGINT');
+  process.removeAllListeners('SIGINT');
+  try {
+    return work();
+  } finally {
+    for (const handler of handlers) process.on('SIGINT', handler);
+  }
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { isDriverAlive } from '../drive/control/ownership.ts';
-import { type ProjectRun, projectRuns } from '../drive/parallel/project-runs.ts';
+import { type ProjectRun, projectRuns } from '../drive/parallel/batch.ts';
 import type { LoopReport } from '../drive/status/loop-report.ts';
 import { describeProject, loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';

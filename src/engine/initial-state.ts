@@ -1,8 +1,7 @@
 import type { ChecklistCount } from '../text/markdown/lists.ts';
 import { tokens } from './events.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
-import { NOT_IDLE } from './policy/idle.ts';
-import { stoppedFor, stoppedSince } from './policy/loop-time.ts';
+import { NOT_IDLE, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { NO_NOTICES, running } from './transitions/build.ts';

@@ -4,13 +4,12 @@ import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './po
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
+import { timePassed } from './transitions/check-limits.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
-import { interrupted, noticed, suspended, waitedOut } from './transitions/suspend.ts';
-import { timePassed } from './transitions/time-passed.ts';
-import { userPrompt } from './transitions/user-prompt.ts';
+import { interrupted, noticed, suspended, userPrompt, waitedOut } from './transitions/suspend.ts';
 import { verified } from './transitions/verified.ts';
 
 export type { Transition } from './transitions/build.ts';

@@ -5,9 +5,8 @@ import { controlDenied, POWERSHELL_WRITES, unreadableDenied } from './messages.t
 import { mentionsControl } from './own-files/control-commands.ts';
 import { hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
-import { basenameOf } from './shell/program-words.ts';
 import { emptyReading, type FileAccess, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
-import { wordOf } from './shell/words.ts';
+import { basenameOf, wordOf } from './shell/words.ts';
 
 const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;

@@ -6,10 +6,9 @@ import { newBudget, type Reached, reachedByTool, reachedPaths } from './files/re
 import { currentBranch, settingsOf } from './git-repository.ts';
 import { type Denial, deny, type Guard, type TaskScope, type ToolCall } from './guard.ts';
 import { pushDenied, scopeDenied } from './messages.ts';
-import { gitWords, literal, programName, subcommandWords } from './shell/program-words.ts';
 import type { ShellCommand, ShellReading, ShellWord } from './shell/shell-reading.ts';
 import { literalOrNull } from './shell/shell-state.ts';
-import { splitOptions, wordOf } from './shell/words.ts';
+import { gitWords, literal, programName, splitOptions, subcommandWords, wordOf } from './shell/words.ts';
 
 /** Denies a push, and a shell command with a recognised write, outside the scope of the current task; null otherwise. */
 export async function evaluateShellScope(

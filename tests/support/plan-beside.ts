@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Run } from '../../src/engine/schema/run.ts';
+import type { Run } from '../../src/engine/schema/batch.ts';
 import { commitFolder } from './git.ts';
 import { type Answer, type Project, project } from './project.ts';
 

@@ -7,7 +7,7 @@ import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { prepareSubmissions } from '../../fleet/submit.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { withPrefix } from '../../state/process/program.ts';
-import { readArguments } from '../../task/settings/task-terms.ts';
+import { readArguments } from '../../task/settings/build-contract.ts';
 import { RalphError } from '../../text/message.ts';
 import { valuesOf, wholeOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';

@@ -1,15 +1,13 @@
 import { relative } from 'node:path';
-import { archiveBatch, archivedBatches, findBatch, refuseRunning } from '../../drive/parallel/batch.ts';
-import { runOfBatch } from '../../drive/parallel/project-runs.ts';
+import { archiveBatch, archivedBatches, findBatch, refuseRunning, runOfBatch } from '../../drive/parallel/batch.ts';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
-import type { Batch } from '../../engine/schema/batch.ts';
-import type { Run } from '../../engine/schema/run.ts';
+import type { Batch, Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { noticesOf, readNotices } from '../../state/notices.ts';
 import { show } from '../../state/process/program.ts';
-import { archiveRun } from '../../state/task-folder/archive-run.ts';
+import { archiveRun } from '../../state/task-folder/run-state.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { instantText, printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';

@@ -7,7 +7,7 @@ import { type Entry, isActivity, typeIn } from '../../state/event-stream.ts';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
-import { exportRun } from '../../state/task-folder/archive-run.ts';
+import { exportRun } from '../../state/task-folder/run-state.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import { advise, RalphError } from '../../text/message.ts';

@@ -1,11 +1,10 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { archivedBatches } from '../../drive/parallel/batch.ts';
-import { holdsLoop, runOfBatch, type Where } from '../../drive/parallel/project-runs.ts';
+import { archivedBatches, holdsLoop, runOfBatch, type Where } from '../../drive/parallel/batch.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
-import type { Run } from '../../engine/schema/run.ts';
+import type { Run } from '../../engine/schema/batch.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import { type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';

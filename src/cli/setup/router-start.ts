@@ -1,5 +1,5 @@
+import { needsConsent } from '../../drive/router/router-driver.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
-import { needsConsent } from '../../drive/router/status-answers.ts';
 import { approveStart } from '../../drive/start/approve.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
 import { prepareStart } from '../../drive/start/prepare-contract.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type ProjectRun, projectRuns } from '../../drive/parallel/project-runs.ts';
+import { type ProjectRun, projectRuns } from '../../drive/parallel/batch.ts';
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { show } from '../../state/process/program.ts';

@@ -1,5 +1,5 @@
 import { reasonLines } from '../../engine/messages.ts';
-import type { Run, RunTask } from '../../engine/schema/run.ts';
+import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import { programName } from '../../state/process/program.ts';
 import { fittedTable, instantText, type Paint, printable, table } from '../../term/format.ts';
 import { cells, columnsOf, fitText, paintedCells } from '../../term/write-text.ts';

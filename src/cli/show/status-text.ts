@@ -3,7 +3,7 @@ import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, noticeLines, reportLines, stoppedText } from '../../engine/end-report.ts';
 import { isUnjoined } from '../../engine/initial-state.ts';
 import { pausedText, reasonLines } from '../../engine/messages.ts';
-import type { Run } from '../../engine/schema/run.ts';
+import type { Run } from '../../engine/schema/batch.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName, show } from '../../state/process/program.ts';

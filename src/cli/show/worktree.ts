@@ -1,7 +1,6 @@
 import { liveLoop } from '../../drive/status/project-loops.ts';
-import { type Holdings, holdingsOf, lossTexts } from '../../drive/worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
-import { removeWorktree } from '../../drive/worktree/remove-worktree.ts';
+import { type Holdings, holdingsOf, lossTexts, removeWorktree } from '../../drive/worktree/remove-worktree.ts';
 import { checkedOut } from '../../drive/worktree/repository.ts';
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';

@@ -12,13 +12,13 @@ import { bundleDir } from '../../install/places.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
-import { readArguments } from '../../task/settings/task-terms.ts';
+import { readArguments } from '../../task/settings/build-contract.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
+import { readInput } from '../ask.ts';
 import { loopAwaitingConsent, loopToResume, pathNamed, readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { readInput } from '../read-input.ts';
 import { planToStart } from './start-plan.ts';
 
 export type StartTarget = ReturnType<typeof startTarget>;

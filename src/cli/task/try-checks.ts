@@ -6,7 +6,7 @@ import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { baselineOf, isGreen } from '../../engine/policy/proof.ts';
 import { baselineText } from '../../engine/proof-texts.ts';
 import type { Baseline } from '../../engine/schema/proof.ts';
-import { readArguments } from '../../task/settings/task-terms.ts';
+import { readArguments } from '../../task/settings/build-contract.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { printable } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';

@@ -11,10 +11,9 @@ import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { parseSeconds } from '../../text/time.ts';
-import { askInPerson } from '../ask.ts';
+import { askInPerson, readInput } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
-import { readInput } from '../read-input.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { forReading, sayList, statusOf } from './tdd-status.ts';
 

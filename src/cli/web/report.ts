@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
-import type { Run } from '../../engine/schema/run.ts';
+import type { Run } from '../../engine/schema/batch.ts';
 import { WEB_FILE } from '../../install/files/program-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { safePath } from '../../install/project-files.ts';

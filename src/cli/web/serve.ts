@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { operate } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
-import { memberFiles, projectRuns } from '../../drive/parallel/project-runs.ts';
+import { memberFiles, projectRuns } from '../../drive/parallel/batch.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { steering } from '../../engine/events.ts';

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { memberFiles } from '../../drive/parallel/project-runs.ts';
-import type { Run, RunTask } from '../../engine/schema/run.ts';
+import { memberFiles } from '../../drive/parallel/batch.ts';
+import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import { removeDrafts, withDescriptor, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { readHistory, reportData, runDataOf, type ShownLoop } from '../../web/model/collect-report.ts';

@@ -1,7 +1,7 @@
 import type { OperatorCommand } from '../../engine/events.ts';
-import { billedTokens } from '../../engine/policy/budget.ts';
+import { allowanceOf, billedTokens, readLimits, type Spent } from '../../engine/policy/budget.ts';
 import type { RunnerEvent, RunnerEventOf } from '../../engine/runner-event.ts';
-import type { BatchTask } from '../../engine/schema/batch.ts';
+import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
@@ -10,7 +10,6 @@ import type { Permit } from '../runner/runner.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { NEW_END } from './batch.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import type { SharedBudget } from './shared-budget.ts';
 import { type Supervised, type SupervisedEnd, type SupervisedRun, supervise } from './supervise.ts';
 
 export interface LoopProcessOptions {
@@ -153,4 +152,58 @@ export function operateLoop(
   command: (state: LoopState) => OperatorCommand,
 ): void {
   operate(worktreeLoop(projectDir, name, env), env, new Date().toISOString(), command);
+}
+
+/** Counts what concurrent loops have used, and holds all of them at a rate limit of their account. */
+export class SharedBudget {
+  readonly #spent = new Map<string, Spent>();
+  #heldUntil = 0;
+  readonly #limits: Batch['limits'];
+  /** Epoch milliseconds. */
+  readonly #startedAt: number;
+  /** Milliseconds since the start that the time limit does not count. */
+  stoppedMs: number;
+
+  /** Adds up the usage of the tasks that have ended. */
+  constructor({ limits, startedAt, stoppedMs, tasks }: Pick<Batch, 'limits' | 'startedAt' | 'stoppedMs' | 'tasks'>) {
+    this.#limits = limits;
+    this.#startedAt = Date.parse(startedAt);
+    this.stoppedMs = stoppedMs;
+    for (const { name, end } of tasks) if (end !== null) this.note(name, end);
+  }
+
+  /** Records the total usage of a loop. A loop without a run has cost nothing, which its state does not record. */
+  note(loop: string, { costUsd, tokens }: Spent): void {
+    this.#spent.set(loop, { costUsd: tokens === 0 ? (costUsd ?? 0) : costUsd, tokens });
+  }
+
+  /** Holds every loop until then, in epoch milliseconds. */
+  hold(until: number): void {
+    this.#heldUntil = Math.max(this.#heldUntil, until);
+  }
+
+  of(loop: string): Spent | undefined {
+    return this.#spent.get(loop);
+  }
+
+  /** Returns the usage of all loops; the cost is null while that of any loop is unknown. */
+  get spent(): Spent {
+    const all = [...this.#spent.values()];
+    const costs = all.map(({ costUsd }) => costUsd);
+    return {
+      costUsd: costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
+      tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+  }
+
+  /** Returns whether another agent run may start at `at`, in epoch milliseconds. */
+  permit(at: number): Permit {
+    const [limits, spent, passed] = [this.#limits, this.spent, at - this.#startedAt - this.stoppedMs];
+    if (limits.maxCostUsd !== null && spent.costUsd === null)
+      return { kind: 'budget', reading: PARALLEL_TEXTS.unknownCost };
+    const reached = readLimits(spent, passed, limits).find(({ used, limit }) => used >= limit);
+    if (reached !== undefined) return { kind: 'budget', reading: reached.text };
+    if (at < this.#heldUntil) return { kind: 'hold', until: new Date(this.#heldUntil).toISOString() };
+    return { kind: 'go', allowance: allowanceOf(spent, passed, limits) };
+  }
 }

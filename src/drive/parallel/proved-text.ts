@@ -7,7 +7,7 @@ import { describeLoop } from '../status/loop-report.ts';
 import { commandOf } from '../status/proof-record.ts';
 import { tipOf, userGit } from '../worktree/repository.ts';
 import { readWorktreeRecord, worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
-import type { Where } from './project-runs.ts';
+import type { Where } from './batch.ts';
 
 /** Maximum number of changed files that are listed. */
 const MOST_FILES = 50;

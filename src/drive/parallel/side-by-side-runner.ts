@@ -16,11 +16,9 @@ import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
 import { lastLoopIn, settingsMark } from '../start/find-task.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
-import { archiveBatch, touchBatch, writeBatch } from './batch.ts';
-import { LoopProcess, type LoopProcessOptions, operateLoop } from './loop-process.ts';
+import { archiveBatch, runOfBatch, touchBatch, writeBatch } from './batch.ts';
+import { LoopProcess, type LoopProcessOptions, operateLoop, SharedBudget } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import { runOfBatch } from './project-runs.ts';
-import { SharedBudget } from './shared-budget.ts';
 
 export interface BatchRun {
   readonly projectDir: string;

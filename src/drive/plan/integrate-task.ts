@@ -10,12 +10,11 @@ import { RalphError } from '../../text/message.ts';
 import type { OpenTask, TaskMove } from '../records/open-task-file.ts';
 import { dropIntent, readIntent, readOpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { type CheckedWork, progressTitle, recoverCommit, rollBack } from './commit-journal.ts';
-import { stageTask } from './commit-task.ts';
 import { examineWork } from './examine-work.ts';
-import { type FinishedTask, finishTask, type Proved, proveWork } from './finish-task.ts';
-import { type MainPlan, type PartPlace, publishCommit, readMain } from './main-plan.ts';
+import { type FinishedTask, finishTask, type Proved, proveWork, stageTask } from './finish-task.ts';
 import { PART_TEXTS } from './messages.ts';
-import { changing, git, gitOptions, linkText, type PlanChecks, type PlanPlace, progressOf } from './plan-place.ts';
+import type { MainPlan, PartPlace, PlanChecks, PlanPlace } from './plan-place.ts';
+import { changing, git, gitOptions, linkText, progressOf, publishCommit, readMain } from './plan-place.ts';
 
 /** `misfit`: the work does not fit later commits on the branch. */
 type IntegratedTask = Omit<FinishedTask, 'end'> & { readonly end: FinishedTask['end'] | 'misfit' };

@@ -16,9 +16,9 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import { replaceText } from './commit-journal.ts';
 import { isOfTask, marksOf } from './examine-work.ts';
 import { adoptPlan, copyPlan, moveTask, recoverTask, switchTree, withMarkers } from './integrate-task.ts';
-import { type PartPlace, readMain } from './main-plan.ts';
 import { heldTexts, PART_TEXTS, PLAN_TEXTS } from './messages.ts';
-import { gitOptions, linkText, ownPaths, type PlanPlace, planIn, progressOf, withOwnOpen } from './plan-place.ts';
+import type { PartPlace, PlanPlace } from './plan-place.ts';
+import { gitOptions, linkText, ownPaths, planIn, progressOf, readMain, withOwnOpen } from './plan-place.ts';
 
 /** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {

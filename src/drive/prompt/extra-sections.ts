@@ -12,7 +12,7 @@ import { lostBy } from '../../state/evidence/evidence-lost.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
-import { owedFindings, readFindingsLog } from '../../task/outputs/findings-log.ts';
+import { owedFindings, readFindingsLog } from '../../task/outputs/check-task-outputs.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { GUARDRAILS } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';

@@ -10,8 +10,7 @@ import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.t
 import { storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { outputsNow } from '../../task/outputs/check-task-outputs.ts';
-import { owedFindings, readFindingsLog } from '../../task/outputs/findings-log.ts';
+import { outputsNow, owedFindings, readFindingsLog } from '../../task/outputs/check-task-outputs.ts';
 import { questionsFile } from '../../task/outputs/open-questions.ts';
 import { taskFolder } from '../../task/task-file.ts';
 

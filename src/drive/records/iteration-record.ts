@@ -7,7 +7,7 @@ import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { pick } from '../../text/json.ts';
 import { callsSince } from './client-figures.ts';
-import { commandOutcome } from './lost-iteration.ts';
+import { commandOutcome } from './prompted-turn.ts';
 import { projectionOf } from './status-projection.ts';
 
 /** Changes of an iteration, by snapshots of the project. */

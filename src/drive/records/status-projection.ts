@@ -3,7 +3,6 @@ import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
-import { putForeignRunAway } from '../../state/task-folder/archive-run.ts';
 import { beat, endBeat, prune, type RunFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
 import {
@@ -11,6 +10,7 @@ import {
   mirrorEvent,
   mirrorIteration,
   mirrorStatus,
+  putForeignRunAway,
   putRunAway,
   showEvent,
   showIteration,
@@ -23,7 +23,7 @@ import { loopDirectory, runFilesOf } from '../../task/task-file.ts';
 import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { nullIfRefused } from '../../text/message.ts';
-import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
+import { type Counted, isShownAsLost, lostIteration } from './prompted-turn.ts';
 
 /** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
 export interface StatusProjection {

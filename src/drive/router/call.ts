@@ -16,8 +16,7 @@ import { openRouter } from './open-router.ts';
 import { type Report, report, uncounted } from './report.ts';
 import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
 import { RouterLeft } from './router.ts';
-import { answerNow } from './router-driver.ts';
-import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
+import { answerNow, trouble, waitingAnswer, workingAnswer } from './router-driver.ts';
 
 const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client whose shell made the call. */

@@ -19,7 +19,7 @@ import { announceWentBack, loadedUnder, newTurn } from '../turn/turn.ts';
 import { holdOf, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { assignedSpawn, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
-import { busy, over, pausedAnswer, trouble } from './status-answers.ts';
+import { busy, over, pausedAnswer, trouble } from './router-driver.ts';
 
 type Found = Change<{
   readonly answer: StopAnswer | WaitAnswer | null;

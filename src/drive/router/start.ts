@@ -9,7 +9,7 @@ import type { Approved, StartedLoop, StartRequest } from '../start/stages.ts';
 import { startLoop } from '../start/start-loop.ts';
 import { holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { needsConsent } from './status-answers.ts';
+import { needsConsent } from './router-driver.ts';
 
 /** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */
 export function startRouter(approved: Approved): StartedLoop | null {

@@ -1,6 +1,5 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import { buildContract } from '../../task/settings/build-contract.ts';
-import { argumentProblems } from '../../task/settings/task-terms.ts';
+import { argumentProblems, buildContract } from '../../task/settings/build-contract.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { unmatchedWarning } from '../control/unmatched-patterns.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';

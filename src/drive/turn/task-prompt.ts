@@ -1,12 +1,13 @@
 import type { Told } from '../../engine/events.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
-import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import type { TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
 import {
+  assembleChecklistPrompt,
   assemblePromptWithTerms,
   assembleTaskPrompt,
   reflectionDue,
-  type TaskPromptParts,
+  reflectionText,
 } from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

@@ -1,9 +1,11 @@
 import type { Message } from '../../text/message.ts';
 import { asSentence } from '../../text/quote.ts';
-import type { BudgetReading, Effect, Sign } from '../events.ts';
+import { after, elapsed, isBefore } from '../../text/time.ts';
+import type { BudgetReading, Effect, EventOf, Sign } from '../events.ts';
 import {
   budgetText,
   budgetWarningText,
+  idleLimitText,
   maxIterationsText,
   PAUSED_BY_USER,
   signalName,
@@ -14,10 +16,11 @@ import {
 } from '../messages.ts';
 import { type Trip, tripped } from '../policy/breaker.ts';
 import { isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
-import { timeSpent } from '../policy/loop-time.ts';
-import type { Policy } from '../schema/contract.ts';
+import { idleElapsed, idleWait, timeReading, timeSpent } from '../policy/loop-time.ts';
+import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
-import { end, event, headOf, pause, recordPause, type Transition, tellPause } from './build.ts';
+import type { Transition } from './build.ts';
+import { end, event, headOf, overtaken, pause, prompt, recordPause, release, running, tellPause } from './build.ts';
 
 type Running = StateOf<'running'>;
 
@@ -103,7 +106,7 @@ function warn(state: Running, at: string, readings: BudgetReading[], warnAt: num
   ];
 }
 
-export type Reached =
+type Reached =
   | { readonly by: 'failure'; readonly failure: Failure }
   | { readonly by: 'user' | 'iterations' | 'unknown-cost' }
   | { readonly by: 'breaker'; readonly trip: Trip }
@@ -151,4 +154,81 @@ function tripSign(signal: string, evidence: string): Sign {
     instruction: 'Do it another way, or say plainly what blocks you.',
     addedAfter: evidence,
   };
+}
+
+type Waiting = StateOf<'waiting'>;
+
+export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, policy: Policy): Transition {
+  if (before.status !== 'waiting') return overtaken(before);
+  const { at } = passed;
+  const state = waitFrom(at, before);
+  if (state.waiting.woken) return goOn(state, at, policy, 'woken');
+  switch (passed.cause) {
+    case 'message':
+      return release(state, null, 'user');
+    case 'notification':
+      return release(state, null);
+    case 'deadline':
+      return goOn(state, at, policy, 'the hook has to answer before its timeout');
+    case 'changed':
+      return isPace(state) ? elapsedNow(state, at, policy) : goOn(state, at, policy, 'something changed');
+    case 'elapsed':
+      return elapsedNow(state, at, policy);
+    case 'quiet':
+      return isPace(state) ? elapsedNow(state, at, policy) : quiet(state, at, policy, passed.seen);
+    default:
+      return passed.cause satisfies never;
+  }
+}
+
+/** Returns the wait on the current clock: it restarts if the clock was set back to before it. */
+function waitFrom(at: string, state: Waiting): Waiting {
+  const { until, delayMs } = state.waiting;
+  if (!isBefore(at, after(until, -delayMs))) return state;
+  return { ...state, waiting: { ...state.waiting, since: at, until: after(at, delayMs) } };
+}
+
+function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
+  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, detail));
+  const ended = event(state, at, `${state.waiting.why ?? 'idle'}.ended`, { why: detail });
+  return { state: next.state, effects: [ended, ...next.effects] };
+}
+
+/** Returns whether this is a delay between two working iterations, which only time ends. */
+function isPace({ waiting }: Waiting): boolean {
+  return waiting.why === 'pace';
+}
+
+function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
+  if (timeReading(state, policy.budget, at) !== null) return goOn(state, at, policy, 'max_time has passed');
+  if (isBefore(at, state.waiting.until)) return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
+  if (isPace(state)) return goOn(state, at, policy, 'the delay is over');
+  if (policy.idle === null) return goOn(state, at, policy, 'idle is off');
+  if (policy.idle.wake === 'change') return { state, effects: [{ type: 'look' }] };
+  if (state.waiting.last) return stop(state, at, policy.idle);
+  return goOn(state, at, policy, 'the wait is over');
+}
+
+/** Continues waiting, because nothing changed, without calling the model until `max_quiet` has passed. */
+function quiet(state: Waiting, at: string, policy: Policy, seen: string | null): Transition {
+  const { idle } = policy;
+  if (idle === null) return goOn(state, at, policy, 'idle is off');
+  const wait = state.waiting.last ? null : idleWait(state.idle, idle, at);
+  if (wait === null) return stop(state, at, idle);
+  if (idle.maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= idle.maxQuietMs)
+    return goOn(state, at, policy, 'max_quiet has passed');
+  const until = after(at, wait.delayMs);
+  const waiting: Waiting['waiting'] = {
+    ...state.waiting,
+    until,
+    delayMs: wait.delayMs,
+    last: wait.last,
+    // Changes are measured against what the agent saw when it reported idle.
+    seen: state.waiting.seen ?? seen,
+  };
+  return { state: { ...state, waiting }, effects: [{ type: 'wait', until }] };
+}
+
+function stop(state: Waiting, at: string, policy: IdlePolicy): Transition {
+  return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), policy.maxMs));
 }

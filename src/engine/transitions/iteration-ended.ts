@@ -1,18 +1,28 @@
 import { digest } from '../../text/digest.ts';
 import { render } from '../../text/message.ts';
-import { after } from '../../text/time.ts';
-import { AWAITING_CONSENT, failedText, idleLimitText, struggleText, timedOutText, timeIsUpText } from '../messages.ts';
-import { sampleBreaker } from '../policy/breaker.ts';
+import { redact } from '../../text/redact/redact.ts';
+import { after, elapsed } from '../../text/time.ts';
+import type { Effect, EventOf } from '../events.ts';
+import {
+  AWAITING_CONSENT,
+  failedText,
+  idleLimitText,
+  misplacedText,
+  nearMissText,
+  struggleText,
+  timedOutText,
+  timeIsUpText,
+} from '../messages.ts';
+import { repeatsOf, sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
-import { anotherIdle, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
-import { stoppedFor, timeReading } from '../policy/loop-time.ts';
+import { anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
-import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
+import type { IterationRecord } from '../schema/records.ts';
+import type { CommonState, Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import { common, end, event, prompt, release, releasePaused, running, type Transition } from './build.ts';
 import { decide, endBy, limitReached, withinLimits } from './check-limits.ts';
-import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
-import { interruptedByUser } from './user-prompt.ts';
+import { interruptedByUser } from './suspend.ts';
 
 /** Handles the end of the agent's turn: decides whether it is an iteration, and what follows. */
 export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
@@ -255,4 +265,100 @@ export function normalisedError(message: string): string {
     .replace(/\b(?:req|msg|toolu)_\w+|\b[\da-f]{8}-[\da-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z?|0x[\da-f]+|\d{5,}/gi, '…')
     .replace(/\s+/g, ' ')
     .trim();
+}
+
+export type Ended = EventOf<'iteration-ended'>;
+type Running = StateOf<'running'>;
+
+/** Facts about a turn besides its count. */
+interface Account {
+  readonly warnings: readonly string[];
+  /** Failure that ends the loop; null if the loop continues. */
+  readonly failure: Failure | null;
+  readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress' | 'checklist' | 'lastReflection'>;
+}
+
+/** Returns a counted iteration with its results for the next one: notices, progress and marks. */
+function noted(
+  counted: Running,
+  ended: Ended,
+  policy: Policy,
+  { completion, nearMiss }: Signals,
+  { warnings, progress }: Account,
+): Running {
+  const wanted = completionText(policy.completion);
+  return {
+    ...counted,
+    ...progress,
+    lastRunAt: ended.at,
+    lastWords: lastWords(ended.text, wanted),
+    projectMark: ended.projectMark ?? counted.projectMark,
+    notices: {
+      ...counted.notices,
+      misplacedSignal: wanted === null ? null : noticeOf(wanted, completion, nearMiss),
+      warnings: [...counted.notices.warnings, ...warnings],
+    },
+  };
+}
+
+function noticeOf(wanted: string, completion: Signals['completion'], nearMiss: string | undefined): string | null {
+  if (completion === 'misplaced') return misplacedText(wanted);
+  return nearMiss === undefined ? null : nearMissText(nearMiss, wanted);
+}
+
+const MESSAGE_TAIL = 10_000;
+const MOST_LINES = 5;
+const LINE_LIMIT = 300;
+
+/** Returns the last lines of a message, without secrets and the completion signal; none of an earlier iteration. */
+function lastWords(text: string, signal: string | null): string[] {
+  const lines = text
+    .slice(-MESSAGE_TAIL)
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const said = lines.filter((line) => line.trim() !== '' && line.trim() !== signal).slice(-MOST_LINES);
+  return said.map((line) => redact(line).slice(0, LINE_LIMIT));
+}
+
+/** Returns the verdict on an iteration, preceded by its record and its event. */
+function conclude(
+  before: LoopState,
+  state: Running,
+  ended: Ended,
+  signals: Signals,
+  kind: IterationRecord['kind'],
+  named: Effect,
+  verdict: Transition,
+): Transition {
+  const startedAt = before.lastDecision?.at ?? before.startedAt;
+  const decided = verdict.state;
+  const record: IterationRecord = {
+    loopId: state.loopId,
+    iteration: state.iteration,
+    idleIterations: state.idleIterations,
+    kind,
+    startedAt,
+    endedAt: ended.at,
+    durationMs: elapsed(startedAt, ended.at),
+    findings: signals.findings,
+    states: [...signals.states],
+    claimed: signals.completion === 'claimed',
+    toolCalls: ended.toolCalls,
+    deniedCalls: ended.deniedCalls,
+    outputTokens: ended.usage?.outputTokens ?? null,
+    decision: decisionOf(decided),
+    breaker: repeatsOf(state.breaker),
+  };
+  return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
+}
+
+/** Returns the states that an agent named, for the event; nothing if there are none. */
+function statesOf({ states }: Signals): { readonly states?: readonly string[] } {
+  return states.length > 0 ? { states } : {};
+}
+
+/** Returns the recorded decision. A claim is recorded before its checks run; the events journal has their verdict. */
+function decisionOf(decided: LoopState): string {
+  if (decided.status === 'verifying') return decided.verifying.unclaimed ? 'checked' : 'claimed';
+  return decided.status === 'ended' ? decided.ended.as : decided.status;
 }

@@ -14,8 +14,7 @@ import type { Proof } from '../schema/proof.ts';
 import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, headOf, overtaken, running, type Transition } from './build.ts';
-import { decideNext, iterationEnded } from './iteration-ended.ts';
-import type { Ended } from './record-iteration.ts';
+import { decideNext, type Ended, iterationEnded } from './iteration-ended.ts';
 
 type PlanPolicy = NonNullable<Policy['plan']>;
 

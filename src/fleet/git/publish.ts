@@ -4,7 +4,7 @@ import { runToEnd } from '../../state/process/run-to-end.ts';
 import { IDENTITY, onScreen, refOf } from '../../task/git/record-tree.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { PUBLISH_TEXTS } from '../messages.ts';
-import { changedFiles, headOf, treeOf } from './capture.ts';
+import { changedFiles, headOf, treeOf } from './checkpoint.ts';
 import { askGit, bytesOfGit, type GitCall, git, listed } from './git.ts';
 import { type PushOutcome, pushRef } from './mirror.ts';
 import { agentCall, assertOwnRepository, checkCommit, ownCall, ownGit, type Workspace } from './place.ts';

@@ -8,25 +8,23 @@ import { nulList, onDisk } from '../../task/git/record-tree.ts';
 import { RalphError } from '../../text/message.ts';
 import type { Submission } from '../job.ts';
 import { GIT_TEXTS } from '../messages.ts';
-import { ENTRIES, withIndex } from './capture.ts';
-import { readCheckpoint } from './checkpoint.ts';
+import { ENTRIES, readCheckpoint, withIndex } from './checkpoint.ts';
 import { askGit, bytesOfGit, type GitCall, git, listed } from './git.ts';
 import { restoreState } from './loop-state.ts';
 import { fetchMirror, hasCommit } from './mirror.ts';
+import type { FleetPlace, Workspace } from './place.ts';
 import {
   agentCall,
   agentGit,
   checkCommit,
   checkLoopId,
   environmentOf,
-  type FleetPlace,
   lastPath,
   loopsDir,
   mirrorPath,
   ownCall,
   ownGit,
   scratch,
-  type Workspace,
 } from './place.ts';
 
 export type { Workspace };

@@ -13,11 +13,9 @@ import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
 import { EventSink } from '../queue/events.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
-import { CheckpointLine } from './checkpoint-line.ts';
 import { LoopHolder } from './hold-loop.ts';
-import type { Claim, HeldEnd } from './holding.ts';
+import { CheckpointLine, type Claim, type HeldEnd, LoopCommands } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';
-import { LoopCommands } from './loop-commands.ts';
 
 /** Works on a loop until it ends. Throws `PutBack` if it has to wait, `LostLoop` if another worker has it. */
 export async function workOn(claim: Claim): Promise<LoopResult> {

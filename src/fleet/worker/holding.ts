@@ -1,15 +1,21 @@
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { operate } from '../../drive/control/operate.ts';
+import { steering } from '../../engine/events.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { RalphError } from '../../text/message.ts';
 import type { FleetTerms } from '../contract-terms.ts';
+import { type Meta, makeCheckpoint, pushCheckpoint } from '../git/checkpoint.ts';
 import type { FleetPlace } from '../git/place.ts';
 import type { Workspace } from '../git/workspace.ts';
 import type { FleetKey, Submission } from '../job.ts';
+import { GIT_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits, Reservations } from '../queue/budget.ts';
-import type { FleetServer } from '../queue/connect.ts';
+import { type FleetCommand, readCommands } from '../queue/commands.ts';
+import { type FleetServer, KEYS } from '../queue/connect.ts';
 import type { EventSink } from '../queue/events.ts';
 import type { LoopProgress } from '../queue/loop-index.ts';
-import type { CheckpointLine } from './checkpoint-line.ts';
-import type { LoopCommands } from './loop-commands.ts';
+import { LostLoop } from './lock-keeper.ts';
 
 export interface Claim {
   readonly submission: Submission;
@@ -57,4 +63,136 @@ export function endedAs(outcome: string, reason: string): HeldEnd {
 /** Returns the name of this worker in the progress of loops. */
 export function thisWorker(): string {
   return `${hostname()}:${process.pid}`;
+}
+
+const FIRST_WAIT_MS = 500;
+const MOST_WAIT_MS = 30_000;
+
+/** What a line belongs to: `lost` and `hurry` are those of its claim. */
+interface Owner {
+  readonly submission: Submission;
+  readonly lost: AbortSignal;
+  readonly hurry: AbortSignal;
+}
+
+/** Published history of a loop as its holder knows it: a linear one that only the holder of its end continues. */
+export class CheckpointLine {
+  /** Its end in the repository; null before the first checkpoint. */
+  sha: string | null;
+  meta: Meta;
+  readonly #ws: Workspace;
+  readonly #claim: Owner;
+
+  constructor(ws: Workspace, claim: Owner, from: string | null, meta: Meta) {
+    this.#ws = ws;
+    this.sha = from;
+    this.meta = meta;
+    this.#claim = claim;
+  }
+
+  /**
+   * Publishes the current files and state of the workspace. While the repository takes nothing, `unreachable` is called, and the
+   * push is repeated until the lock is lost or the worker has to leave now: nothing runs on top of unpublished work. Without
+   * `unreachable` there is no such work, and the first failure throws RalphError `state-io`. Throws `LostLoop` if another worker
+   * has moved the reference, or the lock is lost.
+   */
+  async push(change: Partial<Meta>, unreachable: ((why: string) => void) | null = null): Promise<void> {
+    const { lost, hurry, submission } = this.#claim;
+    const meta: Meta = { ...this.meta, ...change, at: new Date().toISOString() };
+    this.#refuseLost();
+    const sha = await makeCheckpoint(this.#ws, meta);
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
+      this.#refuseLost();
+      let complaint = '';
+      const outcome = await pushCheckpoint(this.#ws, submission.checkpointRef, sha, this.sha, (why) => {
+        complaint = why;
+        unreachable?.(why);
+      });
+      if (outcome === 'fenced') throw new LostLoop(WORKER_TEXTS.fenced);
+      if (outcome === 'pushed') {
+        this.sha = sha;
+        this.meta = meta;
+        return;
+      }
+      if (unreachable === null || hurry.aborted) throw new RalphError('state-io', GIT_TEXTS.refused(complaint));
+      await sleep(wait, undefined, { signal: AbortSignal.any([lost, hurry]) }).catch(() => undefined);
+    }
+  }
+
+  #refuseLost(): void {
+    if (this.#claim.lost.aborted) throw new LostLoop(WORKER_TEXTS.lockLost);
+  }
+}
+
+interface CommandTarget {
+  readonly server: FleetServer;
+  readonly key: FleetKey;
+  readonly submission: Submission;
+  readonly files: LoopFiles;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Applies a loop's commands in order, each once: the checkpoint records the last one. */
+export class LoopCommands {
+  /** Id of the last applied command. */
+  last: string | null;
+  /** The user's latest request for the loop; kept until the claim ends. */
+  wanted: 'cancel' | 'pause' | null = null;
+  readonly #target: CommandTarget;
+  #busy: Promise<void> = Promise.resolve();
+  #refused = 0;
+
+  constructor(target: CommandTarget, last: string | null) {
+    this.#target = target;
+    this.last = last;
+  }
+
+  /** Reads and applies new commands. `isLive`: the runner has started, so the loop has a state. */
+  apply(isLive: boolean): Promise<void> {
+    this.#busy = this.#busy.then(
+      () => this.#read(isLive),
+      () => this.#read(isLive),
+    );
+    return this.#busy;
+  }
+
+  async #read(isLive: boolean): Promise<void> {
+    const { server, key, submission } = this.#target;
+    const { commands, refused } = await readCommands(server, key, submission, this.last);
+    if (refused !== this.#refused) await server.redis.hset(KEYS.refused, `commands of ${submission.loopId}`, refused);
+    this.#refused = refused;
+    for (const command of commands) {
+      // A message needs a loop that can receive it; later commands wait as well.
+      if (command.kind === 'steer' && !isLive) return;
+      this.#carryOut(command, isLive);
+      this.last = command.id;
+    }
+  }
+
+  #carryOut({ kind, id, text, at }: FleetCommand, isLive: boolean): void {
+    switch (kind) {
+      case 'cancel':
+        this.wanted = 'cancel';
+        if (isLive) this.#operate(at, { kind: 'cancel' });
+        return;
+      case 'pause':
+        if (this.wanted === null) this.wanted = 'pause';
+        return;
+      case 'steer':
+        this.#operate(at, steering(id, text, 'now'));
+        return;
+      default:
+        kind satisfies never;
+    }
+  }
+
+  #operate(at: string, command: ReturnType<Parameters<typeof operate>[3]>): void {
+    const { files, env } = this.#target;
+    try {
+      operate(files, env, at, () => command);
+    } catch (error) {
+      // The loop has ended meanwhile and cannot receive anything.
+      if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;
+    }
+  }
 }

@@ -7,18 +7,20 @@ import { FOLDS_CASE, realPath } from '../comparable-path.ts';
 import { type Denial, deny } from '../guard.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
 import { matchesGlob } from '../shell/glob.ts';
+import { readShellCommand } from '../shell/read-shell-command.ts';
+import type { FileAccess, NamedWords, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import {
   basenameOf,
   hasKnownOptions,
+  hasOption,
   isForCodeOption,
   literal,
   namedWords,
   programName,
+  splitOptions,
   subcommandWords,
-} from '../shell/program-words.ts';
-import { readShellCommand } from '../shell/read-shell-command.ts';
-import type { FileAccess, NamedWords, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
-import { hasOption, splitOptions, wordOf } from '../shell/words.ts';
+  wordOf,
+} from '../shell/words.ts';
 import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
 const ALLOWLIST = 'shell_policy.allowlist';

@@ -8,11 +8,10 @@ import { type Denial, deny, type Guard, type ToolCall, type Verdict } from '../g
 import { fileDenied, slowPatternDenied, undecidedDenied } from '../messages.ts';
 import { piecesOf } from '../own-files/file-access-hit.ts';
 import { absolutePath } from '../own-files/own-files.ts';
-import { hasKnownOptions, isForCodeOption } from '../shell/program-words.ts';
 import type { FileAccess, SearchedTree, ShellReading } from '../shell/shell-reading.ts';
 import { isUnknownPath, UNKNOWN } from '../shell/shell-reading.ts';
 import { literalOrNull } from '../shell/shell-state.ts';
-import { byProgram } from '../shell/words.ts';
+import { byProgram, hasKnownOptions, isForCodeOption } from '../shell/words.ts';
 import { type PathPattern, pathForms, pathPattern, SCRATCH } from './path-pattern.ts';
 import type { Budget, Reached } from './reached-paths.ts';
 import { isSpent, newBudget, reachedByTool, reachedPaths, spendAll } from './reached-paths.ts';

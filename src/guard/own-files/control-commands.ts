@@ -5,13 +5,11 @@ import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { mayWrite } from '../shell/file-access/record-file-access.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
-import { isShell, NODE_LIKE, NODE_VALUES } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { isUnknownPath, UNKNOWN } from '../shell/shell-reading.ts';
-import { splitOptions, wordOf } from '../shell/words.ts';
-import { piecesOf } from './file-access-hit.ts';
+import { isShell, NODE_LIKE, NODE_VALUES, splitOptions, wordOf } from '../shell/words.ts';
+import { piecesOf, searchFinds } from './file-access-hit.ts';
 import { isBelowProject } from './own-files.ts';
-import { searchFinds } from './own-globs.ts';
 
 /** Options by which the user agrees to something, in commands that agents may otherwise run. */
 const USERS_WORDS = new Set(['--consent', '--accept']);

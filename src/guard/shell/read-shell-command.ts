@@ -1,10 +1,10 @@
 import type { Script, SyntaxNode } from '../../text/shell/parse-shell.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell } from '../../text/shell/parse-shell.ts';
 import { interpret } from './interpret/interpret.ts';
-import { isShell, programName, subcommandWords } from './program-words.ts';
 import type { FileAccess, ReadOptions, ShellCommand, ShellReading } from './shell-reading.ts';
 import { emptyReading } from './shell-reading.ts';
 import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
+import { isShell, programName, subcommandWords } from './words.ts';
 
 /** Size above which a command is not read at all, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;

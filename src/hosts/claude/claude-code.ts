@@ -1,7 +1,6 @@
 import { advise, type Message, RalphError } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
-import type { AgentTerms, Host, PreparedAgent, SessionTerms } from '../host.ts';
-import { promptRefused } from '../named-client.ts';
+import { type AgentTerms, type Host, type PreparedAgent, promptRefused, type SessionTerms } from '../host.ts';
 import { startAgent } from './agent/start-claude.ts';
 import { failOpenText, OLDEST_CLIENT, requireClient } from './find-client.ts';
 import { apiFailure, lastApiError } from './transcript/api-failure.ts';

@@ -3,8 +3,7 @@ import { sandboxProblem } from '../../sandbox/bubblewrap.ts';
 import { SANDBOX_PROBLEMS, type SandboxProblem } from '../../sandbox/messages.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
-import type { FoundClient } from '../host.ts';
-import { findNamed, type Named, namedClient, tooOldText } from '../named-client.ts';
+import { type FoundClient, findNamed, type Named, namedClient, tooOldText } from '../host.ts';
 
 /** Oldest supported client. Hooks of older ones do not know their client's process. */
 export const OLDEST_CLIENT = '2.1.213';

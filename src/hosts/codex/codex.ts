@@ -1,6 +1,5 @@
 import { RalphError } from '../../text/message.ts';
-import { type AgentTerms, type Host, onlyInClaudeCode, type SessionTerms } from '../host.ts';
-import { promptRefused } from '../named-client.ts';
+import { type AgentTerms, type Host, onlyInClaudeCode, promptRefused, type SessionTerms } from '../host.ts';
 import { OLDEST_CODEX, requireCodex } from './find-codex.ts';
 import { BY_HAND, TERMINAL } from './hook-output.ts';
 import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';

@@ -1,8 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { homeFolder } from '../../state/home-folder.ts';
-import type { FoundClient } from '../host.ts';
-import { namedClient } from '../named-client.ts';
+import { type FoundClient, namedClient } from '../host.ts';
 
 /** Oldest supported Codex: the first one whose hooks were measured. */
 export const OLDEST_CODEX = '0.171.0';

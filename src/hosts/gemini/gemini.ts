@@ -7,8 +7,7 @@ import { RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../fields.ts';
 import type { HookGroup, HookPlace, Host, SessionTerms, UserHooks } from '../host.ts';
-import { hookCommand, onlyInClaudeCode, SESSION_HOOKS } from '../host.ts';
-import { namedClient } from '../named-client.ts';
+import { hookCommand, namedClient, onlyInClaudeCode, SESSION_HOOKS } from '../host.ts';
 import { EVENTS, MACHINE_FOLDER } from './payload.ts';
 
 /** Oldest supported Gemini CLI: the first one whose hooks were measured. */

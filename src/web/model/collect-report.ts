@@ -1,8 +1,7 @@
 import { basename, join } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
-import { idleElapsed } from '../../engine/policy/idle.ts';
-import { stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
-import type { Run } from '../../engine/schema/run.ts';
+import { idleElapsed, stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
+import type { Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, lastWhere, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';

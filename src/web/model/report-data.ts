@@ -1,5 +1,5 @@
+import type { Run } from '../../engine/schema/batch.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
-import type { Run } from '../../engine/schema/run.ts';
 
 /** Data of report and dashboard: plain data, secrets masked, times in ISO-8601 UTC. null is unknown. */
 

@@ -3,8 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { costText, counted } from '../../text/figures.ts';
 import type { Control, LoopRow, ReportData, RunData } from '../model/report-data.ts';
 import { type Access, act, type Link, type Shown, takeAccess, useLoops, useReport } from './connection.ts';
-import { ReportView } from './report-view.ts';
-import { RunView } from './run-view.ts';
+import { ReportView, RunView } from './report-view.ts';
 import { Badge, duration, oneLine, paper, spentMs, When } from './text.ts';
 
 /** Command that starts a loop here. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Run } from '../../engine/schema/run.ts';
+import type { Run } from '../../engine/schema/batch.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

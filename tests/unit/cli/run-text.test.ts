@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explainRun, taskTable } from '../../../src/cli/show/run-text.ts';
 import { OPEN_TASK, tasksOfPlan, wholeRun } from '../../../src/drive/status/plan-run.ts';
-import type { Run, RunTask } from '../../../src/engine/schema/run.ts';
+import type { Run, RunTask } from '../../../src/engine/schema/batch.ts';
 import { cells, wrapText } from '../../../src/term/write-text.ts';
 
 const DONE: RunTask = {

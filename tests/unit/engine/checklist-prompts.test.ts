@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { compareChecklist } from '../../../src/engine/identity/items.ts';
-import type { ChecklistPromptParts } from '../../../src/engine/prompt/assemble-checklist-prompt.ts';
-import { assembleChecklistPrompt, reflectionText } from '../../../src/engine/prompt/assemble-checklist-prompt.ts';
 import { wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
+import type { ChecklistPromptParts } from '../../../src/engine/prompt/assemble-task-prompt.ts';
+import { assembleChecklistPrompt, reflectionText } from '../../../src/engine/prompt/assemble-task-prompt.ts';
 
 /** Whole prompts of checklists, as the agent reads them. `UPDATE_SCENARIOS=1` writes them anew: read the difference. */
 const FOLDER = join('tests', 'scenarios', 'checklist-prompts');

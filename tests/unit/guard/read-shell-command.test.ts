@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { namedWords } from '../../../src/guard/shell/program-words.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
+import { namedWords } from '../../../src/guard/shell/words.ts';
 
 const read = (command: string) => readShellCommand(command, { cwd: '/p', home: '/h' });
 const names = (command: string): string[] => read(command).commands.map((each) => [...each.via, each.name].join('>'));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { putForeignRunAway } from '../../../src/state/task-folder/archive-run.ts';
 import { runFiles } from '../../../src/state/task-folder/run-files.ts';
+import { putForeignRunAway } from '../../../src/state/task-folder/run-state.ts';
 import { folderWith } from '../../support/folder.ts';
 
 const AT = '2026-05-04T10:00:00.000Z';

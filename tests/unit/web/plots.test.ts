@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoopHistory } from '../../../src/web/model/loop-history.ts';
 import type { ReportData } from '../../../src/web/model/report-data.ts';
-import { Plots } from '../../../src/web/page/plots.ts';
+import { Plots } from '../../../src/web/page/iteration.ts';
 
 const facts = { v: 1, loopId: 'l', at: '2026-03-01T10:01:00.000Z', startedAt: '2026-03-01T10:00:00.000Z' };
 const agent = { costUsd: 0.1, usage: { inputTokens: 1_000, outputTokens: 0, cacheWriteTokens: 0 } };

@@ -6,9 +6,9 @@ import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';
 import { tryCommits } from '../../../drive/start/try-commits.ts';
 import { LAUNCH_TEXTS } from '../../../drive/turn/messages.ts';
+import { hookProblems } from '../../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../../drive/worktree/messages.ts';
 import { changedFiles, repositoryOf, unfinishedAt } from '../../../drive/worktree/repository.ts';
-import { hookProblems } from '../../../drive/worktree/set-up.ts';
 import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
 import type { Policy } from '../../../engine/schema/contract.ts';
 import { safePath } from '../../../install/project-files.ts';
@@ -22,7 +22,7 @@ import type { StartScreen } from '../../start/start-screen.ts';
 import { warningTexts } from '../../start/warnings.ts';
 import { type Review, type ReviewedStart, StartReview, shownTask } from '../review-start.ts';
 import { type Asked, askedTasks, startOf, withSandbox } from './asked-tasks.ts';
-import { limitsOf, withoutMode } from './batch-options.ts';
+import { limitsOf, withoutMode } from './batch-record.ts';
 
 /**
  * Checks everything that a run of each task would refuse, before anything is created, and asks all of its questions once

@@ -1,12 +1,11 @@
 import { continueNow } from '../../../drive/control/operate.ts';
+import { runOfBatch } from '../../../drive/parallel/batch.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
 import { PlanRunner } from '../../../drive/parallel/plan-runner.ts';
-import { runOfBatch } from '../../../drive/parallel/project-runs.ts';
 import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
 import { steering } from '../../../engine/events.ts';
-import type { Batch, BatchTask } from '../../../engine/schema/batch.ts';
-import type { Run } from '../../../engine/schema/run.ts';
+import type { Batch, BatchTask, Run } from '../../../engine/schema/batch.ts';
 import { programName, show, withPrefix } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
 import { redact } from '../../../text/redact/redact.ts';

@@ -4,15 +4,16 @@ import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/t
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { findLiveContract } from '../../../state/loop-files.ts';
+import { isAlive } from '../../../state/process/identity.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { clearCancellation, isCancelled, launcherGone } from '../../control/ownership.ts';
+import { callingClient, clearCancellation, isCancelled, launcherGone } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { type Dispatched, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import { CLIENT_GONE, type Dispatched, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
 import { hookDriver } from './hook-driver.ts';
@@ -106,4 +107,19 @@ async function originOf(
     if (waited >= TRANSCRIPT_WAIT_MS || signal().aborted) return 'loop';
     await sleep(POLL_MS);
   }
+}
+
+const CLIENT_POLL_MS = 2_000;
+
+/** Aborts with CLIENT_GONE when the client exits; the client does not notify its hooks. */
+export function abortWhenClientGone(controller: AbortController, context: DriverContext, parent: number): void {
+  const { clientPid: pid, clientStartedAt: startedAt } = callingClient(context);
+  const client = pid === null ? null : { pid, startedAt };
+  const known = client !== null && isAlive(client);
+  const timer = setInterval(() => {
+    if ((known ? isAlive(client) : process.ppid === parent) && !launcherGone(context.env)) return;
+    clearInterval(timer);
+    controller.abort(CLIENT_GONE);
+  }, CLIENT_POLL_MS);
+  timer.unref();
 }

@@ -11,9 +11,8 @@ import { RalphError } from '../../../text/message.ts';
 import { redact } from '../../../text/redact/redact.ts';
 import { describeLoop } from '../../status/loop-report.ts';
 import { isSame } from '../../worktree/copy-task.ts';
-import { holdingsOf } from '../../worktree/holdings.ts';
 import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
-import { removeWorktree } from '../../worktree/remove-worktree.ts';
+import { holdingsOf, removeWorktree } from '../../worktree/remove-worktree.ts';
 import {
   askGit,
   changedFiles,

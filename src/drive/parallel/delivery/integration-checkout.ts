@@ -5,11 +5,10 @@ import type { Contract } from '../../../engine/schema/contract.ts';
 import { runProofs } from '../../../task/commands/gate.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { commandGuard } from '../../control/command-guard.ts';
-import { copyTask } from '../../worktree/copy-task.ts';
-import { ignoredFiles } from '../../worktree/ignored-files.ts';
+import { copyTask, ignoredFiles } from '../../worktree/copy-task.ts';
+import { furnish } from '../../worktree/make-worktree.ts';
 import { removeFiles } from '../../worktree/remove-worktree.ts';
 import { askGit, checkedOut, type GitRun, isRegistered, repositoryOf, userGit } from '../../worktree/repository.ts';
-import { furnish } from '../../worktree/set-up.ts';
 import { INTEGRATE_TEXTS } from '../messages.ts';
 
 /** Terms under which the work of a loop was verified, as far as another checkout needs them. */

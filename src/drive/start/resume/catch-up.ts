@@ -6,8 +6,8 @@ import { changesOfUnchanged, readUnchanged } from '../../../state/snapshot/uncha
 import { isSameVersion, versionAt } from '../../../state/snapshot/version.ts';
 import { unchangedSet } from '../../control/protection.ts';
 import { restoreBeforeResume, storeProtected } from '../../control/restore-protected.ts';
-import { areCommitted, type PartPlace } from '../../plan/main-plan.ts';
 import { catchUp } from '../../plan/open-task.ts';
+import { areCommitted, type PartPlace } from '../../plan/plan-place.ts';
 import { readIntent, readOpenTask } from '../../records/open-task-file.ts';
 import type { TurnContext } from '../../turn/turn.ts';
 import { lastLoopIn } from '../find-task.ts';

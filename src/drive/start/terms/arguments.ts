@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TaskTerms } from '../../../engine/schema/contract.ts';
 import { findShell } from '../../../task/commands/run-command.ts';
 import { OPEN_QUESTIONS } from '../../../task/outputs/open-questions.ts';
-import { argumentProblems, taskTerms } from '../../../task/settings/task-terms.ts';
+import { argumentProblems, taskTerms } from '../../../task/settings/build-contract.ts';
 import { taskFolder, taskFolderName } from '../../../task/task-file.ts';
 import { RalphError } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';

@@ -1,8 +1,7 @@
 import { escapeGlob } from '../glob.ts';
-import { takesInput } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { fromCwd, literalOrNull } from '../shell-state.ts';
-import { everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { everywhere, hasOption, optionValue, optionValues, splitOptions, takesInput, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Programs that copy, move or link files: cp, mv, ln, install, rsync. */

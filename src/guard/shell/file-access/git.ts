@@ -2,10 +2,18 @@ import { existsSync } from 'node:fs';
 import { patchTargets } from '../../client-tools.ts';
 import { topOf } from '../../git-repository.ts';
 import { escapeGlob } from '../glob.ts';
-import { gitWords } from '../program-words.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { fromCwd, type ShellState } from '../shell-state.ts';
-import { byProgram, everywhere, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import {
+  byProgram,
+  everywhere,
+  gitWords,
+  hasOption,
+  optionValue,
+  optionValues,
+  splitOptions,
+  wordOf,
+} from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 export const git: FileAccessRule = (access) => {

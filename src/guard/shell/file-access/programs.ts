@@ -1,8 +1,7 @@
 import { patchTargets } from '../../client-tools.ts';
-import { NODE_VALUES } from '../program-words.ts';
 import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
-import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import { hasOption, NODE_VALUES, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { FileAccessRule } from './file-access-rule.ts';
 
 const applyPatch: FileAccessRule = (access) => {

@@ -1,8 +1,18 @@
-import { basenameOf, commandsOfOptions, takesInput } from '../program-words.ts';
 import { type SearchedTree, type ShellCommand, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, fromCwd, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 import { startsOf } from '../unwrap/unwrap-find.ts';
-import { byProgram, everywhere, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import type { SplitWords } from '../words.ts';
+import {
+  basenameOf,
+  byProgram,
+  commandsOfOptions,
+  everywhere,
+  hasOption,
+  optionValues,
+  splitOptions,
+  takesInput,
+  wordOf,
+} from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import { type AccessRecorder, type FileAccessRule, recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';

@@ -1,7 +1,6 @@
 import { shellWord } from '../../../text/quote.ts';
 import { commandLines } from '../../client-tools.ts';
 import { isOfSystem, isUnknown, recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
-import { basenameOf, commandsOfOptions, gitWords, isShell, STDIN } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Call, Opened, Outcome, ShellContext, ShellState } from '../shell-state.ts';
 import {
@@ -16,7 +15,17 @@ import {
   withVariable,
 } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
-import { asValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import {
+  asValue,
+  basenameOf,
+  commandsOfOptions,
+  gitWords,
+  isShell,
+  optionValues,
+  STDIN,
+  splitOptions,
+  wordOf,
+} from '../words.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { literalOutput, runBuiltin } from './run-builtin.ts';
 

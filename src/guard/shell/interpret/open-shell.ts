@@ -1,21 +1,18 @@
 import { recordRead } from '../file-access/file-access-rule.ts';
 import { recordFileAccess } from '../file-access/record-file-access.ts';
-import { STDIN, takesInput } from '../program-words.ts';
 import { type ShellCommand, type ShellWord, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
+import type { Call, Outcome, ShellContext } from '../shell-state.ts';
 import {
-  type Call,
   fileKey,
   inside,
   literalOrNull,
   NO_INPUT,
-  type Outcome,
   reportCall,
-  type ShellContext,
   UNKNOWN_STREAM,
   withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, byProgram, optionValues, splitOptions, wordOf } from '../words.ts';
+import { asValue, byProgram, optionValues, STDIN, splitOptions, takesInput, wordOf } from '../words.ts';
 
 /** Pattern for options that make a glob match more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob|glob_?(dots|star_?short)|extended_?glob)$|\0/i;

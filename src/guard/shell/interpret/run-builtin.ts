@@ -3,7 +3,6 @@ import { firstLine } from '../../../text/quote.ts';
 import { withoutEndSlashes } from '../../comparable-path.ts';
 import { pathsOfGrep, pathspecTree } from '../file-access/git.ts';
 import { listedBySearch } from '../file-access/record-file-access.ts';
-import { gitWords, STDIN } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Outcome, ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
 import {
@@ -19,7 +18,7 @@ import {
   withVariable,
 } from '../shell-state.ts';
 import { fdTree, nameGlob, searchedTree, startsOf } from '../unwrap/unwrap-find.ts';
-import { asValue, byProgram, splitOptions } from '../words.ts';
+import { asValue, byProgram, gitWords, STDIN, splitOptions } from '../words.ts';
 import { contentOf, ODD, recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;

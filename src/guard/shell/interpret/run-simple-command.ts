@@ -2,7 +2,6 @@ import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { valuesOf } from '../expand/expand-parameter.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
-import { basenameOf, STDIN } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import {
@@ -16,7 +15,7 @@ import {
   UNKNOWN_STREAM,
   withVariable,
 } from '../shell-state.ts';
-import { asValue, wordOf } from '../words.ts';
+import { asValue, basenameOf, STDIN, wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every possible state, and follows what it starts. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { moveTask, recoverTask } from '../../../../src/drive/plan/integrate-task.ts';
-import { type PartPlace, readMain } from '../../../../src/drive/plan/main-plan.ts';
+import { type PartPlace, readMain } from '../../../../src/drive/plan/plan-place.ts';
 import type { OpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginPlanRecords, readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { listEvidence } from '../../../../src/state/evidence/evidence.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { stop } from '../../../../src/drive/hook/stop/stop.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/records.ts';
-import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
+import { archiveRun } from '../../../../src/state/task-folder/run-state.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
 import { startNow } from '../../../support/drive/start-now.ts';

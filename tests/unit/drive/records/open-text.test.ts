@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openText, withOpenText } from '../../../../src/drive/records/open-text.ts';
+import { openText, withOpenText } from '../../../../src/drive/records/live-events.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { emptyFolder } from '../../../support/folder.ts';
