@@ -169,10 +169,11 @@ for (const how of someOf(['merge', 'rebase'], 2)) {
     assert.equal(git(p, 'status --short -- . :!.claude'), '');
     assert.equal(git(p, 'log --format=%s -1 ralph/b'), 'Write b');
     assert.equal(git(p, 'log --format=%s -1 main').includes('b'), false);
+    assert.match(p.ralph(['undo', 'a']).stderr, /The work of a was integrated/);
   });
 }
 
-test('nothing is merged over uncommitted changes of the user, as the start says and each row of the end', (t) => {
+test('nothing is merged over changes of the user, as start and end say, until a resume without them', (t) => {
   const p = repository(t, ['a', 'b'], 'echo "$name" > "$name.txt"\n');
   p.write('work.sh', `${OWN_FILE}# changed\n`);
   const { code, stdout, stderr } = run(p, [...jobs(['a', 'b']), '--integrate', 'merge']);
@@ -185,6 +186,16 @@ test('nothing is merged over uncommitted changes of the user, as the start says 
   assert.match(stdout, /^total +0 of 2 done/m);
   assert.equal(p.has('a.txt'), false);
   for (const name of ['a', 'b']) assert.equal(git(p, `show ralph/${name}:${name}.txt`), name, 'there to be merged');
+  assert.match(
+    stdout,
+    /\nralph-loop: 0 of 2 tasks complete\. Once nothing is in the way, integrate the rest: \S+ resume\.\n/,
+  );
+  git(p, 'checkout -q work.sh');
+  const again = p.ralph(['resume']);
+  assert.equal(again.code, 0, again.stdout + again.stderr);
+  assert.match(again.stderr, /all tasks have ended; their work is integrated\./);
+  assert.deepEqual([p.read('a.txt'), p.read('b.txt')], ['a\n', 'b\n']);
+  assert.match(p.ralph(['resume']).stderr, /there is no live loop here/, 'nothing is left');
 });
 
 test('beside uncommitted changes, unverified work keeps its own reason with --require-verified', (t) => {

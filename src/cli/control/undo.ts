@@ -1,7 +1,7 @@
 import { dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
-import { archivedBatches } from '../../drive/parallel/batch.ts';
+import { archivedBatches, findBatch } from '../../drive/parallel/batch.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
@@ -61,7 +61,8 @@ function loopToUndo(context: CommandContext): UndoneLoop {
     return endedLoop(context, positionals[0]);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'no-loop') throw error;
-    const delivered = archivedBatches(projectDir, env)
+    const left = findBatch(projectDir, env);
+    const delivered = [...archivedBatches(projectDir, env), { batch: left instanceof RalphError ? null : left }]
       .flatMap(({ batch }) => batch?.tasks ?? [])
       .findLast(({ name, end }) => end?.delivery && end.integrated && name === (positionals[0] ?? name));
     const { how, tip, from, commit } = delivered?.end?.delivery ?? {};

@@ -104,7 +104,9 @@ export function archiveBatch(projectDir: string, env: NodeJS.ProcessEnv, record:
   mkdirSync(files.runsDir, { recursive: true });
   const { at, status } = record.ended ?? { at: lastDriven(files), status: 'interrupted' };
   const path = join(files.runsDir, `${at.replaceAll(':', '-')}-${status}.json`);
-  writeAtomically(path, `${JSON.stringify({ ...record, ended: record.ended ?? interruptedAt(at) }, null, 2)}\n`);
+  // It can no longer be resumed.
+  const ended = { ...(record.ended ?? interruptedAt(at)), next: null };
+  writeAtomically(path, `${JSON.stringify({ ...record, ended }, null, 2)}\n`);
   dropProjectRecord(files, files.batch);
 }
 

@@ -30,7 +30,9 @@ export const PARALLEL_TEXTS = {
     return `${counted(tasks, 'task')}, ${way}${most.length === 0 ? '' : `, together ${most.join(', ')}`}; each of them:`;
   },
   resumes: (left: number, tasks: number): string =>
-    `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
+    left === 0
+      ? 'all tasks have ended; their work is integrated.'
+      : `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
   sameName: (name: string, one: string, other: string): string =>
     `${one} and ${other} would both be the loop ${name}. Rename one of them, or run them separately.`,
   twice: (task: string): string => `the task ${task} is named twice.`,
@@ -91,6 +93,7 @@ export const PARALLEL_TEXTS = {
   loopLeft: 'the process that drove its loop has ended.',
   lostTitle: 'A parallel run',
   resume: { verb: 'Resume', command: 'resume' },
+  integrate: { verb: 'Once nothing is in the way, integrate the rest', command: 'resume' },
   died: (how: string): string => `its process ended (${how}) before the loop did`,
   unknownCost: 'the cost of an agent run is unknown, so max_cost cannot be enforced',
 } as const;

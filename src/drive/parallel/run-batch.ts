@@ -39,17 +39,24 @@ export class BatchRunner extends SideBySideRunner {
   protected end(): BatchEnd {
     const record = { ...this.options.batch, tasks: [...this.#tasks] };
     const { tasks } = this.closed ? withLeft(record) : record;
-    const isLeft = this.closed && this.#tasks.some((task) => isToIntegrate(record, task));
-    const isOver = !isLeft && tasks.every(({ step }) => step === 'ended');
+    const isLeft = this.#tasks.some((task) => isToIntegrate(record, task) && (this.closed || this.#mayIntegrate(task)));
+    const haveEnded = tasks.every(({ step }) => step === 'ended') && !(this.closed && isLeft);
     const code = batchCode(tasks, this.refused);
-    return { batch: { ...this.close(record, this.#ended(tasks, isOver), isOver), tasks }, code };
+    const ended = this.#ended(tasks, haveEnded, isLeft);
+    return { batch: { ...this.close(record, ended, haveEnded && !isLeft), tasks }, code };
   }
 
-  #ended(tasks: readonly BatchTask[], isOver: boolean): Omit<NonNullable<Batch['ended']>, 'at'> {
-    if (isOver) {
+  /** Returns whether a resume can integrate work that could not be: the user may have removed the obstacle. */
+  #mayIntegrate(task: BatchTask): boolean {
+    return !this.#isUnproven(task) && existsSync(worktreePlace(this.options.projectDir, task.name).dir);
+  }
+
+  #ended(tasks: readonly BatchTask[], haveEnded: boolean, isLeft: boolean): Omit<NonNullable<Batch['ended']>, 'at'> {
+    if (haveEnded) {
       const complete = tasks.filter(({ end }) => end?.code === 0).length;
       const status = complete === tasks.length ? 'complete' : 'incomplete';
-      return { status, text: PARALLEL_TEXTS.batchEnd(complete, tasks.length), next: null };
+      const next = isLeft ? PARALLEL_TEXTS.integrate : null;
+      return { status, text: PARALLEL_TEXTS.batchEnd(complete, tasks.length), next };
     }
     const isPaused = tasks.some(({ end }) => end?.status === 'paused');
     const left = this.pressed > 0 ? 'stopped' : isPaused ? 'paused' : 'interrupted';

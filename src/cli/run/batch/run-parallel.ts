@@ -89,7 +89,7 @@ const ownBranches = () => [
 function reportLines(run: Run, columns: number): string[] {
   const { plan, live, status, why, next, tasks } = run;
   const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
-  const isOver = plan === null && (status === 'complete' || status === 'incomplete');
+  const isOver = plan === null && next === '' && (status === 'complete' || status === 'incomplete');
   const text = [why, next].filter((part) => part !== '').join(' ');
   return [
     ...taskTable(run, columns),
