@@ -95,14 +95,14 @@ function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
   return null;
 }
 
-/** Returns the API error that the last turn of a rollout failed with, after which no Stop hook ran; null if there is none. */
+/** Returns the API error that the last ended turn of a rollout failed with, after which no Stop hook ran; null if there is none. */
 export function rolloutError(path: string | null): SessionError | null {
   let found: SessionError | null = null;
-  scan(path, '"task_', ({ type, timestamp, payload }) => {
+  scan(path, '"task_complete"', ({ type, timestamp, payload }) => {
     const { type: kind, error } = fieldsOf(payload);
-    if (type !== 'event_msg' || (kind !== 'task_started' && kind !== 'task_complete')) return false;
+    if (type !== 'event_msg' || kind !== 'task_complete') return false;
     const message = textOf(fieldsOf(error)['message']);
-    if (kind === 'task_complete' && message !== '') {
+    if (message !== '') {
       const { error: term, status, resetsAt } = apiFailure(message);
       const known = apiErrorKind(term);
       const isServers = known === 'other' && status !== null && status >= 500;

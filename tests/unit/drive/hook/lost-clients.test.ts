@@ -71,7 +71,8 @@ test('a prompt of the user after a turn of Codex that failed finds the loop paus
   const transcriptPath = join(project.directory, '..', 'rollout.jsonl');
   const payload = { type: 'task_complete', error: { message: 'no such model' } };
   const failed = { timestamp: new Date(Date.now() + 1_000).toISOString(), type: 'event_msg', payload };
-  put(transcriptPath, `${JSON.stringify(failed)}\n`);
+  const begun = { ...failed, payload: { type: 'task_started' } };
+  put(transcriptPath, `${JSON.stringify(failed)}\n${JSON.stringify(begun)}\n`);
   put(project.files.state, JSON.stringify({ ...state, marks: { ...state.marks, transcriptPath } }));
   const answer = await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'And now?' }, FORMER));
   assert.match(answer?.systemMessage ?? '', /Paused by an API error \(.*no such model\)\. Resume/);
