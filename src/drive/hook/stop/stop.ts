@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PAUSED_BY_PLANNING } from '../../../engine/messages.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
+import { completionText } from '../../../engine/signals/signals.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
@@ -9,11 +11,18 @@ import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import { callingClient, clearCancellation, isCancelled, launcherGone } from '../../control/ownership.ts';
+import {
+  callingClient,
+  clearCancellation,
+  isCancelled,
+  launchedHeadless,
+  launcherGone,
+} from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { CLIENT_GONE, type Dispatched, dispatch, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import type { Dispatched, Loaded, Turn } from '../../turn/turn.ts';
+import { CLIENT_GONE, dispatch, pauseForLoss } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
 import { hookDriver } from './hook-driver.ts';
@@ -76,6 +85,8 @@ function afterCancel({ files, input }: DriverContext): HookAnswer {
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
   const { lastMessage, promptId, sessionId } = context.input;
   if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
+  if (isPlanning(turn.loaded, context))
+    return dispatch(turn, { type: 'suspended', at: context.now(), reason: 'interrupted', message: PAUSED_BY_PLANNING });
   return endTurn(turn, {
     text: lastMessage ?? '',
     origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
@@ -86,6 +97,15 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
       return loop.kind === 'loop' ? loop.loaded : null;
     },
   });
+}
+
+/** Returns whether a person has put the session into plan mode, in which the agent could only say so until a limit. */
+function isPlanning({ state, policy, stored }: Loaded, { env, input }: DriverContext): boolean {
+  if (input.raw['permission_mode'] !== 'plan' || stored?.contract.client?.permissionMode === 'plan') return false;
+  const isAttended = env['CLAUDE_CODE_SESSION_ATTENDED'] !== '0' && !launchedHeadless(env);
+  const claim = completionText(policy.completion);
+  const claims = claim !== null && input.lastMessage?.includes(claim) === true;
+  return isAttended && !claims && state.status === 'running' && !state.stopRequested;
 }
 
 /** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */

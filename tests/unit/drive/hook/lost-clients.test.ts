@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
@@ -76,6 +76,35 @@ test('a prompt of the user after a turn of Codex that failed finds the loop paus
   put(project.files.state, JSON.stringify({ ...state, marks: { ...state.marks, transcriptPath } }));
   const answer = await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'And now?' }, FORMER));
   assert.match(answer?.systemMessage ?? '', /Paused by an API error \(.*no such model\)\. Resume/);
+});
+
+test('a session that its user has put into plan mode is paused at the end of the turn; others go on', async (t) => {
+  for (const [payload, env, decision] of [
+    [{ permission_mode: 'plan' }, {}, undefined],
+    [{ permission_mode: 'acceptEdits' }, {}, 'block'],
+    [{ permission_mode: 'plan' }, { CLAUDE_CODE_SESSION_ATTENDED: '0' }, 'block'],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    const answer = await aStop(
+      project,
+      { prompt_id: 'p1', last_assistant_message: 'A plan.', ...payload },
+      { ...FORMER, ...env },
+    );
+    assert.equal(answer?.decision, decision);
+    const { status, iteration } = stateOf(project);
+    assert.deepEqual([status, iteration], decision === undefined ? ['paused', 1] : ['running', 2]);
+    if (decision === undefined) assert.match(answer?.systemMessage ?? '', /in plan mode.*ralph-loop resume/s);
+  }
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const claim = {
+    prompt_id: 'p1',
+    permission_mode: 'plan',
+    last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS',
+  };
+  await aStop(project, claim, FORMER);
+  assert.equal(existsSync(project.files.state), false, 'an audit needs no change');
 });
 
 test('a session begun by /clear keeps what the turn before it cost, and its own cost counts from zero', async (t) => {
