@@ -6,19 +6,21 @@ import { batch, run } from '../src/engine/schema/batch.ts';
 import { guardrails, policy, storedContract } from '../src/engine/schema/contract.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { proofRecord } from '../src/engine/schema/proof.ts';
-import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/records.ts';
-import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
-import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import {
   contractView,
   countersView,
+  loopIteration,
   lostIterationView,
   promptedTurnView,
+  runStatus,
   runStatusView,
   seen,
   spawnView,
+  taskIterationRecord,
   taskIterationView,
-} from '../src/engine/schema/stored-views.ts';
+} from '../src/engine/schema/records.ts';
+import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
+import { commonPart, counters, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
 import { tddRecord, tddState } from '../src/engine/schema/tdd.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter/schema.ts';
 import { INSTANT } from '../src/text/time.ts';

@@ -1,15 +1,25 @@
 import type { EngineEvent, EventOf } from './events.ts';
 import { apiErrorText, budgetText, CHECKS_CUT, sharedBudgetText, sleptText } from './messages.ts';
-import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/loop-time.ts';
+import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/budget.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState } from './schema/state.ts';
 import { end, event, pause, recordPause, running, type Transition, withChecklist } from './transitions/build.ts';
 import { timePassed } from './transitions/check-limits.ts';
-import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
-import { interrupted, noticed, suspended, userPrompt, waitedOut } from './transitions/suspend.ts';
+import {
+  firstPrompt,
+  interrupted,
+  noticed,
+  overridden,
+  promptMade,
+  released,
+  steeringDelivered,
+  suspended,
+  userPrompt,
+  waitedOut,
+} from './transitions/suspend.ts';
 import { verified } from './transitions/verified.ts';
 
 export type { Transition } from './transitions/build.ts';

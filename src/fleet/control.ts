@@ -7,8 +7,7 @@ import { envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
 import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
 import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
-import { type FleetLoop, loopStatus } from './queue/fleet-status.ts';
-import { addLoop, isPaused, type LoopProgress, loopNamed } from './queue/loop-index.ts';
+import { addLoop, type FleetLoop, isPaused, type LoopProgress, loopNamed, loopStatus } from './queue/loop-index.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
 export interface FleetMember {

@@ -2,8 +2,7 @@ import * as bullmq from 'bullmq';
 import { Redis } from 'ioredis';
 import { envelopeOf, FleetKey } from '../../src/fleet/job.ts';
 import { FleetServer, queueOf } from '../../src/fleet/queue/connect.ts';
-import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
-import { addLoop } from '../../src/fleet/queue/loop-index.ts';
+import { addLoop, fleetStatus } from '../../src/fleet/queue/loop-index.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

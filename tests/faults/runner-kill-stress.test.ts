@@ -98,7 +98,7 @@ test('Control: two runners at once, without lease and epoch, miscount what their
   const unfenced = await bundleVariant(join(directory, 'unfenced'), [
     { file: 'drive/runner/run-loop.ts', from: 'takeLease(files,', to: 'freeForAll(files,' },
     { file: 'drive/runner/run-loop.ts', from: /^/, to: FREE_FOR_ALL },
-    { file: 'drive/start/resume/existing-loop.ts', from: 'if (clientAlive(state))', to: 'if (false)' },
+    { file: 'drive/start/beginning-state.ts', from: 'if (clientAlive(state))', to: 'if (false)' },
     { file: 'state/with-state.ts', from: 'writer.epoch >= current.epoch', to: 'true' },
     // Else the first one pauses over the contract that the second one writes.
     { file: 'drive/runner/run-loop.ts', from: 'holdEvidence(files, started.loopId)', to: '() => undefined' },

@@ -8,8 +8,8 @@ import recordShapes from '../../.build/record-shapes.json' with { type: 'json' }
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { batch } from '../../src/engine/schema/batch.ts';
 import { guardrails } from '../../src/engine/schema/contract.ts';
+import * as views from '../../src/engine/schema/records.ts';
 import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/state.ts';
-import * as views from '../../src/engine/schema/stored-views.ts';
 import { checkShape, type Schema } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import { BATCH } from '../support/evidence/record-losses.ts';

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hookDriver } from '../../src/drive/hook/stop/hook-driver.ts';
+import { hookDriver } from '../../src/drive/hook/stop/open-turn.ts';
 import { stop } from '../../src/drive/hook/stop/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
 import { countersOf } from '../../src/engine/counters.ts';
 import type { Effect, EngineEvent } from '../../src/engine/events.ts';
+import { timeReading } from '../../src/engine/policy/budget.ts';
 import { outOfTime } from '../../src/engine/policy/iteration-time.ts';
-import { timeReading } from '../../src/engine/policy/loop-time.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';

@@ -3,8 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { controlLoop } from '../../src/fleet/control.ts';
 import { FleetKey, jobIdOf } from '../../src/fleet/job.ts';
 import { FleetServer, loadPackages, queueOf } from '../../src/fleet/queue/connect.ts';
-import { fleetStatus } from '../../src/fleet/queue/fleet-status.ts';
-import { addLoop, type LoopProgress, type LoopResult } from '../../src/fleet/queue/loop-index.ts';
+import { addLoop, fleetStatus, type LoopProgress, type LoopResult } from '../../src/fleet/queue/loop-index.ts';
 import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { aSubmission } from '../support/fleet/submission.ts';
 

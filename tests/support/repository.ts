@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
-import type { Snapshot } from '../../src/engine/schema/stored-views.ts';
+import type { Snapshot } from '../../src/engine/schema/records.ts';
 import { FOLDER_LIMITS } from '../../src/task/progress/marks.ts';
 import type { Comparison, SnapshotOptions } from '../../src/task/progress/snapshot.ts';
 import { compare, GIT_LIMITS, snapshot } from '../../src/task/progress/snapshot.ts';

@@ -1,8 +1,7 @@
 import { wayOn } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { fleetSpent } from '../../fleet/queue/budget.ts';
-import { type FleetLoop, fleetStatus, loopStatus, refusedJobs } from '../../fleet/queue/fleet-status.ts';
-import { loopNamed } from '../../fleet/queue/loop-index.ts';
+import { type FleetLoop, fleetStatus, loopNamed, loopStatus, refusedJobs } from '../../fleet/queue/loop-index.ts';
 import { programName } from '../../state/process/program.ts';
 import { printable, table } from '../../term/format.ts';
 import { counted, countText, dollarText } from '../../text/figures.ts';

@@ -1,5 +1,5 @@
+import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/call.ts';
 import { GIVE_TEXT } from '../../drive/router/messages.ts';
-import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
 import { readEndedSubagent } from '../../hosts/claude/transcript/subagent.ts';
 import { readEnd } from '../../hosts/hook-io/stdio.ts';
 import { RalphError } from '../../text/message.ts';

@@ -1,6 +1,5 @@
 import { routerCall } from '../../drive/router/call.ts';
-import { holdOf } from '../../drive/router/holder.ts';
-import { assignedSpawn, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
+import { assignedSpawn, holdOf, lastSpawn, type RouterOptions } from '../../drive/router/router.ts';
 import { over } from '../../drive/router/router-driver.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';

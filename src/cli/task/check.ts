@@ -1,13 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { StartProblems } from '../../drive/start/examine-start.ts';
-import { readConfigs } from '../../drive/start/read-settings.ts';
+import { readConfigs } from '../../drive/start/find-task.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
-import { durationOf, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
-import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
+import { durationOf, KEY_PATHS, resolvePolicy, type Source, valueAt } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';

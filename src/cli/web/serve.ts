@@ -12,7 +12,7 @@ import { namesIn, readRecord, writeAtomically } from '../../state/files/regular-
 import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { commitsOf, uncommittedOf } from '../../web/model/iteration-work.ts';
+import { commitsOf, uncommittedOf } from '../../web/model/collect-report.ts';
 import { LoopFeed, type LoopSource, type WatchedRun } from '../../web/server/loop-feed.ts';
 import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';

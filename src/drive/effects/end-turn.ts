@@ -1,17 +1,23 @@
-import type { Effect } from '../../engine/events.ts';
+import type { Effect, EngineEvent, EventOf } from '../../engine/events.ts';
+import type { ChecklistStand } from '../../engine/identity/items.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import type { ReadState } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
+import { digest } from '../../text/digest.ts';
 import type { Message } from '../../text/message.ts';
+import type { ProtectionReport } from '../control/restore-protected.ts';
 import { measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
+import { checklistWarnings } from '../prompt/loop-checklist.ts';
+import type { TaskText } from '../prompt/read-task.ts';
 import { enqueue, recordEvent } from '../records/journal.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
-import { isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
+import { dispatch, isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-event.ts';
 import { type Facts, hasChecks, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
-import { notices, protectionNotices } from './turn-notices.ts';
 
 /** Ends a turn: measures what it changed and dispatches `iteration-ended` under the lock. */
 export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatched> {
@@ -122,4 +128,38 @@ function sessionsAgent(
   const total = after.usage.costUsd;
   const costUsd = known === null || total === null || total === known ? null : Number((total - known).toFixed(6));
   return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
+}
+
+/** Returns notices about changed protected files, for the user and the next prompt. */
+export function protectionNotices(found: ProtectionReport | null): EventOf<'noticed'>[] {
+  return (found?.toUser ?? []).map((warning, index) => {
+    return { type: 'noticed', at: found?.id ?? '', key: `protected ${found?.id} ${index}`, warning };
+  });
+}
+
+/** Returns what the user must know before the end of the turn is decided. */
+function notices(
+  { context, loaded: { state, stored, restored } }: Turn,
+  task: TaskText | null,
+  checklist: ChecklistStand | null,
+): EngineEvent[] {
+  const at = context.now();
+  const events: EngineEvent[] = [];
+  const add = (key: string, warning: Message | string): void => void events.push({ type: 'noticed', at, key, warning });
+  if (restored !== null) add(`restored ${at}`, restored);
+  if (stored === null) return events;
+  if (task !== null && task.frontmatter !== stored.contract.frontmatter)
+    add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
+  for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
+    add(`checklist ${digest(show(warning))}`, warning);
+  return events;
+}
+
+/** Announces a restored state before anything is decided. */
+export function announceRestored(turn: Turn): Dispatched {
+  const { restored } = turn.loaded;
+  if (restored === null) return { turn, effects: [] };
+  const at = turn.context.now();
+  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `restored ${at}`, warning: restored });
+  return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
 }

@@ -1,6 +1,6 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
-import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
+import { timeReading, untilTimeUp } from '../../engine/policy/budget.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { readLoop } from '../../state/loop-files.ts';
@@ -17,8 +17,8 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { TaskKind } from '../turn/task-kind.ts';
 import type { Dispatched, Driver, Next, Step, Turn } from '../turn/turn.ts';
 import { dispatch, handleAbort, isStep, pauseForLoss } from '../turn/turn.ts';
+import { protectionNotices } from './end-turn.ts';
 import { makePrompt, taskKindOf } from './make-prompt.ts';
-import { protectionNotices } from './turn-notices.ts';
 
 /** Runs effects, and those that follow, until the driver has an answer. The only switch over steps. */
 export async function runEffects<Answer>(

@@ -3,7 +3,7 @@ import type { ChecklistStand, ComparedChecklist } from '../../engine/identity/it
 import { compareChecklist, isFinished } from '../../engine/identity/items.ts';
 import { missingItemsText, openItemsText, unreadBoxesText } from '../../engine/identity/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { Seen } from '../../engine/schema/stored-views.ts';
+import type { Seen } from '../../engine/schema/records.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { taskKind } from '../../task/task-file.ts';
 import type { Message } from '../../text/message.ts';

@@ -3,7 +3,7 @@ import { readFindings } from '../../engine/findings/read-findings.ts';
 import { type Item, textsOf } from '../../engine/identity/items.ts';
 import { compareQuestions } from '../../engine/identity/questions.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { Seen } from '../../engine/schema/stored-views.ts';
+import type { Seen } from '../../engine/schema/records.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readEvidence } from '../../state/evidence/evidence.ts';
 import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';

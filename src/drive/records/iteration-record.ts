@@ -1,9 +1,14 @@
 import { type CheckResult, type EngineEvent, tokens } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { AgentRecord, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
+import type {
+  AgentRecord,
+  IterationRecord,
+  PromptedTurn,
+  Snapshot,
+  TaskIterationRecord,
+} from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { PromptedTurn, Snapshot } from '../../engine/schema/stored-views.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { pick } from '../../text/json.ts';
 import { callsSince } from './client-figures.ts';

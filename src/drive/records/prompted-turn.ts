@@ -1,8 +1,12 @@
 import { join, relative, sep } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { CommandOutcome, IterationRecord, TaskIterationRecord } from '../../engine/schema/records.ts';
-import type { PromptedTurn } from '../../engine/schema/stored-views.ts';
+import type {
+  CommandOutcome,
+  IterationRecord,
+  PromptedTurn,
+  TaskIterationRecord,
+} from '../../engine/schema/records.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { lastEntry } from '../../state/files/journal-lines.ts';
 import { readRecord, writeAtomically, writeRecord } from '../../state/files/regular-file.ts';

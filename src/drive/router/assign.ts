@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
+import type { SpawnRecord } from '../../engine/schema/records.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../../state/files/regular-file.ts';
 import { clientConfigDir } from '../../state/home-folder.ts';

@@ -1,22 +1,25 @@
+import type { UsageDelta } from '../../engine/events.ts';
+import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { endedState } from '../../state/with-state.ts';
+import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
-import { isBefore } from '../../text/time.ts';
+import { after, isBefore } from '../../text/time.ts';
 import { applyFlagFiles } from '../control/operate.ts';
+import { endTurn } from '../effects/end-turn.ts';
 import { exportTelemetry } from '../records/export-telemetry.ts';
 import { standing } from '../status/ended-loop.ts';
-import { waitUntil } from '../turn/wait.ts';
-import { takeBusyLock } from './holder.ts';
+import { type Dispatched, dispatch } from '../turn/turn.ts';
+import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open-router.ts';
-import { type Report, report, uncounted } from './report.ts';
 import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
-import { RouterLeft } from './router.ts';
-import { answerNow, trouble, waitingAnswer, workingAnswer } from './router-driver.ts';
+import { assignedSpawn, isReported, lastSpawn, RouterLeft, spawnMark, takeBusyLock, updateSpawn } from './router.ts';
+import { answerAfter, answerNow, trouble, waitingAnswer, workingAnswer } from './router-driver.ts';
 
 const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client whose shell made the call. */
@@ -111,4 +114,129 @@ function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void
     clearInterval(timer);
     quiet();
   };
+}
+
+export interface Report {
+  /** Number of the spawn; null if the host omits it and means the assigned one. */
+  readonly spawn: number | null;
+  /** Client's id of the agent; null if the host passes only its text. */
+  readonly agent: string | null;
+  readonly text: string;
+  /** Reason why the agent could not work; null if it did. */
+  readonly error: string | null;
+  readonly usage: UsageDelta | null;
+}
+
+/** Maximum number of consecutive texts treated as a repeated report. */
+const MOST_DOUBTS = 3;
+
+/** Counts a subagent's iteration once and answers with the next step. Throws RalphError `usage` for a wrong spawn. */
+export async function report(router: Router, told: Report): Promise<RouterAnswer> {
+  const { files, turn } = router;
+  const { state } = turn.loaded;
+  const assigned = assignedSpawn(files, state);
+  const last = lastSpawn(files, state);
+  if (told.spawn !== null && told.spawn > last) throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
+  if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) {
+    router.notes.push(...uncounted(state, told));
+    return answerNow(router);
+  }
+  if (told.error !== null) return answerAfter(router, await retryLater(router, assigned, told.error));
+  if (told.agent !== null && told.agent === assigned.heardOf) {
+    if (told.spawn === null) {
+      router.notes.push(...uncounted(state, told));
+      return answerNow(router);
+    }
+    throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
+  }
+  if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) return answerNow(router);
+  return answerAfter(router, await endSpawn(router, assigned, told));
+}
+
+/** Returns whether a report without a number may repeat the previous one; only the text tells them apart. */
+function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
+  if (lastTurn === null || lastTurn.text !== digest(text)) return false;
+  const { spawn } = assigned.answer;
+  if (assigned.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
+  updateSpawn(files, assigned, { doubts: assigned.doubts + 1 });
+  notes.push(ROUTER_TEXTS.doubt(spawn));
+  return true;
+}
+
+/** Returns the note about a report that is not counted; none for the last counted one, which the host repeats. */
+function uncounted(state: LoopState | null, { spawn, text, error }: Report): string[] {
+  const last = error === null ? (state?.lastTurn ?? null) : null;
+  const isSameSpawn = spawn === null || last?.transcriptMark === spawnMark(spawn);
+  if (last !== null && isSameSpawn && last.text === digest(text)) return [];
+  return [spawn === null || state === null ? ROUTER_TEXTS.uncounted : ROUTER_TEXTS.countedAlready(spawn)];
+}
+
+/** Number of subagents that may fail on one spawn before the loop ends. */
+const MOST_FAILURES = 5;
+
+/** Keeps the spawn for another subagent after a wait, so that an outage costs no iteration. */
+async function retryLater({ files, turn, notes }: Router, assigned: SpawnRecord, error: string): Promise<Dispatched> {
+  const at = turn.context.now();
+  const { failures = 0, retryAt = at } = assigned;
+  if (isBefore(at, retryAt)) return { turn, effects: [] };
+  if (failures >= MOST_FAILURES)
+    return dispatch(turn, { type: 'agent-failed', at, message: ROUTER_TEXTS.gaveUp(failures + 1, error) });
+  const delay = rateLimitWait(turn.context.env, failures);
+  updateSpawn(files, assigned, { failures: failures + 1, retryAt: after(at, delay) });
+  notes.push(ROUTER_TEXTS.notCounted(assigned.answer.spawn, error));
+  return { turn, effects: [] };
+}
+
+async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Report): Promise<Dispatched> {
+  const { policy, state } = turn.loaded;
+  if (told.usage === null && policy.budget.maxTokens !== null) throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
+  const { text, usage } = told;
+  const ended = await endTurn(turn, {
+    text,
+    origin: 'loop',
+    promptId: null,
+    sessionId: state.sessionId ?? '',
+    run: { error: null, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
+    isCounted: (current) => isReported(assigned, current),
+  });
+  // After the state, which has the same information: a crash in between loses nothing.
+  updateSpawn(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
+  return ended;
+}
+
+/** Maximum size of a report. Signals are at the end of a message, so its beginning can be dropped. */
+export const REPORT_LIMIT = 1024 * 1024;
+
+/** Indentation that the client adds to each line of a subagent's text (measured). */
+const HANDED_ON = '  ';
+const CODE = '    ';
+
+const NOTIFICATION = '<task-notification>';
+const NOTIFICATION_END = '</task-notification>';
+
+/** Returns a subagent's final message, extracted from the client's notification. Throws `usage` for several. */
+export function plainReport(bytes: Uint8Array): string {
+  const kept = bytes.subarray(Math.max(0, bytes.length - REPORT_LIMIT));
+  const text = new TextDecoder().decode(kept);
+  return withoutIndent(resultIn(text.trim()) ?? text);
+}
+
+/** Returns the result in a text that consists of one notification. A quoted one is the agent's own text. */
+function resultIn(text: string): string | null {
+  if (!text.startsWith(NOTIFICATION) || !text.endsWith(NOTIFICATION_END)) return null;
+  const start = text.indexOf('<result>');
+  const end = text.lastIndexOf('</result>');
+  if (start === -1 || end < start) return null;
+  if (/<\/task-notification>\s*<task-notification>/.test(text))
+    throw new RalphError('usage', ROUTER_TEXTS.severalReports);
+  return text.slice(start + '<result>'.length, end);
+}
+
+function withoutIndent(text: string): string {
+  const lines = text.split('\n');
+  const said = lines.filter((line) => line.trim() !== '');
+  const handedOn = said.every((line) => line.startsWith(HANDED_ON)) && said.some((line) => !line.startsWith(CODE));
+  return handedOn
+    ? lines.map((line) => line.slice(line.startsWith(HANDED_ON) ? HANDED_ON.length : 0)).join('\n')
+    : text;
 }

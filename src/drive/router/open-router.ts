@@ -16,9 +16,9 @@ import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
 import { announceWentBack, loadedUnder, newTurn } from '../turn/turn.ts';
-import { holdOf, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { assignedSpawn, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
+import type { Router, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
+import { assignedSpawn, holdOf, withHolder } from './router.ts';
 import { busy, over, pausedAnswer, trouble } from './router-driver.ts';
 
 type Found = Change<{

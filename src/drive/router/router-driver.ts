@@ -1,8 +1,8 @@
 import type { Effect } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
-import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
 import { findLiveContract, type LoopFiles, readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { checkCommands, peekTdd } from '../../state/tdd-store.ts';
@@ -16,9 +16,8 @@ import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Dispatched, type Driver, dispatch, isStep, type Next, startFreshTurn } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
-import type { Hold } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import type { Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
+import type { Hold, Router, RouterAnswer, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
 import { assignedSpawn, RouterLeft, readSpawn, updateSpawn } from './router.ts';
 
 /** Maximum number of external changes that one call handles before the host has to call again. */

@@ -1,13 +1,18 @@
+import { join } from 'node:path';
 import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { EndReport } from '../../engine/end-report.ts';
+import { bindSession } from '../../engine/initial-state.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
+import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { LoopState, TerminalStatus } from '../../engine/schema/state.ts';
-import type { SpawnRecord } from '../../engine/schema/stored-views.ts';
+import type { HostSession } from '../../hosts/claude/host-session.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
+import { awaitHold, clearHold } from '../../state/lock/hold.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withState } from '../../state/with-state.ts';
+import { clientAlive } from '../control/ownership.ts';
 import type { Turn } from '../turn/turn.ts';
 
 export interface RouterOptions {
@@ -128,4 +133,41 @@ export function updateSpawn(
     if (same) writeRecord(files.spawn, { ...now, ...more });
     return { next: 'keep', result: undefined };
   });
+}
+
+/** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client is not visible from here. */
+export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
+
+export function holdOf(state: LoopState, host: HostSession): Hold {
+  if (state.sessionId === null) return 'free';
+  const sameSession = state.sessionId === host.sessionId;
+  const known = state.clientPid !== null && host.clientPid !== null;
+  if (known && state.clientPid === host.clientPid && state.clientStartedAt === host.clientStartedAt) return 'mine';
+  if (sameSession && !known) return 'mine';
+  // A host in a sandbox that cannot see its own client cannot see any other either.
+  if (!known) return 'unseen';
+  return clientAlive(state) ? 'theirs' : 'free';
+}
+
+/** Binds the loop to this host. A new holder has a new epoch, which fences off writes of the old one. */
+export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
+  const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
+  // A process that is not visible from here keeps its recorded identity.
+  const { clientPid, clientStartedAt } = state;
+  const seen = host.clientPid === null && hold === 'mine' ? { ...host, clientPid, clientStartedAt } : host;
+  return { ...bindSession(state, seen), epoch };
+}
+
+/** Takes the lock that serialises the calls of holder `epoch`. Returns its release, or null if busy at `until`. Rejects on abort. */
+export async function takeBusyLock(
+  files: LoopFiles,
+  epoch: number,
+  until: number,
+  signal: AbortSignal,
+): Promise<(() => void) | null> {
+  const pathOf = (of: number): string =>
+    join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
+  clearHold(pathOf(epoch - 1));
+  const hold = await awaitHold(pathOf(epoch), until - Date.now(), signal);
+  return hold?.release ?? null;
 }

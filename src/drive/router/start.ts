@@ -7,8 +7,8 @@ import { clientAlive } from '../control/ownership.ts';
 import { giveConsent, pendingTerms } from '../start/live/consent.ts';
 import type { Approved, StartedLoop, StartRequest } from '../start/stages.ts';
 import { startLoop } from '../start/start-loop.ts';
-import { holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
+import { holdOf } from './router.ts';
 import { needsConsent } from './router-driver.ts';
 
 /** Starts a router loop. Returns null, with nothing changed, if it is already driven or has to be taken over. */

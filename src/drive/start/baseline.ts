@@ -20,7 +20,7 @@ import { RalphError } from '../../text/message.ts';
 import { commandGuard } from '../control/command-guard.ts';
 import { SCENARIOS } from '../tdd/scenario-list.ts';
 import { START_TEXTS } from '../turn/messages.ts';
-import { hasBegun } from './resume/existing-loop.ts';
+import { hasBegun } from './beginning-state.ts';
 import type { Prepared, StartBaseline } from './stages.ts';
 
 export interface BaselineOptions {

@@ -1,16 +1,25 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Effect } from '../../engine/events.ts';
-import { initialState } from '../../engine/initial-state.ts';
+import { initialState, resumeState } from '../../engine/initial-state.ts';
 import { usedUpText } from '../../engine/messages.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { StoredContract } from '../../state/loop-files.ts';
+import { withKept } from '../../state/counters-file.ts';
+import { lastEventAt } from '../../state/event-stream.ts';
+import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
+import { readCounters } from '../../state/read-counters.ts';
+import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
+import { isBefore } from '../../text/time.ts';
+import { loopOfFourKeys } from '../control/operate.ts';
+import { clientAlive } from '../control/ownership.ts';
+import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
+import { restoreState } from '../turn/tampering.ts';
 import { requireOpenItems } from './prepare-contract.ts';
-import type { Approved } from './stages.ts';
+import type { Approved, StartRequest } from './stages.ts';
 
 /** Returns the state with which the loop begins or continues. Throws RalphError if it has no open item or iteration left. */
 export function beginningState({ prepared, at }: Approved, before: LoopState | null, loopId: string): LoopState {
@@ -70,4 +79,107 @@ export function startedEvent(
   };
   const type = isResumed ? 'loop.resumed' : 'loop.started';
   return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath, ...facts } };
+}
+
+/** Throws RalphError `refused` if a start must not touch the existing loop. Changes nothing. */
+export function checkExistingLoop(
+  current: ReadState,
+  { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
+): void {
+  if (current.kind !== 'loop' || current.state.status === 'ended') return;
+  const { state } = current;
+  if (clientAlive(state))
+    throw new RalphError('refused', about(START_TEXTS.alive(state.iteration, state.clientPid ?? 0), state));
+  // A user who starts a loop that no session has worked on thereby agrees to it.
+  const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
+  if (existing === 'refuse' && !(isUntouched && consented)) {
+    const isAsked = state.status === 'awaiting-consent';
+    const text = isAsked ? START_TEXTS.needsConsent : HOOK_TEXTS.interruptedLoop(state.iteration);
+    throw new RalphError('refused', about(text, state));
+  }
+}
+
+/** Returns whether a start continues a loop on which an agent may have worked. */
+export function hasBegun(current: ReadState, { existing }: Pick<StartRequest, 'existing'>): boolean {
+  if (existing === 'fresh') return false;
+  if (current.kind !== 'loop' || current.state.status === 'ended') return existing === 'resume';
+  const { status, iteration, turn, epoch } = current.state;
+  if (status === 'awaiting-consent') return iteration > 0;
+  return existing === 'resume' || iteration > 0 || turn !== 'first' || epoch > 0;
+}
+
+export interface Continued {
+  /** Loop to continue; null for a new one. */
+  readonly before: LoopState | null;
+  /** Warning that the state had been replaced by an older one. */
+  readonly wentBack?: string | undefined;
+}
+
+const NEW_LOOP: Continued = { before: null };
+
+/** Archives or resumes the existing state. */
+export function continueExistingLoop(
+  current: ReadState,
+  request: Pick<StartRequest, 'at' | 'existing' | 'consented' | 'env'>,
+  files: LoopFiles,
+): Continued {
+  const { at, existing, consented } = request;
+  checkExistingLoop(current, request);
+  const resumed = ({ state, wentBack }: Found): Continued => ({
+    before: resumeState(state, at, consented, lastSeen(files, state)),
+    wentBack,
+  });
+  switch (current.kind) {
+    case 'absent':
+      return existing === 'resume' ? resumed(lostOrArchived(files, at)) : NEW_LOOP;
+    case 'corrupt':
+      quarantine(files, at, 'corrupt');
+      return existing === 'resume' ? resumed(lostOrArchived(files, at)) : NEW_LOOP;
+    case 'newer':
+      throw new RalphError('state-newer', START_TEXTS.newer(files.state));
+    case 'four-keys': {
+      if (existing === 'refuse') throw new RalphError('refused', HOOK_TEXTS.interruptedLoop(current.file.iteration));
+      const adopted = loopOfFourKeys(current.file, files, request.env);
+      if (existing === 'resume') return { before: resumeState(adopted, at, consented) };
+      archiveState(files, adopted, at, 'interrupted');
+      return NEW_LOOP;
+    }
+    case 'loop': {
+      const { state } = current;
+      if (state.status === 'ended') archiveState(files, state, state.ended.at, state.ended.as);
+      else if (existing === 'fresh') archiveState(files, state, at, 'interrupted');
+      if (existing !== 'resume' && (state.status === 'ended' || existing === 'fresh')) return NEW_LOOP;
+      // The contract, if there is one, may be that of a later loop whose state was replaced.
+      const isOthers = (readContract(files)?.contract.loopId ?? state.loopId) !== state.loopId;
+      return resumed(isOthers ? lostOrArchived(files, at, quarantine(files, at, 'tampered')) : current);
+    }
+    default:
+      return current satisfies never;
+  }
+}
+
+/** Returns when the loop's driver was last known to work: its latest event, turn or decision. */
+function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopState): string {
+  const signs = [lastRunAt, lastDecision?.at ?? lastRunAt, lastEventAt(files, loopId) ?? lastRunAt];
+  return signs.reduce((last, sign) => (isBefore(last, sign) ? sign : last));
+}
+
+type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;
+
+/**
+ * Returns a loop whose state file was lost, or replaced by that of another loop (`moved`), from its contract and journal, or
+ * else the last archived one.
+ */
+function lostOrArchived(files: LoopFiles, at: string, moved?: string): Found {
+  const stored = readContract(files);
+  if (stored !== null) {
+    const state = restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
+    return { state, ...(moved !== undefined && { wentBack: HOOK_TEXTS.restored(moved, state.iteration) }) };
+  }
+  const last = lastArchived(files);
+  if (last === null) throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+  const { state } = last;
+  if (state.status === 'ended' && state.ended.as === 'complete')
+    throw new RalphError('refused', START_TEXTS.finished(state));
+  return withKept(files, state, readCounters(files));
 }

@@ -15,8 +15,7 @@ import { buildContract, type ContractTerms, normaliseValidation } from '../../ta
 import { checklistItems, countChecklist } from '../../text/markdown/lists.ts';
 import { ifRefused, RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
-import { findTask } from './find-task.ts';
-import { agentOf, readSettings } from './read-settings.ts';
+import { agentOf, findTask, readSettings } from './find-task.ts';
 import type { ContractRequest, Prepared, PreparedContract, Resolved, StartRequest } from './stages.ts';
 import { taskTermsOf } from './terms/arguments.ts';
 import { confinementOf } from './terms/confinement.ts';

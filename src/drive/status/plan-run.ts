@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
-import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
-import { timeSpent } from '../../engine/policy/loop-time.ts';
+import { billedTokens, timeSpent, totalCost } from '../../engine/policy/budget.ts';
 import type { Batch, Run, RunTask } from '../../engine/schema/batch.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

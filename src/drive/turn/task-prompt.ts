@@ -1,5 +1,5 @@
 import type { Told } from '../../engine/events.ts';
-import { timeSpent } from '../../engine/policy/loop-time.ts';
+import { timeSpent } from '../../engine/policy/budget.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
 import {
@@ -10,8 +10,8 @@ import {
   reflectionText,
 } from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import type { Snapshot } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import type { Snapshot } from '../../engine/schema/stored-views.ts';
 import { orLogged } from '../../state/loop-files.ts';
 import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';

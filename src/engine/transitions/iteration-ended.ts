@@ -14,8 +14,7 @@ import {
   timeIsUpText,
 } from '../messages.ts';
 import { repeatsOf, sampleBreaker } from '../policy/breaker.ts';
-import { addUsage } from '../policy/budget.ts';
-import { anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/loop-time.ts';
+import { addUsage, anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/budget.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';

@@ -1,7 +1,7 @@
 import type { EventOf, OperatorCommand } from '../events.ts';
 import { acceptedText, cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
-import { isWaited } from '../policy/loop-time.ts';
+import { isWaited } from '../policy/budget.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
 import { end, event, pause, running, type Transition } from './build.ts';
 

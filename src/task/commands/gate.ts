@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import type { CommandDefinition, Contract, EvidenceCommand, TaskTerms } from '../../engine/schema/contract.ts';
-import type { Seen } from '../../engine/schema/stored-views.ts';
+import type { Seen } from '../../engine/schema/records.ts';
 import { show } from '../../state/process/program.ts';
 import { advise } from '../../text/message.ts';
 import { listed } from '../../text/quote.ts';

@@ -6,7 +6,7 @@ import { type Finding, isOpen, readFindings } from '../../engine/findings/read-f
 import { goneText, unreadLogText } from '../../engine/identity/messages.ts';
 import { compareOwed, type Entry } from '../../engine/identity/questions.ts';
 import type { TaskTerms } from '../../engine/schema/contract.ts';
-import type { Seen } from '../../engine/schema/stored-views.ts';
+import type { Seen } from '../../engine/schema/records.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { isProjectFile, isWithin, projectPath } from '../project-file.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Dirent, Stats } from 'node:fs';
 import {
   closeSync,
   constants,
-  type Dirent,
   fstatSync,
   lstatSync,
   openSync,
@@ -10,11 +10,10 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  type Stats,
   statSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Marks } from '../../engine/schema/stored-views.ts';
+import type { Marks } from '../../engine/schema/records.ts';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';

@@ -1,5 +1,5 @@
 import { join, relative, resolve, sep } from 'node:path';
-import type { GitState, Marks, Snapshot } from '../../engine/schema/stored-views.ts';
+import type { GitState, Marks, Snapshot } from '../../engine/schema/records.ts';
 import { askWithoutFilters, type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from '../git/run-git.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../left-out.ts';
 import { prefixInRepository } from '../project-file.ts';

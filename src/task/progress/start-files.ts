@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import type { Marks } from '../../engine/schema/stored-views.ts';
+import type { Marks } from '../../engine/schema/records.ts';
 import { submodulesOf } from '../git/nested-repositories.ts';
 import type { GitAnswer, GitOptions, Settings } from '../git/run-git.ts';
 import { askWithoutFilters, NO_FILE, partsOf, runGit } from '../git/run-git.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { routerCall } from '../../../src/drive/router/call.ts';
-import type { Report } from '../../../src/drive/router/report.ts';
+import { type Report, routerCall } from '../../../src/drive/router/call.ts';
 import type { RouterAnswer, RouterOptions, SpawnAnswer } from '../../../src/drive/router/router.ts';
 import { isDriven, startRouter } from '../../../src/drive/router/start.ts';
 import type { StartedLoop } from '../../../src/drive/start/stages.ts';

@@ -1,7 +1,6 @@
 import { existsSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { routerCall } from '../../../src/drive/router/call.ts';
-import type { Report } from '../../../src/drive/router/report.ts';
+import { type Report, routerCall } from '../../../src/drive/router/call.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
+import { untilTimeUp } from '../../../engine/policy/budget.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { after } from '../../../text/time.ts';
+import { announceRestored } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
-import { announceRestored } from '../../effects/turn-notices.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';

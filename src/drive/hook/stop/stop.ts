@@ -25,8 +25,7 @@ import type { Dispatched, Loaded, Turn } from '../../turn/turn.ts';
 import { CLIENT_GONE, dispatch, pauseForLoss } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
-import { hookDriver } from './hook-driver.ts';
-import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
+import { hookDriver, loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
 
 interface StopOptions {
   /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */

@@ -4,7 +4,7 @@ import { readRecord, writeRecord } from '../../../state/files/regular-file.ts';
 import { sha256 } from '../../../state/hash-contract.ts';
 import { outsideRoot } from '../../../state/loop-files.ts';
 import type { Frontmatter } from '../../../task/frontmatter/schema.ts';
-import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/layers.ts';
+import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/resolve-policy.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { type Message, RalphError, startOn } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { readPromptedTurn, writePromptedTurn } from '../../../../src/drive/records/prompted-turn.ts';
-import type { PromptedTurn } from '../../../../src/engine/schema/stored-views.ts';
+import type { PromptedTurn } from '../../../../src/engine/schema/records.ts';
 import { compare, snapshot } from '../../../../src/task/progress/snapshot.ts';
 import { AT, aProject } from '../../../support/drive/drive-project.ts';
 import { writeFiles } from '../../../support/folder.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { takeBusyLock } from '../../../../src/drive/router/holder.ts';
-import { RouterLeft } from '../../../../src/drive/router/router.ts';
+import { RouterLeft, takeBusyLock } from '../../../../src/drive/router/router.ts';
 import { AT, aProject, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 

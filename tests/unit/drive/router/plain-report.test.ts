@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainReport, REPORT_LIMIT } from '../../../../src/drive/router/report.ts';
+import { plainReport, REPORT_LIMIT } from '../../../../src/drive/router/call.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 

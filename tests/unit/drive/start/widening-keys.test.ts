@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLASSIFIED_KEYS, unagreedSettings } from '../../../../src/drive/start/terms/agreed-settings.ts';
 import type { Frontmatter } from '../../../../src/task/frontmatter/schema.ts';
-import { KEY_PATHS } from '../../../../src/task/settings/layers.ts';
-import { resolvePolicy } from '../../../../src/task/settings/resolve-policy.ts';
+import { KEY_PATHS, resolvePolicy } from '../../../../src/task/settings/resolve-policy.ts';
 
 /** Keys of a task file that need consent, below these settings of the user. */
 function asked(frontmatter: Frontmatter, userConfig: unknown = null, mode: 'hook' | 'runner' = 'runner'): string[] {
