@@ -54,7 +54,7 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   if (hasFolder(kind) || (kind === 'prompt' && (args !== undefined || commands !== undefined)))
     problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (settings !== null && project !== null) problems.push(...missingPrograms(settings, project).map(placed));
-  if (settings !== null) problems.push(...hiddenExits(settings).map(placed));
+  if (settings !== null) problems.push(...hiddenExits(settings, project?.dir).map(placed));
   const failed = problems.some(({ severity }) => severity === 'error');
   if (kind === 'checklist') problems.push(...checklistProblems(split));
   if (kind === 'prompt' || kind === 'ralph-md') problems.push(...bodyProblems(split));
@@ -62,6 +62,15 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   if (doubt !== null) problems.push(doubt);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { kind, frontmatter: failed ? null : settings, problems };
+}
+
+/** Warns about checks whose exit code says nothing. */
+function hiddenExits(settings: Frontmatter, folder?: string): KeyProblem[] {
+  return writtenCommands(settings).flatMap(({ keys, run, isCheck }): KeyProblem[] => {
+    const why = isCheck ? hiddenExit(run, false, settings.may_change === undefined ? folder : '') : null;
+    const message = `${keyPath(keys)} ${why}`;
+    return why === null ? [] : [{ keys, value: run, rule: 'hidden-exit', message, severity: 'warning' }];
+  });
 }
 
 function taskFolderProblems(

@@ -11,8 +11,6 @@ import { checkFindingsLog, checkTaskOutputs } from '../outputs/check-task-output
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { taskKind } from '../task-file.ts';
 import type { CleanCopy } from './clean-copy.ts';
-import { hiddenExit } from './hidden-exit.ts';
-import type { CommandOutcome } from './run-command.ts';
 import type { TaskCommandEnd, TaskCommandOptions } from './run-pinned-command.ts';
 import { pinsNamedBy, runPinnedCommand, runTaskCommand } from './run-pinned-command.ts';
 
@@ -158,7 +156,7 @@ export function checkResult({ name, run, timeoutSeconds }: CommandDefinition, en
     case 'ran':
       return {
         name,
-        ...verdict(end.outcome, timeoutSeconds, run),
+        ...verdict(end, timeoutSeconds, run),
         ...(end.outcome.tests !== null && { tests: end.outcome.tests }),
       };
     default:
@@ -184,20 +182,18 @@ const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. On
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
 function verdict(
-  { end, output, tests }: CommandOutcome,
+  { outcome: { end, output, tests }, hidden }: Extract<TaskCommandEnd, { kind: 'ran' }>,
   timeoutSeconds: number,
   run: string,
 ): Omit<CheckResult, 'name'> {
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
-  const hidden = hiddenExit(run, tests !== null);
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
-      if (hidden !== null)
-        return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change the command.` };
+      if (hidden !== null) return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change that.` };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
       if (calls(DRY_RUN, run, printed)) return { outcome: 'unavailable', detail: NO_RUN };
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };

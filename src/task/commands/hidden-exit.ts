@@ -1,26 +1,85 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { oneLine } from '../../text/quote.ts';
+import { commandWords, MAX_SHELL_TEXT } from '../../text/shell/parse-shell.ts';
+import { fileRoles } from '../pinned-scripts/file-roles.ts';
+import { makeCall } from '../pinned-scripts/makefile.ts';
+import { packageScripts, scriptCall } from '../pinned-scripts/package-scripts.ts';
 
-const ALWAYS_PASSES =
-  /(?:\|\||;|(?<!&&\s*|\\)\n)\s*(?:true|:|exit\s+0|(?:echo|printf)\b[^|&;()<>{}`\n]*);?\s*$|(?<![&>|])&\s*$/;
+const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|sleep|date|rm\s+-\w*f)\b(?:[^|&;()<>{}${'`'}\n]|\d?>&\d)*)`;
+const ALWAYS_PASSES = new RegExp(
+  String.raw`(?:(?:\|\||;|(?<!&&\s*|\\)\n)\s*${IDLE};?|\|\|\s*(?:\{\s*${IDLE};\s*\}|\(\s*${IDLE}\s*\)))\s*$|(?<![&>|])&\s*$`,
+);
+/** A command that cannot fail and checks nothing, such as a heading between others. */
+const IS_IDLE = new RegExp(String.raw`^\s*(?:${IDLE}|(?:mkdir -p|cd|export) [^|&;]*)?\s*$`);
 /** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
-const ENDS_BEFORE = /\bexit\s+(?!0\b)\S|\bset\s(?:[^;&|\n]*\s)?(?:-\w*e|errexit\b)/;
+const ENDS_BEFORE = /\bexit\s*(?:[;|}]|\s(?!0\b)\S)|\bset\s(?:[^;&|\n]*\s)?(?:-\w*e|errexit\b)/;
 /** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
 const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cut|ts)\b[^|&;'"()`\n]*\s*$/i;
 const COMMENT = /(?<=^|\s)#[^'"\n]*$/gm;
+/** Words before the program that decides. */
+const WRAPPERS = /^(?:env|time|timeout|nice|command|exec|cross-env|[\d.]+[smh]?|\w+=.*|-.*)$/s;
+/** Scripts may run one another. */
+const MAX_DEPTH = 10;
 /** Filters that may cut failures from what a runner counts. */
 const CUTS = /^(?:tail|head|sed|cut)$/i;
 
 /**
  * Returns why the exit code of a check says nothing, and what to do: it always passes, or is that of a filter; null if it
- * counts. With `isCounted`, its runner has counted tests, which decide where nothing is cut off.
+ * counts. In a `folder`, the scripts and recipes that the check runs are read as well. With `isCounted`, its runner has counted
+ * tests, which decide where nothing is cut off.
  */
-export function hiddenExit(written: string, isCounted = false): string | null {
-  const run = written.replace(COMMENT, '');
+export function hiddenExit(written: string, isCounted = false, folder = '', depth = 0): string | null {
+  const run = written.replace(COMMENT, '').trim();
   const always = isCounted ? null : ALWAYS_PASSES.exec(run);
   const isQuoted = ((always && run.slice(0, always.index).match(/['"]/g)) ?? []).length % 2 === 1;
   if (always !== null && !isQuoted && !ENDS_BEFORE.test(run))
     return `exits with 0 whatever fails: remove "${oneLine(always[0])}".`;
   const [piped = '', filter] = FILTER.exec(run) ?? [];
-  if (filter === undefined || run.includes('pipefail') || (isCounted && !CUTS.test(filter))) return null;
-  return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}", or begin with "set -o pipefail;".`;
+  if (filter === undefined || run.includes('pipefail') || (depth > 0 && ENDS_BEFORE.test(run)))
+    return folder === '' || depth > MAX_DEPTH ? null : hiddenBelow(run, isCounted, folder, depth + 1);
+  if (isCounted && !CUTS.test(filter)) return null;
+  const or = depth === 0 ? ', or begin with "set -o pipefail;"' : '';
+  return `has the exit code of "${filter}", whatever fails before it: remove "${oneLine(piped)}"${or}.`;
+}
+
+/** Returns what hides the exit codes of all that a command runs; null if something else may fail. */
+function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: number): string | null {
+  let found: string | null = null;
+  let base = folder;
+  for (const words of /(?:^|[\s;&|(])!\s/.test(run) ? [] : commandWords(run)) {
+    if (words[0] === 'cd') base = resolve(base, words[1] ?? '');
+    if (IS_IDLE.test(words.join(' '))) continue;
+    const script = scriptOf(words, base);
+    if (script === null || script.texts.length === 0) return null;
+    for (const text of script.texts.filter((each) => !IS_IDLE.test(each))) {
+      const mark =
+        text.startsWith('-') && !isCounted ? 'ignores what fails: remove the "-" before its commands.' : null;
+      const why = mark ?? hiddenExit(text, isCounted, script.folder, depth);
+      if (why === null) return null;
+      found ??= `runs ${script.name}, which ${why}`;
+    }
+  }
+  return found;
+}
+
+/** Returns the texts that a command runs, of which each must pass; null if it runs anything else. */
+function scriptOf(all: readonly string[], base: string) {
+  const words = all.slice(all.findIndex((word) => !WRAPPERS.test(word)));
+  const [program = ''] = words;
+  const made = /^(?:g?make|just)$/.test(program) ? makeCall(words, base) : null;
+  if (made !== null) return { name: made.files[0], folder: made.directory, texts: made.recipes };
+  const call = /^(?:npm|pnpm|yarn|bun)$/.test(program) ? scriptCall(words) : null;
+  if (call !== null) {
+    const folder = resolve(base, call.directory ?? '');
+    const scripts = packageScripts(folder, 'package.json');
+    const texts = ['pre', '', 'post'].flatMap((when) => scripts[when + call.script] ?? []);
+    return { name: `the script "${call.script}"`, folder, texts };
+  }
+  const isShell = /^(?:ba|z|da|k)?sh$/.test(program);
+  const [name = ''] = isShell ? fileRoles(words, (word) => existsSync(resolve(base, word))).runs : [program];
+  const text = /[/.]/.test(name) ? (readRegularFile(resolve(base, name), MAX_SHELL_TEXT) ?? '') : '';
+  const mayStop = words.some((word) => /^-\w*e/.test(word)) || /^#!.*\s-\w*e|^\s*(?:source|\.|trap)\s/m.test(text);
+  return mayStop || !(isShell || /^#!.*sh\b/.test(text)) ? null : { name, folder: base, texts: [text] };
 }

@@ -10,6 +10,7 @@ import { pinsOf } from '../pinned-scripts/named-scripts.ts';
 import { changedPrograms } from '../pinned-scripts/pinned-programs.ts';
 import type { CleanCopy } from './clean-copy.ts';
 import { withDeciding } from './deciding-environment.ts';
+import { hiddenExit } from './hidden-exit.ts';
 import { type CommandOutcome, type CommandRun, isFromOutside, runCommand } from './run-command.ts';
 
 interface PinnedCommand extends CommandDefinition {
@@ -24,11 +25,12 @@ interface PinnedOptions {
   readonly copy?: Pick<CleanCopy, 'runIn' | 'env' | 'top' | 'lacks'>;
 }
 
-type PinnedTerms = Pick<Contract, 'scripts'> & Partial<Pick<Contract, 'programs' | 'environment' | 'sandbox'>>;
+type PinnedTerms = Pick<Contract, 'scripts'> &
+  Partial<Pick<Contract, 'programs' | 'environment' | 'sandbox' | 'mayChange'>>;
 
 type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
-  | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
+  | { readonly kind: 'ran'; readonly outcome: CommandOutcome; readonly hidden: string | null };
 
 /** Runs a command unless one of its scripts changed since the start. Rejects only with the abort's reason. */
 export async function runPinnedCommand(
@@ -58,7 +60,10 @@ export async function runPinnedCommand(
   };
   const first = await runCommand(whole);
   // An end from outside, for example because memory ran out, says nothing about the work: run once more.
-  return { kind: 'ran', outcome: isFromOutside(first.end) ? await runCommand(whole) : first };
+  const outcome = isFromOutside(first.end) ? await runCommand(whole) : first;
+  // A script that the task may change is for the agent to correct.
+  const folder = contract.mayChange === undefined ? command.directory : '';
+  return { kind: 'ran', outcome, hidden: hiddenExit(command.run, outcome.tests !== null, folder) };
 }
 
 /** Lets go name each test: without -v it reports a package whose tests were all skipped as one that passed. */

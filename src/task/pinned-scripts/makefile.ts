@@ -39,7 +39,7 @@ interface MakeCall {
   readonly absent: readonly string[];
   /** Goals by name, except those declared as phony. */
   readonly goals: readonly string[];
-  /** Commands of the rules that the call may run. */
+  /** Commands of the rules that the call may run; one that may fail begins with a "-". */
   readonly recipes: readonly string[];
 }
 
@@ -133,7 +133,9 @@ export function goalRules(name: GoalProgram, texts: readonly string[]): Readonly
       for (const goal of names) if (!rules.has(goal)) rules.set(goal, { needs: [], commands: [] });
       current = [...names].flatMap((goal) => rules.get(goal) ?? []);
     }
-    const said = goals === undefined && command.test(line) ? fill(line.replace(command, '')) : fill(inline);
+    // A "-" stays, with which a command may fail.
+    const mark = name !== 'task' && /^\s[\s@+]*-/.test(line) ? '-' : '';
+    const said = goals === undefined && command.test(line) ? mark + fill(line.replace(command, '')) : fill(inline);
     const [, listed = '', alone = ''] = GOALS.exec(said) ?? [];
     for (const { needs: all, commands } of current) {
       all.push(...wordsOf(`${fill(needs)} ${listed} ${alone}`));

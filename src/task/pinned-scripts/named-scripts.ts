@@ -252,7 +252,7 @@ function addMakefile(search: Search, words: readonly string[], base: string, dep
     [...call.goals, ...call.files].filter((file) => !isRead(file)),
     'reported',
   );
-  for (const line of call.recipes) collect(search, line, call.directory, depth + 1);
+  for (const line of call.recipes) collect(search, line.replace(/^-/, ''), call.directory, depth + 1);
 }
 
 /** Included files with the headers that sources name. */

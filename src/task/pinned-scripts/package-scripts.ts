@@ -75,6 +75,16 @@ export function packageManagerCall(words: readonly string[]) {
   return script === null ? null : { directory, scripts: [script], isForWorkspaces: false };
 }
 
+/** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
+const BARE = /^(?:run.*|t|tst|test|start|stop|restart)$/;
+
+/** Returns the one script that a call runs for certain; null if it may run another, of any package, or a command. */
+export function scriptCall(words: readonly string[]) {
+  const { scripts: [script = ''] = [], directory, isForWorkspaces } = packageManagerCall(words) ?? {};
+  const isOne = words.some((word) => BARE.test(word)) && !isForWorkspaces && !/^$|[\s*]|^-/.test(script);
+  return isOne ? { script, directory: directory ?? null } : null;
+}
+
 /** Returns the names of a folder's scripts that `test`, `test -- ARGUMENTS` or a pattern such as `test:*` means. */
 export function scriptsLike(directory: string, operand: string): string[] {
   const word = operand.replace(/\s.*$/s, '');

@@ -81,8 +81,13 @@ test('a passing runner whose reporter counts nothing proves nothing, and says so
 });
 
 test('a check whose exit code says nothing proves nothing, unless its runner counts', async (context) => {
-  const folder = folderWith(context, { 'cart.test.js': CART, 'web.test.js': WORKSPACES['web/web.test.js'] });
+  const folder = folderWith(context, {
+    'cart.test.js': CART,
+    'web.test.js': WORKSPACES['web/web.test.js'],
+    Makefile: `soft:\n\tfalse || true\ncounted:\n\t${RUN} web.test.js || true\n`,
+  });
   const results = await gate(folder, [
+    ...['make soft', 'make counted'],
     'nosuch | tail -5',
     `${RUN} cart.test.js > log.txt 2>&1; true`,
     'test -f missing.txt || echo missing',
@@ -94,10 +99,14 @@ test('a check whose exit code says nothing proves nothing, unless its runner cou
   ]);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
-    ['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed', 'unavailable', 'unavailable'],
+    [
+      ...['unavailable', 'ok', 'unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
+      ...['unavailable', 'unavailable'],
+    ],
   );
+  assert.match(results[0]?.detail ?? '', /^it runs Makefile, which exits with 0 .* Only the user may change that\.$/);
   assert.match(
-    results[0]?.detail ?? '',
+    results[2]?.detail ?? '',
     /^it has the exit code of "tail", whatever fails before it: remove "\| tail -5", or begin .* Only the user may/,
   );
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
+import { hiddenExit } from '../../../src/task/commands/hidden-exit.ts';
+import { folderWith } from '../../support/folder.ts';
 
 const warnings = (frontmatter: string): string[] => {
   const { problems } = checkTaskFile('PROMPT.md', `---\n${frontmatter}\n---\nWork.\n`, 'prompt');
@@ -11,7 +13,14 @@ const check = (run: string): string[] => warnings(`validation: [${JSON.stringify
 test('a check that passes whatever fails in it is warned of', () => {
   for (const run of [
     ...['npm test || true', 'npm test; exit 0', 'npm test || :', 'npm test; echo done', 'npm test\nprintf "ok\\n"\n'],
-    ...['npm test || echo "it\'s red"', 'npm test &', 'cd "my app"; npm test; true;', 'npm test || true # flaky'],
+    ...[
+      'npm test || echo "it\'s red"',
+      'npm test &',
+      'cd "my app"; npm test; true;',
+      'npm test || true # flaky',
+      'npm test || echo red >&2',
+    ],
+    ...['npm test || { echo red; }', 'npm test || (echo red)', 'npm test; rm -rf out'],
   ])
     assert.match(check(run)[0] ?? '', /^validation\[0\] exits with 0 whatever fails: remove "/, run);
   for (const run of [
@@ -45,6 +54,15 @@ test('control: a check whose exit code counts is not', () => {
     'test $(git diff --name-only | head -1) = a.ts',
     '[ -z `git status --porcelain | head -1` ]',
     'npm test || cat log.txt',
+    'test -n "$(npm ls || true)"',
+    'npm test || { echo red; false; }',
+    'rm -rf out; npm test',
+    'npm test && rm -rf out',
+    'npm test || rm -rf out && false',
+    'sleep 1',
+    'test "$(date +%u)" -lt 6',
+    'npm test || (echo red; exit 1)',
+    'test -n $(grep x a.txt || true)',
     'npm test && echo done',
     'npm run lint &&\n  npm test &&\n  echo "all good"',
     'npm run lint && \\\n  npm test && \\\n  echo done',
@@ -71,4 +89,89 @@ test('a command is warned of where its result is a check', () => {
   const commands = (more: string): string => `commands: [{ name: a, run: "npm test | tail -5"${more} }]`;
   assert.match(warnings(commands(', acceptance: true'))[0] ?? '', /^commands\[0\]\.run has the exit code of "tail"/);
   assert.deepEqual(warnings(commands('')), [], 'control: evidence for the prompt');
+});
+
+const scripts = (all: Record<string, string>): Record<string, string> => ({
+  'package.json': JSON.stringify({ scripts: all }),
+});
+const recipe = (...lines: string[]): Record<string, string> => ({ Makefile: ['test:', ...lines].join('\n\t') });
+const shell = (text: string): Record<string, string> => ({ 'check.sh': text });
+const hidden = (context: TestContext, run: string, files: Record<string, string>): string | null =>
+  hiddenExit(run, false, folderWith(context, files));
+
+test('a check is refused whose script, recipe or shell script passes whatever fails', (context) => {
+  for (const [run, files, why] of [
+    [
+      'npm test',
+      scripts({ test: 'jest || true' }),
+      /^runs the script "test", which exits with 0 .*: remove "\|\| true"\.$/,
+    ],
+    ['CI=1 yarn test', scripts({ test: 'tsc; exit 0' }), /remove "; exit 0"/],
+    [
+      'pnpm run t',
+      scripts({ t: 'vitest run | tee log' }),
+      /which has the exit code of "tee", .*: remove "\| tee log"\.$/,
+    ],
+    [
+      'cd . && npm run a -- --ci',
+      scripts({ a: 'npm run b', b: 'eslint . || true' }),
+      /the script "a", which runs the script "b",/,
+    ],
+    [
+      'npm run a && npm run b',
+      scripts({ a: 'tsc || true', b: 'eslint . || { echo red; }' }),
+      /the script "a", which .*: remove "\|\| true"/,
+    ],
+    ['make -s test', recipe('@echo "Testing"', '-pytest'), /^runs Makefile, which ignores what fails: remove the "-"/],
+    ['make test', recipe('pytest || echo red >&2'), /remove "\|\| echo red >&2"/],
+    [
+      'npm test',
+      { ...scripts({ test: 'make' }), ...recipe('mypy . || true') },
+      /the script "test", which runs Makefile,/,
+    ],
+    ['just', { justfile: 'test:\n  ruff check || true\n' }, /^runs justfile,/],
+    [
+      'bash check.sh',
+      shell('npx tsc\nnpx eslint .\necho "All good"\n'),
+      /^runs check\.sh, which .* remove "echo "All good""/,
+    ],
+    ['./check.sh', shell('#!/bin/bash\nnpx tsc; rm -rf out\n'), /remove "; rm -rf out"/],
+  ] as const)
+    assert.match(hidden(context, run, files) ?? '', why, run);
+});
+
+test('control: a check whose scripts may fail is not', (context) => {
+  for (const [run, files] of [
+    ['npm test', scripts({ test: 'jest' })],
+    ['npm test', scripts({ pretest: 'tsc', test: 'eslint . || true' })],
+    ['npm run lint && npm test', scripts({ lint: 'eslint . || true', test: 'tsc' })],
+    ['npm test', scripts({ test: 'npm run lint; tsc', lint: 'eslint . || true' })],
+    ['npm run lint || true && tsc', scripts({ lint: 'eslint .' })],
+    ['npm test', scripts({ test: 'echo "no tests yet"' })],
+    ['npm test', scripts({ test: 'npm test' })],
+    ['npm ci', scripts({ ci: 'tsc || true' })],
+    ['npm test', scripts({ test: 'grep -rn TODO src && exit 1 || true' })],
+    ['npm test', scripts({ test: 'bash -o pipefail -c "tsc | tee log"' })],
+    ['! npm run -s todo', scripts({ todo: 'grep -r TODO src | cat' })],
+    ['pnpm run lint && pnpm run jest', scripts({ lint: 'eslint . || true' })],
+    ['npm test --workspaces', scripts({ test: 'tsc || true' })],
+    ['make test', recipe('-rm -f out', '@pytest || true', 'mypy .')],
+    ['make test', { Makefile: 'test: build\n\t-pytest\nbuild:\n\tgcc a.c\n' }],
+    ['make test', recipe('@echo done')],
+    ['make lint && ./run', recipe('pytest || true')],
+    ['bash check.sh', shell('set -e\nnpx tsc\necho ok\n')],
+    ['bash -e check.sh', shell('npx tsc\necho ok\n')],
+    ['./check.sh', shell('#!/bin/bash -eu\nnpx tsc\necho ok\n')],
+    ['./check.sh', shell('#!/usr/bin/env -S bash -e\nnpx tsc\necho ok\n')],
+    ['sh check.sh', shell('npx tsc || exit\nnpx eslint . || exit 2\necho ok\n')],
+    ['sh check.sh', shell('npx tsc || exit 1\ncat log | tail -3\n')],
+    ['sh check.sh', shell('. ./lib.sh\nnpx tsc || die\necho ok\n')],
+    ['sh check.sh', shell("trap 'kill $$' ERR\nnpx tsc\necho ok\n")],
+    ['sh check.sh', shell('npx tsc\nnpx eslint .\n')],
+    ['./check.py', { 'check.py': '#!/usr/bin/env python3\nprint(1); exit\n' }],
+    ['./check.sh', shell('#!/bin/sh\n# later\nexit 0\n')],
+    ['sh missing.sh', {}],
+    ['node check.js', { 'check.js': 'run() || true' }],
+  ] as const)
+    assert.equal(hidden(context, run, files), null, `${run} ${JSON.stringify(files)}`);
 });

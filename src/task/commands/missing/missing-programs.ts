@@ -9,7 +9,7 @@ import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
 import { fileRoles } from '../../pinned-scripts/file-roles.ts';
 import { GOAL_PROGRAMS, goalFile, goalRules } from '../../pinned-scripts/makefile.ts';
-import { packageManagerCall, packageScripts } from '../../pinned-scripts/package-scripts.ts';
+import { packageScripts, scriptCall } from '../../pinned-scripts/package-scripts.ts';
 
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
 export function missingPrograms(settings: Frontmatter, place: ProjectPlace): KeyProblem[] {
@@ -110,16 +110,12 @@ function missingModule(python: string, module: string, { dir, env }: ProjectPlac
 }
 
 const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;
-/** Scripts that npm runs without `run`; any other word may be a command of the package manager itself. */
-const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
 
 function missingScript(words: readonly string[], place: ProjectPlace): Missing | null {
   const { dir } = place;
-  const call = packageManagerCall(words);
-  const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
-  if (call === null || call.isForWorkspaces || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
-  if (call.scripts.some((word) => /[\s*]|^-/.test(word))) return null; // a pattern, or another command
-  const [script = ''] = call.scripts;
+  const call = scriptCall(words);
+  if (call === null || words.some((word) => ANY_PACKAGE.test(word))) return null;
+  const { script } = call;
   const none = { kind: 'script', name: script, files: ['package.json'] } as const;
   if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
   const scripts = packageScripts(dir, 'package.json');
