@@ -222,14 +222,10 @@ function carriedList({ evidence }: Contract, path: string): Pick<Contract, 'evid
   const manifest = manifestUnlessLost({
     evidence: join(dirname(path), basename(path).replace(/^contract/, 'evidence')),
   });
-  const entries = Object.entries(evidence).filter(([name]) => isCarried(name));
+  const entries = Object.entries(evidence).filter(([name]) => CARRIED.some((entry) => entry === name));
   const digestOf = (name: string, digest: string | null): string | null =>
     digest === null ? null : (manifest?.entries[name]?.is ?? digest);
   return { evidence: Object.fromEntries(entries.map(([name, digest]) => [name, digestOf(name, digest)])) };
-}
-
-function isCarried(name: string): boolean {
-  return CARRIED.some((entry) => entry === name);
 }
 
 function write(path: string, manifest: Manifest): void {

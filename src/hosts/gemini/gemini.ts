@@ -157,7 +157,7 @@ function problemOf(event: string, found: readonly Fields[], wanted: HookGroup['h
   const hook = listOf(group?.['hooks']).find(isOurs);
   if (group === undefined || hook === undefined) return `${event} has none of them`;
   const command = textOf(hook['command']);
-  const gone = [nodeIn(command), programIn(command)].find((path) => !existsSync(path));
+  const gone = [NODE, PROGRAM].map((part) => part.exec(command)?.[1] ?? '').find((path) => !existsSync(path));
   if (gone !== undefined) return `their program ${gone} is gone`;
   const isSame = placeless(command) === placeless(wanted?.command ?? '') && hook['timeout'] === wanted?.timeout;
   const isForAll = [undefined, '', '*'].includes(group['matcher'] as string | undefined);
@@ -216,15 +216,6 @@ function isOurs(entry: unknown): boolean {
 
 const PROGRAM = / '?(\/[^'"]+\.cjs)'? --host gemini/;
 const NODE = /\$\{RALPH_NODE:-([^}]*)\}/;
-
-/** Returns the file that a hook of ours runs. */
-function programIn(command: string): string {
-  return PROGRAM.exec(command)?.[1] ?? '';
-}
-
-function nodeIn(command: string): string {
-  return NODE.exec(command)?.[1] ?? '';
-}
 
 /** Returns a hook's command without the folders of its programs, in which versions differ. */
 function placeless(command: string): string {

@@ -102,7 +102,8 @@ function scriptHash(projectDir: string, key: string): string | null {
   }
   const [, file = key, part] = PART.exec(key) ?? [];
   const isHome = file.startsWith('~/');
-  const path = isHome ? homePath(file.slice(2)) : join(projectDir, file);
+  const inConfig = file.startsWith('~/.config/') ? join(configFolder(), file.slice('~/.config/'.length)) : null;
+  const path = inConfig ?? (isHome ? join(homedir(), file.slice(2)) : join(projectDir, file));
   try {
     if (!isHome && !isProjectFile(projectDir, file)) throw new Error(`${file} is not a file of the project`);
     if (part === undefined) {
@@ -121,10 +122,6 @@ export function textAt(projectDir: string, key: string): string {
   const [, file = key, part] = PART.exec(key) ?? [];
   const text = isProjectFile(projectDir, file) ? (readRegularFile(join(projectDir, file), MOST_BYTES) ?? '') : '';
   return part === undefined ? text : (partOf(file, text, part) ?? '');
-}
-
-function homePath(file: string): string {
-  return file.startsWith('.config/') ? join(configFolder(), file.slice('.config/'.length)) : join(homedir(), file);
 }
 
 /** Pattern for lines of an .npmrc that decide which program runs a script, and how; not registries, credentials or versions. */

@@ -154,7 +154,7 @@ export function fileRoles(words: readonly string[], isThere: (word: string) => b
     }
     if (readsFrom !== Number.POSITIVE_INFINITY || at < next || (at > 0 && word === '.')) continue;
     const isModule = at === module;
-    const name = programName(isModule ? word.replace(/^-\w*?m(?=\w)/, '') : word);
+    const name = (isModule ? word.replace(/^-\w*?m(?=\w)/, '') : word).replace(/^.*\/|\.(?:[cm]?js|py|phar)$/gs, '');
     const interpreter =
       isModule && SCRIPT_MODULE.names.test(name) ? SCRIPT_MODULE : INTERPRETERS.find(({ names }) => names.test(name));
     if (EXAMINES.has(name) || READS.has(name)) {
@@ -200,10 +200,6 @@ function operandOf(
     }
   }
   return { kind: 'code', at: words.length };
-}
-
-function programName(word: string): string {
-  return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:[cm]?js|py|phar)$/, '');
 }
 
 /** Returns paths after `=`: `--config=a.js` and `--require=x=a.js` name `a.js`. */

@@ -132,7 +132,9 @@ function filesOf(
   const own = spread(files);
   // Where a project has one of a runner's files, another one may take its place.
   const hasOne = own.some((key) => !key.startsWith('~/') && existsSync(join(directory, key.replace(/#.*$/s, ''))));
-  const isMissed = isPackage ? dependsOn(directory, runner) : hasBegun || hasOne;
+  const isMissed = isPackage
+    ? existsSync(join(directory, 'node_modules', '.bin', runner)) || declares(directory, runner)
+    : hasBegun || hasOne;
   return [
     ...own.map((key): SteeringFile => ({ key, as: isMissed || key.startsWith('~/') ? 'pinned' : 'present' })),
     ...spread(reported).map((key): SteeringFile => ({ key, as: 'reported' })),
@@ -153,10 +155,6 @@ function spread(files: string): string[] {
     if (list === undefined) return file === '' ? [] : [file];
     return list.split(',').flatMap((each) => spread(`${before}${each}${after}`));
   });
-}
-
-function dependsOn(directory: string, runner: string): boolean {
-  return existsSync(join(directory, 'node_modules', '.bin', runner)) || declares(directory, runner);
 }
 
 /** Returns whether a package depends on one that has, as far as its name shows, a program of this name. */

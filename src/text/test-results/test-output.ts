@@ -43,11 +43,11 @@ export class TestOutput {
     const line = LINE_OF_JSON.exec(raw.slice(0, MAX_LINE))?.[1];
     const plain = line === undefined ? raw : String(jsonOrNull(line) ?? '').trimEnd();
     const begin = plain.slice(0, MAX_LINE);
-    const told = plain === begin || JEST_JSON.test(begin) ? withoutTime(begin) : '';
+    const told = plain === begin || JEST_JSON.test(begin) ? begin.replace(TIME, '') : '';
     const text = SUMMARY_OF_JSON.exec(raw.slice(-MAX_LINE))?.[1] ?? told;
-    if (isWrappers(text)) this.#wrapperSays(text);
-    this.#isIdleMake ||= isIdleMake(text);
-    this.#isIdleGoal ||= isIdleMake(text) && !text.includes('make[');
+    if (SPOKEN.test(text)) this.#wrapperSays(text);
+    this.#isIdleMake ||= IDLE_MAKE.test(text);
+    this.#isIdleGoal ||= IDLE_MAKE.test(text) && !text.includes('make[');
     this.#isOnlyMake &&= !text.startsWith('> ') || isMakes(text);
     this.#isSilent &&= text === '' || isMakes(text);
     const own = this.#part(this.#current);
@@ -58,15 +58,15 @@ export class TestOutput {
   }
 
   #wrapperSays(text: string): void {
-    this.#namesParts ||= namesParts(text);
-    this.#saidNoParts ||= saysNoParts(text);
-    const header = wrapperHeader(text);
+    this.#namesParts ||= NAMES_PARTS.test(text);
+    this.#saidNoParts ||= NO_PARTS.some((pattern) => pattern.test(text));
+    const header = keyOf(HEADERS, text);
     if (header !== null && this.#add(header, new OutputPart())) this.#current = header;
     this.#mark(this.#current, text);
   }
 
   #mark(key: string, text: string): void {
-    const failed = failedPart(text);
+    const failed = keyOf(FAILED, text);
     if (failed !== null) this.#part(failed === '' ? key : failed).isMarked = true;
   }
 
@@ -114,7 +114,7 @@ export class TestOutput {
     }
     if (!this.#add(key, part)) return false;
     this.#keep(key, rest);
-    if (isWrappers(rest)) this.#mark(key, rest);
+    if (SPOKEN.test(rest)) this.#mark(key, rest);
     return true;
   }
 
@@ -190,6 +190,7 @@ const LIKELY: readonly RegExp[] = [
   /^(?:\d\d:\d\d:\d\d )?(?<key>[\w.@/:-]+) +\|(?: |$)/, // docker compose, foreman, moon
   /^\[(?!(?:INFO|WARN|WARNING|ERROR|DEBUG)\])(?<key>[@\w./: -]+)\]:?(?: |$)/i, // yarn workspaces, concurrently, run-p
 ];
+/** Time that concurrently or a log writes before a line. */
 const TIME = /^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\]? ?/;
 /** `name: `, which lerna and nx write; everybody else writes it too. */
 const NAME_PREFIX = /^(?<key>@?[\w./-]+): /;
@@ -231,21 +232,8 @@ const IDLE_MAKE = new RegExp(
   `^\\w*make(?:\\[\\d+\\])?: (?:['\`]${GOAL}' is up to date|Nothing to be done for ['\`]${GOAL}')\\.$`,
 );
 
+/** Lines that a wrapper itself may have written. */
 const SPOKEN = anyOf([...HEADERS, ...FAILED, ...NO_PARTS, NAMES_PARTS]);
-
-/** Returns whether a wrapper itself may have written the line. */
-function isWrappers(line: string): boolean {
-  return SPOKEN.test(line);
-}
-
-/** Returns the line without the time that concurrently or a log writes before it. */
-function withoutTime(line: string): string {
-  return line.replace(TIME, '');
-}
-
-function wrapperHeader(line: string): string | null {
-  return keyOf(HEADERS, line);
-}
 
 /** Returns the part that a line belongs to by its prefix; null if it has none. */
 function prefixedPart(line: string, namesParts: boolean): Part | null {
@@ -262,26 +250,9 @@ function prefixedPart(line: string, namesParts: boolean): Part | null {
   return null;
 }
 
-function namesParts(line: string): boolean {
-  return NAMES_PARTS.test(line);
-}
-
-/** Returns the name of the part that a line calls failed, '' for the current one, null if it calls none failed. */
-function failedPart(line: string): string | null {
-  return keyOf(FAILED, line);
-}
-
-function saysNoParts(line: string): boolean {
-  return NO_PARTS.some((pattern) => pattern.test(line));
-}
-
-function isIdleMake(line: string): boolean {
-  return IDLE_MAKE.test(line);
-}
-
 /** Returns whether make wrote a line, or what started nothing but make: a shell, a package manager. */
 function isMakes(line: string): boolean {
-  if (line.startsWith('> ')) return wrapperHeader(line) !== null || startsOnlyMake(line.slice(2));
+  if (line.startsWith('> ')) return keyOf(HEADERS, line) !== null || startsOnlyMake(line.slice(2));
   return /^\w*make(?:\[\d+\])?:/.test(line) || (/^(?:\S*\/)?\w*make(?: |$)/.test(line) && startsOnlyMake(line));
 }
 

@@ -25,7 +25,8 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
     const refused = refusal(context.req.method, header, port());
     protect(context);
     if (refused !== null) return context.json({ message: 'This address belongs to another page.' }, refused as 403);
-    if (context.req.path !== '/' && !isToken(bearerOf(header('authorization')), tokens.read))
+    const bearer = /^Bearer ([\w-]+)$/.exec(header('authorization') ?? '')?.[1];
+    if (context.req.path !== '/' && !isToken(bearer, tokens.read))
       return context.json({ message: 'The token is missing.' }, 401);
     return next();
   });
@@ -209,8 +210,4 @@ function isToken(given: string | undefined, token: string | null): boolean {
   if (given === undefined || token === null) return false;
   const [one, other] = [Buffer.from(given), Buffer.from(token)];
   return one.length === other.length && timingSafeEqual(one, other);
-}
-
-function bearerOf(header: string | undefined): string | undefined {
-  return /^Bearer ([\w-]+)$/.exec(header ?? '')?.[1];
 }

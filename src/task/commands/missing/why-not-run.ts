@@ -37,7 +37,8 @@ export function whyNotRun(
       : `${name} cannot run: ${found.why}${help(found, place)}`;
   }
   if (!isNoProgram) return null;
-  return `${name} cannot run: ${lastLine(detail)} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
+  const said = detail.trimEnd().replace(/^.*\n|\.$/gs, '');
+  return `${name} cannot run: ${said} (exit code ${exitCode}). ${correction(exitCode, run, place)}`;
 }
 
 /** What a package manager says of a script that it does not find: which package it looks in, the command alone may know. */
@@ -58,10 +59,6 @@ function correction(exitCode: number, run: string, { dir }: ProjectPlace): strin
   const file = run.split(/\s+/).find((word) => word.includes('/') && existsSync(join(dir, word)));
   const isClosed = exitCode === NOT_EXECUTABLE && file !== undefined;
   return isClosed ? `Make the file executable: chmod +x ${shellWord(file)}` : 'Correct the command.';
-}
-
-function lastLine(detail: string): string {
-  return detail.trimEnd().split('\n').at(-1)?.replace(/\.$/, '') ?? '';
 }
 
 /** Packages of Python whose program has their name. */
