@@ -64,15 +64,6 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path),
   return { kind, frontmatter: failed ? null : settings, problems };
 }
 
-/** Warns about checks whose exit code says nothing. */
-function hiddenExits(settings: Frontmatter, folder?: string): KeyProblem[] {
-  return writtenCommands(settings).flatMap(({ keys, run, isCheck }): KeyProblem[] => {
-    const why = isCheck ? hiddenExit(run, false, settings.may_change === undefined ? folder : '') : null;
-    const message = `${keyPath(keys)} ${why}`;
-    return why === null ? [] : [{ keys, value: run, rule: 'hidden-exit', message, severity: 'warning' }];
-  });
-}
-
 function taskFolderProblems(
   { body, bodyLine }: SplitText,
   mapping: Readonly<Record<string, unknown>>,
@@ -257,9 +248,9 @@ function planDoubt(path: string, { body, bodyLine }: SplitText): Problem | null 
 }
 
 /** Warns about checks whose exit code says nothing: those that always pass, and pipes that end in a filter. */
-function hiddenExits(settings: Frontmatter): KeyProblem[] {
+function hiddenExits(settings: Frontmatter, folder: string | undefined): KeyProblem[] {
   return writtenCommands(settings).flatMap(({ keys, run, isCheck }): KeyProblem[] => {
-    const why = isCheck ? hiddenExit(run) : null;
+    const why = isCheck ? hiddenExit(run, false, settings.may_change === undefined ? folder : '') : null;
     if (why === null) return [];
     return [{ keys, value: run, rule: 'hidden-exit', message: `${keyPath(keys)} ${why}`, severity: 'warning' }];
   });

@@ -178,6 +178,8 @@ const DRY_RUN =
 const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
+/** What a shell says of a program that it does not find. */
+const NOT_FOUND = /^(?:\S*sh: )?(?:line )?\d+: (\S+): (?:command )?not found$/m;
 const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. Only the user may change the command.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 
@@ -186,6 +188,7 @@ function verdict(
   timeoutSeconds: number,
   run: string,
 ): Omit<CheckResult, 'name'> {
+  const [, lacks = ''] = NOT_FOUND.exec(output.text()) ?? [];
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
@@ -194,12 +197,14 @@ function verdict(
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
       if (hidden !== null) return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change that.` };
+      if (isAbsence(run, lacks))
+        return { outcome: 'unavailable', detail: `it passes because the program "${lacks}" is not on the PATH.` };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };
       if (calls(DRY_RUN, run, printed)) return { outcome: 'unavailable', detail: NO_RUN };
       if (ranNothing(tests)) return { outcome: 'vacuous', detail: with_(VACUOUS) };
       if (tests === null && calls(UNCOUNTED, run, printed) && !(calls(DOTS, run, printed) && /^[.X]+$/m.test(printed)))
         return { outcome: 'unavailable', detail: NO_COUNT };
-      return OPTIONAL.test(run) && isEmpty(printed)
+      return OPTIONAL.test(run) && printed.split('\n').every((line) => IDLE_LINE.test(line))
         ? { outcome: 'vacuous', detail: with_(NO_SCRIPT) }
         : { outcome: 'ok', detail: 'exit code 0.' };
     case 'signal':
@@ -213,6 +218,12 @@ function verdict(
   }
 }
 
+/** Returns whether a check passes if a program does not run: `! todo src`, `test -z "$(gofmt -l .)"`. */
+function isAbsence(run: string, program: string): boolean {
+  const before = run.slice(0, Math.max(0, run.indexOf(program)));
+  return !run.includes('||') && /(?:(?:^|[;&|(\n])\s*!\s[^;&]*|\s-z\s+"?(?:\$\(|`)[^)]*)$/.test(before);
+}
+
 /** Returns whether a command, or what a package manager says that it starts, has this form. */
 function calls(form: RegExp, run: string, printed: string): boolean {
   return [run, ...printed.split('\n').filter((line) => /^[>$] /.test(line))].some((line) =>
@@ -222,11 +233,6 @@ function calls(form: RegExp, run: string, printed: string): boolean {
 
 /** Lines that a package manager writes without running anything: how many packages it has looked at, and warnings. */
 const IDLE_LINE = /^(?:|Scope: .*|npm (?:warn|WARN|notice)\b.*| ?WARN .*)$/;
-
-/** Returns whether a package manager ran nothing. */
-function isEmpty(printed: string): boolean {
-  return printed.split('\n').every((line) => IDLE_LINE.test(line));
-}
 
 /** Says why a command was not run whose scripts changed, and how to go on. */
 export function changedText(what: string): string {

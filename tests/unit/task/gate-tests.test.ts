@@ -87,7 +87,7 @@ test('a check whose exit code says nothing proves nothing, unless its runner cou
     Makefile: `soft:\n\tfalse || true\ncounted:\n\t${RUN} web.test.js || true\n`,
   });
   const results = await gate(folder, [
-    ...['make soft', 'make counted'],
+    ...['make soft', 'make counted', '! nosuch -l .', 'test -z "$(nosuch -l .)"', 'nosuch use; test -d .'],
     'nosuch | tail -5',
     `${RUN} cart.test.js > log.txt 2>&1; true`,
     'test -f missing.txt || echo missing',
@@ -100,13 +100,15 @@ test('a check whose exit code says nothing proves nothing, unless its runner cou
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
     [
-      ...['unavailable', 'ok', 'unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
+      ...['unavailable', 'ok', 'unavailable', 'unavailable', 'ok'],
+      ...['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
       ...['unavailable', 'unavailable'],
     ],
   );
   assert.match(results[0]?.detail ?? '', /^it runs Makefile, which exits with 0 .* Only the user may change that\.$/);
+  assert.equal(results[2]?.detail, 'it passes because the program "nosuch" is not on the PATH.');
   assert.match(
-    results[2]?.detail ?? '',
+    results[5]?.detail ?? '',
     /^it has the exit code of "tail", whatever fails before it: remove "\| tail -5", or begin .* Only the user may/,
   );
 });
