@@ -5,9 +5,9 @@ import { advise, RalphError } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
 import { envelopeOf, type FleetKey, jobIdOf, type Submission } from './job.ts';
 import { CONTROL_TEXTS, FLEET_TEXTS } from './messages.ts';
-import { type CommandKind, MOST_TEXT, sendCommand } from './queue/commands.ts';
 import type { FleetServer } from './queue/connect.ts';
 import { addLoop, type FleetLoop, isPaused, type LoopProgress, loopNamed, loopStatus } from './queue/loop-index.ts';
+import { type CommandKind, MOST_TEXT, sendCommand } from './queue/loop-streams.ts';
 
 /** Key with which a member of the fleet signs, and the server that receives its requests. */
 export interface FleetMember {

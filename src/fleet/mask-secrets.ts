@@ -1,4 +1,4 @@
-import { secretNames } from '../sandbox/terms.ts';
+import { secretNames } from '../sandbox/bubblewrap.ts';
 
 const MASK = '***';
 /** Minimum length of a secret; a shorter value would mask ordinary words. */

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, realpathSync, renameSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Sandbox } from '../engine/schema/contract.ts';
 import { clientConfigDir, configFolder, homeFolder } from '../state/home-folder.ts';
 import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { firstLine } from '../text/quote.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
-import { secretNames } from './terms.ts';
 
 const TIME_LIMIT_MS = 10_000;
 
@@ -127,4 +126,36 @@ function controlFiles(project: string, env: NodeJS.ProcessEnv, isCommit: boolean
 /** Returns the real paths of those that exist, because bubblewrap would create a missing one. */
 function existing(paths: readonly string[]): string[] {
   return [...new Set(paths.flatMap((path) => (isAbsolute(path) && existsSync(path) ? [realpathSync(path)] : [])))];
+}
+
+/** Settings of a task file, with its key names. */
+interface SandboxSettings {
+  readonly mode: 'off' | 'auto' | 'on';
+  readonly allow_write: readonly string[];
+  readonly deny_write: readonly string[];
+  readonly deny_read: readonly string[];
+  readonly network: boolean | readonly string[];
+}
+
+/** Returns the sandbox of a contract. Its paths are absolute: the client ignores others in `--settings` (measured). */
+export function sandboxTerms(settings: SandboxSettings, projectDir: string, env: NodeJS.ProcessEnv): Sandbox {
+  const home = homeFolder(env);
+  const absolute = (path: string): string =>
+    path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(projectDir, path);
+  const { allow_write, deny_write, deny_read, network } = settings;
+  return {
+    allowWrite: allow_write.map(absolute),
+    denyWrite: deny_write.map(absolute),
+    denyRead: deny_read.map(absolute),
+    network: typeof network === 'boolean' ? network : [...network],
+  };
+}
+
+/** Returns the names of secrets in an environment, except those that one of the user's commands names. */
+export function secretNames(env: Readonly<Record<string, string | undefined>>, commands: readonly string[]): string[] {
+  return Object.keys(env).filter((name) => {
+    if (!/(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$/i.test(name) || !/^\w+$/.test(name)) return false;
+    const used = new RegExp(`(?<!\\w)${name}(?!\\w)`);
+    return !commands.some((command) => used.test(command));
+  });
 }

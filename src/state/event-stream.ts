@@ -46,13 +46,11 @@ export function appendEvent(files: LoopFiles, event: object): void {
 
 /** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
-  let found: Entry | null = null;
-  readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
+  return readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
     // A type given in full is wanted; a prefix can also match activities.
-    if (!isActivity(event['type']) || types.includes(String(event['type']))) found = event;
-    return found !== null;
+    const isOne = !isActivity(event['type']) || types.includes(String(event['type']));
+    return isOne && event;
   });
-  return found;
 }
 
 /** Returns the record of the last iteration of a loop; null before its first. */
@@ -63,31 +61,29 @@ export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | 
 
 /** Returns when the latest event of the loop was written; null if it has none. */
 export function lastEventAt(files: LoopFiles, loopId: string): string | null {
-  let at: string | null = null;
-  readBackwards(files, loopId, STREAM_BYTES, [''], (event) => {
-    at = String(event['at']);
-    return true;
-  });
-  return at;
+  return readBackwards(files, loopId, STREAM_BYTES, [''], (event) => String(event['at']));
 }
 
-/** Passes the loop's events whose types begin with one of these, or of those by then, to `stop`, newest first, until it returns true. */
-export function readBackwards(
+/**
+ * Passes the loop's events whose types begin with one of these, or of those by then, to `find`, newest first, until it returns
+ * anything but false. Returns what it found; null if nothing.
+ */
+export function readBackwards<T>(
   files: LoopFiles,
   loopId: string,
   budget: number,
   types: readonly string[] | (() => readonly string[]),
-  stop: (event: Entry) => boolean,
-): void {
+  find: (event: Entry) => T | false,
+): T | null {
   const wanted = typeof types === 'function' ? types : () => types;
   const isWanted = (type: string): boolean => wanted().some((one) => type.startsWith(one));
-  const look = (line: string): boolean => {
+  const look = (line: string): T | false => {
     const type = typeIn(line);
     if ((type !== null && !isWanted(type)) || !line.includes(loopId)) return false;
     const event = jsonOrNull(line) as Entry | null;
-    return event?.['loopId'] === loopId && isWanted(String(event['type'])) && stop(event);
+    return event?.['loopId'] === loopId && isWanted(String(event['type'])) && find(event);
   };
-  readTail(files.events, budget, look, wanted);
+  return readTail(files.events, budget, look, wanted);
 }
 
 /** Pattern for the activity of agent, client and checks, as opposed to decisions of the engine. */

@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { readMessages } from '../../src/hosts/claude/agent/read-messages.ts';
-import { lastApiError } from '../../src/hosts/claude/transcript/api-failure.ts';
+import { lastApiError } from '../../src/hosts/claude/transcript/transcript.ts';
 import { type RunningClient, runClient, startClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
 import { runRunner } from '../support/client/runner.ts';
 import { createWorkspace, type JsonObject, type Workspace } from '../support/client/workspace.ts';
+import type { ModelRequest, Reply, Script, ScriptedModel } from '../support/model/scripted-model.ts';
 import {
   bash,
-  type ModelRequest,
-  type Reply,
   rateLimited,
-  type Script,
-  type ScriptedModel,
   startScriptedModel,
   status,
   steps,

@@ -10,7 +10,7 @@ import {
   recordBroken,
   recordPhase,
 } from '../../src/engine/tdd/phases.ts';
-import { agreement, publishedState } from '../../src/engine/tdd/published-state.ts';
+import { agreement, publishedState } from '../../src/state/tdd-store.ts';
 import fc, { runs } from '../support/property.ts';
 import { AT, aList } from '../support/tdd-list.ts';
 

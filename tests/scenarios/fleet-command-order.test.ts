@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FleetKey } from '../../src/fleet/job.ts';
-import { readCommands, sendCommand } from '../../src/fleet/queue/commands.ts';
 import { FleetServer, loadPackages } from '../../src/fleet/queue/connect.ts';
+import { readCommands, sendCommand } from '../../src/fleet/queue/loop-streams.ts';
 import { FLEET_KEY } from '../support/fleet/fleet.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 

@@ -10,7 +10,6 @@ import { agent, MAIN, task } from './support/command-agent.ts';
 
 /** A text of each file of src/telemetry that is in no other file of the program. */
 const MARKS = {
-  'otlp.ts': 'semantic-conventions-genai',
   'send.ts': 'invoke_workflow',
   'settings.ts': 'OTEL_SDK_DISABLED',
 };

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { controlLoop, controlsOf } from '../../fleet/control.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
-import { EventReader } from '../../fleet/queue/events.ts';
 import { type FleetLoop, fleetStatus, isPaused, OVER } from '../../fleet/queue/loop-index.ts';
+import { EventReader } from '../../fleet/queue/loop-streams.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/message.ts';
 import { redact } from '../../text/redact/redact.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiError } from '../../engine/events.ts';
-import { apiFailure, lastApiError } from '../../hosts/claude/transcript/api-failure.ts';
+import { apiFailure, lastApiError } from '../../hosts/claude/transcript/transcript.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { applyEffects } from '../records/apply-effects.ts';

@@ -11,8 +11,8 @@ import { closeWorkspace, openWorkspace, type Workspace } from '../git/workspace.
 import { secretMask } from '../mask-secrets.ts';
 import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
-import { EventSink } from '../queue/events.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
+import { EventSink } from '../queue/loop-streams.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { CheckpointLine, type Claim, type HeldEnd, LoopCommands } from './holding.ts';
 import { LostLoop, PutBack } from './lock-keeper.ts';

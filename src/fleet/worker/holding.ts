@@ -11,10 +11,9 @@ import type { Workspace } from '../git/workspace.ts';
 import type { FleetKey, Submission } from '../job.ts';
 import { GIT_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import type { FleetLimits, Reservations } from '../queue/budget.ts';
-import { type FleetCommand, readCommands } from '../queue/commands.ts';
 import { type FleetServer, KEYS } from '../queue/connect.ts';
-import type { EventSink } from '../queue/events.ts';
 import type { LoopProgress } from '../queue/loop-index.ts';
+import { type EventSink, type FleetCommand, readCommands } from '../queue/loop-streams.ts';
 import { LostLoop } from './lock-keeper.ts';
 
 export interface Claim {
@@ -68,12 +67,8 @@ export function thisWorker(): string {
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 
-/** What a line belongs to: `lost` and `hurry` are those of its claim. */
-interface Owner {
-  readonly submission: Submission;
-  readonly lost: AbortSignal;
-  readonly hurry: AbortSignal;
-}
+/** What a line belongs to. */
+type Owner = Pick<Claim, 'submission' | 'lost' | 'hurry'>;
 
 /** Published history of a loop as its holder knows it: a linear one that only the holder of its end continues. */
 export class CheckpointLine {
@@ -124,13 +119,7 @@ export class CheckpointLine {
   }
 }
 
-interface CommandTarget {
-  readonly server: FleetServer;
-  readonly key: FleetKey;
-  readonly submission: Submission;
-  readonly files: LoopFiles;
-  readonly env: NodeJS.ProcessEnv;
-}
+type CommandTarget = Pick<Holding, 'server' | 'key' | 'submission' | 'files' | 'env'>;
 
 /** Applies a loop's commands in order, each once: the checkpoint records the last one. */
 export class LoopCommands {

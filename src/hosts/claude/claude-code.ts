@@ -3,7 +3,7 @@ import { atLeast } from '../../text/version.ts';
 import { type AgentTerms, type Host, type PreparedAgent, promptRefused, type SessionTerms } from '../host.ts';
 import { startAgent } from './agent/start-claude.ts';
 import { failOpenText, OLDEST_CLIENT, requireClient } from './find-client.ts';
-import { apiFailure, lastApiError } from './transcript/api-failure.ts';
+import { apiFailure, lastApiError } from './transcript/transcript.ts';
 
 /** Oldest client that is known to print a Stop hook's messages under `-p`; for older ones the launcher repeats them. */
 const PRINTS_MESSAGES = '2.1.250';

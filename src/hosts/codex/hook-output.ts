@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
-import type { HookHost, HookOutput } from '../hook-io/hook-host.ts';
-import { hookOutput } from '../hook-io/hook-output.ts';
+import { type HookHost, type HookOutput, hookOutput } from '../hook-io/hook-host.ts';
 import type { HookAnswer } from '../hook-io/stdio.ts';
 
 const TAKES_CONTEXT = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SubagentStart'];

@@ -97,25 +97,17 @@ function rolloutOf(threadId: string, env: NodeJS.ProcessEnv): string | null {
 
 /** Returns the API error that the last ended turn of a rollout failed with, after which no Stop hook ran; null if there is none. */
 export function rolloutError(path: string | null): SessionError | null {
-  let found: SessionError | null = null;
-  scan(path, '"task_complete"', ({ type, timestamp, payload }) => {
+  return scan(path, '"task_complete"', ({ type, timestamp, payload }) => {
     const { type: kind, error } = fieldsOf(payload);
     if (type !== 'event_msg' || kind !== 'task_complete') return false;
     const message = textOf(fieldsOf(error)['message']);
-    if (message !== '') {
-      const { error: term, status, resetsAt } = apiFailure(message);
-      const known = apiErrorKind(term);
-      const isServers = known === 'other' && status !== null && status >= 500;
-      found = {
-        kind: isServers ? 'overloaded' : known,
-        message: message.slice(0, 500),
-        resetsAt,
-        at: textOrNull(timestamp),
-      };
-    }
-    return true;
+    if (message === '') return null;
+    const { error: term, status, resetsAt } = apiFailure(message);
+    const known = apiErrorKind(term);
+    const isServers = known === 'other' && status !== null && status >= 500;
+    const shown = { message: message.slice(0, 500), resetsAt, at: textOrNull(timestamp) };
+    return { kind: isServers ? 'overloaded' : known, ...shown };
   });
-  return found;
 }
 
 /** Returns what a line of a rollout bills; null for another line. */

@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import { readTail } from '../../state/files/journal-lines.ts';
 import { digest } from '../../text/digest.ts';
 import { type Fields, fieldsOf, parseFields, textOf, textOrNull } from '../fields.ts';
-import type { HookHost, HookOutput } from '../hook-io/hook-host.ts';
-import { hookOutput, printed } from '../hook-io/hook-output.ts';
+import { type HookHost, type HookOutput, hookOutput, printed } from '../hook-io/hook-host.ts';
 import type { HookAnswer } from '../hook-io/stdio.ts';
 import type { SessionHook } from '../host.ts';
 
@@ -122,12 +121,9 @@ const TAIL_BYTES = 1024 * 1024;
 
 /** Returns the text of the last message of the model; null if there is none. */
 function lastGeminiText(path: string | null): string | null {
-  let text: string | null = null;
-  if (path === null) return text;
-  readTail(path, TAIL_BYTES, (line) => {
+  if (path === null) return null;
+  return readTail(path, TAIL_BYTES, (line) => {
     const { type, content } = parseFields(line) ?? {};
-    if (type === 'gemini') text = textOf(content);
-    return text !== null;
+    return type === 'gemini' && textOf(content);
   });
-  return text;
 }

@@ -106,18 +106,18 @@ function endsTorn(descriptor: number): boolean {
 const BLOCK = 64 * 1024;
 
 /**
- * Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. Lines that hold
- * none of the texts that `holds` returns may be left out.
+ * Passes a file's last complete lines to `find`, newest first, until it returns anything but false or `budget` bytes were read.
+ * Returns what it found; null if nothing. Lines that hold none of the texts that `holds` returns may be left out.
  */
-export function readTail(
+export function readTail<T>(
   path: string,
   budget: number,
-  stop: (line: string) => boolean,
+  find: (line: string) => T | false,
   holds: () => readonly string[] = () => [''],
-): void {
+): T | null {
   const isFile = ifOutOfReach(() => statSync(path, { throwIfNoEntry: false })?.isFile() === true, false);
   const descriptor = isFile ? ifOutOfReach(() => openSync(path, 'r'), null) : null;
-  if (descriptor === null) return;
+  if (descriptor === null) return null;
   try {
     let end = fstatSync(descriptor).size;
     // One memory for all blocks: pages that are touched for the first time cost more than reading does.
@@ -130,26 +130,29 @@ export function readTail(
       space.copy(larger, length, 0, kept);
       space = larger;
       const got = readSync(descriptor, space, 0, length, end - length);
-      if (got !== length) return; // the file shrank: the data is invalid
+      if (got !== length) return null; // the file shrank: the data is invalid
       end -= length;
       left -= length;
       const first = space.subarray(0, length).indexOf(0x0a);
       const from = end === 0 ? 0 : first + 1;
       const whole = space.subarray(from, length + kept);
-      kept = from;
-      if (first === -1 && end > 0) kept = whole.length;
-      else if (holds().some((text) => whole.includes(text)) && someLine(whole, stop)) return;
+      const isPart = first === -1 && end > 0;
+      kept = isPart ? whole.length : from;
+      const found = !isPart && holds().some((text) => whole.includes(text)) && findLine(whole, find);
+      if (found !== false) return found;
     }
+    return null;
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Passes lines, the last one first, until `stop` returns true. Newline bytes alone end a line: U+2028 does not in JSON lines. */
-function someLine(bytes: Buffer, stop: (line: string) => boolean): boolean {
+/** Passes lines, the last one first, until `find` returns anything. Newline bytes alone end a line: U+2028 does not in JSON lines. */
+function findLine<T>(bytes: Buffer, find: (line: string) => T | false): T | false {
   for (let end = bytes.length; end > 0; ) {
     const newline = bytes.lastIndexOf(0x0a, end - 1);
-    if (newline + 1 < end && stop(bytes.toString('utf8', newline + 1, end))) return true;
+    const found = newline + 1 < end && find(bytes.toString('utf8', newline + 1, end));
+    if (found !== false) return found;
     end = newline === -1 ? 0 : newline;
   }
   return false;
@@ -163,13 +166,9 @@ export function lastEntry(
   mayBe: MayBe = () => true,
   wanted?: (entry: Record<string, unknown>) => boolean,
 ): Record<string, unknown> | null {
-  let found: Record<string, unknown> | null = null;
-  readTail(path, budget, (line) => {
-    if (!mayBe(line)) return false;
-    const entry = jsonOrNull(line) as Record<string, unknown> | null;
-    if (entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false)
-      found = entry;
-    return found !== null;
+  return readTail(path, budget, (line) => {
+    const entry = mayBe(line) ? (jsonOrNull(line) as Record<string, unknown> | null) : null;
+    const isOne = entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false;
+    return isOne && entry;
   });
-  return found;
 }

@@ -97,7 +97,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   finish();
   output.close();
   // A client that ends its hook first ends the processes below it (measured): their results do not count.
-  if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
+  if (isFromOutside(end)) await delay(TOLD_TOO_MS, undefined, { signal: command.signal }).catch(() => undefined);
   command.signal.throwIfAborted();
   return { end, output, tests: output.tests() };
 }
@@ -106,13 +106,6 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
 export function isFromOutside(end: CommandEnd): boolean {
   if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
   return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
-}
-
-/** Resolves on abort, or after this time. */
-async function aborted(signal: AbortSignal, within: number): Promise<void> {
-  const limit = deadline(within, signal);
-  if (!signal.aborted) await limit.reached;
-  limit.clear();
 }
 
 function unavailable(why: string): CommandOutcome {
@@ -129,36 +122,22 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   });
   const leader = child.pid;
   if (leader === undefined) return over;
-  const limit = deadline(timeoutMs, signal);
+  const timeout = { kind: 'timeout' } as const;
+  const waiting = new AbortController();
+  signal.addEventListener('abort', () => waiting.abort(), { signal: waiting.signal });
+  const limit = delay(timeoutMs, timeout, { signal: waiting.signal }).catch(() => timeout);
   try {
-    const end = await Promise.race([over, limit.reached]);
+    const end = await Promise.race([over, limit]);
     if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     if (end.kind === 'timeout' || groupLives(leader)) await endGroup(leader);
     await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     return end;
   } finally {
-    limit.clear();
+    waiting.abort();
     forgetGroup(leader);
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
-}
-
-function deadline(
-  timeoutMs: number,
-  signal: AbortSignal,
-): { reached: Promise<{ kind: 'timeout' }>; clear: () => void } {
-  let clear = (): void => {};
-  const reached = new Promise<{ kind: 'timeout' }>((resolve) => {
-    const stop = (): void => resolve({ kind: 'timeout' });
-    const timer = setTimeout(stop, timeoutMs);
-    signal.addEventListener('abort', stop, { once: true });
-    clear = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    };
-  });
-  return { reached, clear };
 }
 
 interface SetUpOptions {
@@ -230,7 +209,7 @@ export class CommandOutput {
   listen(...streams: readonly (Readable | null)[]): void {
     for (const stream of streams) {
       const decoder = new StringDecoder('utf8');
-      const lines = new LineSplitter(
+      const lines = lineSplitter(
         (line) => this.#line(line),
         (part) => this.#part(part),
       );
@@ -288,37 +267,22 @@ export class CommandOutput {
   }
 }
 
-/** Splits a stream into lines without terminators. */
-class LineSplitter {
-  readonly #onLine: (line: string) => void;
-  readonly #onPart: (part: string) => void;
-  #rest = '';
-
-  constructor(onLine: (line: string) => void, onPart: (part: string) => void) {
-    this.#onLine = onLine;
-    this.#onPart = onPart;
-  }
-
-  add(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
-    if (this.#rest.length > MAX_LINE) this.#shorten();
-  }
-
-  /** Passes on an unterminated last line. */
-  close(): void {
-    if (this.#rest !== '') this.#onLine(this.#rest);
-    this.#rest = '';
-  }
-
-  /** Drops what the line has overwritten itself; passes on the rest if it is still too long. */
-  #shorten(): void {
-    const shown = shownLine(this.#rest);
-    if (shown.length <= MAX_LINE) this.#rest = this.#rest.endsWith('\r') ? `${shown}\r` : shown;
-    else {
-      this.#onPart(shown);
-      this.#rest = '';
-    }
-  }
+/** Splits a stream into lines without terminators; `close` passes on an unterminated last line. */
+function lineSplitter(onLine: (line: string) => void, onPart: (part: string) => void) {
+  let rest = '';
+  return {
+    add(text: string): void {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+      if (rest.length <= MAX_LINE) return;
+      // What the line has overwritten itself is dropped, and the rest passed on if it is still too long.
+      const shown = shownLine(rest);
+      if (shown.length > MAX_LINE) onPart(shown);
+      rest = shown.length > MAX_LINE ? '' : rest.endsWith('\r') ? `${shown}\r` : shown;
+    },
+    close(): void {
+      if (rest !== '') onLine(rest);
+    },
+  };
 }

@@ -1,3 +1,5 @@
+import { createInterface, emitKeypressEvents, type Key as PressedKey } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { graphemes } from '../write-text.ts';
 
 export interface InputLine {
@@ -34,7 +36,7 @@ export const EDITS = {
   'delete-after': (input) => without(input, input.at, lineEnd(input.text, input.at)),
 } satisfies Record<string, (input: InputLine) => InputLine>;
 
-export type Edit = keyof typeof EDITS;
+type Edit = keyof typeof EDITS;
 
 /** Inserts a text at the cursor. A line end alone begins no message: an Enter typed before the view opened arrives as one. */
 export function inserted(input: InputLine, text: string): InputLine {
@@ -90,4 +92,114 @@ function lengthBefore({ text, at }: InputLine): number {
 
 function lengthAfter({ text, at }: InputLine): number {
   return graphemes(text.slice(at))[0]?.text.length ?? 0;
+}
+
+/** Key of the live view. A paste is one text. */
+export type Key =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'edit'; readonly edit: Edit }
+  | { readonly kind: Action };
+
+type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'stop' | 'suspend' | 'redraw' | 'next';
+
+/** Keys of each action by their names in node, with `C-` for Ctrl and `M-` for Alt. */
+const KEYS: Readonly<Record<Edit | Action | 'newline', string>> = {
+  enter: 'return',
+  newline: 'enter',
+  'alt-enter': 'M-return M-enter M-n',
+  escape: 'M-escape',
+  interrupt: 'C-c',
+  stop: 'C-x',
+  suspend: 'C-z',
+  redraw: 'C-l',
+  next: 'tab',
+  left: 'left C-b',
+  right: 'right C-f',
+  up: 'up C-p',
+  down: 'down C-n',
+  home: 'home C-a',
+  end: 'end C-e',
+  'word-left': 'C-left M-left M-b',
+  'word-right': 'C-right M-right M-f',
+  backspace: 'backspace',
+  delete: 'delete C-d',
+  'delete-word': 'C-w M-backspace',
+  'delete-before': 'C-u',
+  'delete-after': 'C-k',
+};
+const BY_NAME = new Map(
+  (Object.keys(KEYS) as (keyof typeof KEYS)[]).flatMap((action) =>
+    KEYS[action].split(' ').map((name) => [name, action] as const),
+  ),
+);
+
+/** Sequences of terminals with extended keys, which have no name in node. */
+const BY_SEQUENCE = new Map<string, Action | 'newline'>([
+  ['\u001b[13;2u', 'newline'],
+  ['\u001b[27;2;13~', 'newline'],
+  ['\u001b[13;3u', 'alt-enter'],
+  ['\u001b[27;3;13~', 'alt-enter'],
+  ['\u001b[27u', 'escape'],
+]);
+
+/** Pattern for a control sequence without its last byte: node cuts those with more parameters than it expects. */
+const CUT_SEQUENCE = /^\u001b\[[0-?]+$/;
+const CONTROL = /[\u0000-\u001f\u007f]/;
+/** Time after which a lone Escape is the key and not the beginning of a sequence, in milliseconds. */
+const ESCAPE_MS = 40;
+/** Time after which an unterminated paste is over, in milliseconds. */
+const PASTE_MS = 1_000;
+
+/** Calls `onKey` for each key that the terminal sends, in order. Returns a function that stops this. */
+export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void): () => void {
+  let cut = '';
+  let paste: { text: string; readonly timeout: NodeJS.Timeout } | null = null;
+  const endPaste = (): void => {
+    if (paste === null) return;
+    clearTimeout(paste.timeout);
+    const text = paste.text.replace(/\r\n?/g, '\n');
+    paste = null;
+    if (text !== '') onKey({ kind: 'text', text });
+  };
+  const onKeypress = (text: string | undefined, pressed: PressedKey): void => {
+    const sequence = cut + (pressed.sequence ?? '');
+    if (paste !== null) {
+      if (pressed.name === 'paste-end') {
+        endPaste();
+        return;
+      }
+      paste.text += sequence;
+      paste.timeout.refresh();
+      return;
+    }
+    if (pressed.name === 'paste-start') {
+      paste = { text: '', timeout: setTimeout(endPaste, PASTE_MS) };
+      return;
+    }
+    const isCut = CUT_SEQUENCE.test(sequence);
+    const { name = '', ctrl, meta } = pressed;
+    const pressedName = `${ctrl === true ? 'C-' : ''}${meta === true ? 'M-' : ''}${name}`;
+    const known = BY_SEQUENCE.get(sequence) ?? (cut === '' ? BY_NAME.get(pressedName) : undefined);
+    const typed = cut === '' && text !== undefined && !CONTROL.test(text) ? text : null;
+    cut = isCut ? sequence : '';
+    if (known !== undefined) onKey(keyOf(known));
+    else if (!isCut && typed !== null) onKey({ kind: 'text', text: typed });
+  };
+  // The interface only provides the time limit.
+  emitKeypressEvents(input, createInterface({ input: new PassThrough(), escapeCodeTimeout: ESCAPE_MS }));
+  input.on('keypress', onKeypress);
+  return () => {
+    input.off('keypress', onKeypress);
+    if (paste !== null) clearTimeout(paste.timeout);
+    paste = null;
+  };
+}
+
+function keyOf(known: Edit | Action | 'newline'): Key {
+  if (known === 'newline') return { kind: 'text', text: '\n' };
+  return isEdit(known) ? { kind: 'edit', edit: known } : { kind: known };
+}
+
+function isEdit(known: Edit | Action): known is Edit {
+  return Object.hasOwn(EDITS, known);
 }

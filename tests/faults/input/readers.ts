@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSignals } from '../../../src/engine/signals/signals.ts';
-import { apiFailure, lastApiError } from '../../../src/hosts/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/hosts/claude/transcript/queued-messages.ts';
 import {
+  apiFailure,
   begunBy,
   blockOverridden,
   clientVersion,
+  lastApiError,
   transcriptSize,
 } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { parseHookInput, toolCall } from '../../../src/hosts/hook-io/hook-input.ts';

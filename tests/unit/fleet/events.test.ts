@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type FleetServer, installLine } from '../../../src/fleet/queue/connect.ts';
-import { EventReader } from '../../../src/fleet/queue/events.ts';
+import { EventReader } from '../../../src/fleet/queue/loop-streams.ts';
 
 test('drops what a worker reports after a newer one has begun, also in a later read', async () => {
   const entries = [1, 2, 1, 2, 3, 2].map((attempt, at): [string, string[]] => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ULID, ulid, ulidAfter } from '../../../src/fleet/queue/commands.ts';
+import { ULID, ulid, ulidAfter } from '../../../src/fleet/queue/loop-streams.ts';
 import fc from '../../support/property.ts';
 
 test('ids sort by their time and are all different', () => {

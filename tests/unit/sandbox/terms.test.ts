@@ -1,17 +1,16 @@
+import { sandboxProblem, sandboxTerms, secretNames } from '../../../src/sandbox/bubblewrap.ts';
+import { clientSandbox, gitExcludes } from '../../../src/sandbox/client-settings.ts';
+import { withoutGitExcludes } from '../../../src/sandbox/gate-environment.ts';
+import { exclusionText } from '../../../src/sandbox/messages.ts';
+import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
+import { folderWith, writeFiles } from '../../support/folder.ts';
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sandboxProblem } from '../../../src/sandbox/bubblewrap.ts';
-import { clientSandbox, gitExcludes } from '../../../src/sandbox/client-settings.ts';
-import { withoutGitExcludes } from '../../../src/sandbox/gate-environment.ts';
-import { exclusionText } from '../../../src/sandbox/messages.ts';
-import { sandboxTerms, secretNames } from '../../../src/sandbox/terms.ts';
-import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
-import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
-import { folderWith, writeFiles } from '../../support/folder.ts';
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/home/user' };
 

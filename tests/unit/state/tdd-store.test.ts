@@ -13,9 +13,9 @@ import {
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TddRecord } from '../../../src/engine/schema/tdd.ts';
-import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
+import type { FoundTdd } from '../../../src/state/tdd-store.ts';
+import { keepOldRecord, peekTdd, publishedState, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
 import { RalphError } from '../../../src/text/message.ts';
 import { emptyFolder } from '../../support/folder.ts';
 import { AT, after, aList } from '../../support/tdd-list.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { extractValidationCommands } from '../../../src/task/draft/validation-section.ts';
+import { extractValidationCommands } from '../../../src/task/draft/add-validation.ts';
 
 const section = (content: string) =>
   `# Task\n\n\`npm run no\`\n\n## Validation Commands\n\n${content}\n## Next\n\n\`npm run no\`\n`;

@@ -9,7 +9,7 @@ import { run } from '../../../src/engine/schema/batch.ts';
 import { planCheck, planStatus } from '../../../src/engine/schema/plan.ts';
 import { skillInput, skillOutput } from '../../../src/engine/schema/skill-contract.ts';
 import { tddRecord, tddState } from '../../../src/engine/schema/tdd.ts';
-import { publishedState } from '../../../src/engine/tdd/published-state.ts';
+import { publishedState } from '../../../src/state/tdd-store.ts';
 import {
   checkInput,
   checkOutput,

@@ -1,11 +1,11 @@
+import type { LoopFacts, StreamEvent } from '../../../src/telemetry/send.ts';
+import { metricRequest, send, telemetryOf, traceRequest } from '../../../src/telemetry/send.ts';
+import { exporterOf, spanId, traceOf, traceparentFor } from '../../../src/telemetry/settings.ts';
+import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { metricRequest, traceRequest } from '../../../src/telemetry/otlp.ts';
-import { type LoopFacts, type StreamEvent, send, telemetryOf } from '../../../src/telemetry/send.ts';
-import '../../support/starts-processes.ts';
-import { exporterOf, spanId, traceOf, traceparentFor } from '../../../src/telemetry/settings.ts';
 
 const LOOP: LoopFacts = { loopId: 'l-1', name: 'docs', mode: 'runner', startedAt: at(0), sessionId: 's-1' };
 const ROOT = traceOf('l-1', undefined);

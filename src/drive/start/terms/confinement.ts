@@ -1,8 +1,7 @@
 import { clientSandboxProblem } from '../../../hosts/claude/find-client.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
-import { sandboxProblem } from '../../../sandbox/bubblewrap.ts';
+import { sandboxProblem, sandboxTerms } from '../../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';
-import { sandboxTerms } from '../../../sandbox/terms.ts';
 import type { ContractTerms } from '../../../task/settings/build-contract.ts';
 import { RalphError } from '../../../text/message.ts';
 import type { ContractRequest, Resolved } from '../stages.ts';

@@ -3,8 +3,7 @@ import { exactCost } from '../../../engine/policy/budget.ts';
 import type { UsageWindow } from '../../../engine/schema/state.ts';
 import type { AgentMessage, AgentResult, BackgroundTask } from '../../agent/agent-message.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf, textOrNull } from '../../fields.ts';
-import { resetTime } from '../transcript/api-failure.ts';
-import { messageUsage } from '../transcript/transcript.ts';
+import { messageUsage, resetTime } from '../transcript/transcript.ts';
 
 /** Reads one line of the client's stream-json output; null if it is not an object. Accepts unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {

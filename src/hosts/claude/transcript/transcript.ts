@@ -1,9 +1,12 @@
 import { statSync } from 'node:fs';
-import { tokens, type UsageDelta } from '../../../engine/events.ts';
+import { type ApiError, tokens, type UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
+import { redact } from '../../../text/redact/redact.ts';
 import { isBefore } from '../../../text/time.ts';
-import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../../fields.ts';
+import { apiErrorKind } from '../../agent/classify-run.ts';
+import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../../fields.ts';
+import type { SessionError } from '../../host.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
@@ -23,27 +26,22 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
 
 /** Returns whether the user's `!ls` began this turn: clients before 2.1.250 give it the id of the previous prompt. */
 export function begunByCommand(path: string | null, promptId: string): boolean {
-  let isCommand = false;
-  scan(path, promptId, (entry) => {
+  const newest = scan(path, promptId, (entry) => {
     const content = fieldsOf(entry['message'])['content'];
     if (entry['type'] !== 'user' || entry['promptId'] !== promptId || typeof content !== 'string') return false;
-    isCommand = content.startsWith('<bash-input>');
-    return isCommand || !content.startsWith('<bash-stdout>');
+    return !content.startsWith('<bash-stdout>') && content;
   });
-  return isCommand;
+  return newest?.startsWith('<bash-input>') === true;
 }
 
 /** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript of no client shows one. */
 export function interruptedAt(path: string, since: string): string | null {
-  let at: string | null = null;
-  readTail(path, TAIL_BYTES, (line) => {
+  return readTail(path, TAIL_BYTES, (line) => {
     const entry = /interrupted|cancelled/.test(line) ? parseFields(line) : null;
     const time = textOf(entry?.['timestamp']);
     if (entry === null || !isInterruption(entry)) return false;
-    at = isBefore(since, time) ? time : null;
-    return true;
+    return isBefore(since, time) ? time : null;
   });
-  return at;
 }
 
 /** Knows the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI, which shows it of a call alone. */
@@ -59,32 +57,27 @@ function isInterruption({ type, message, payload, toolCalls, isSidechain }: Fiel
 }
 
 export function blockOverridden(path: string | null, since: string): boolean {
-  let overridden = false;
-  scan(path, '"system"', (entry) => {
+  const overridden = scan(path, '"system"', (entry) => {
     const at = entry['timestamp'];
     if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
-    overridden = /blocked the turn from ending|overriding/.test(textOf(entry['content']));
-    return overridden;
+    return /blocked the turn from ending|overriding/.test(textOf(entry['content']));
   });
-  return overridden;
+  return overridden === true;
 }
 
 export function clientVersion(path: string | null): string | null {
-  let version: string | null = null;
-  scan(path, '', (entry) => {
-    if (typeof entry['version'] === 'string') version = entry['version'];
-    return version !== null;
-  });
-  return version;
+  return scan(path, '', ({ version }) => typeof version === 'string' && version);
 }
 
-/** Passes the newest entries whose lines contain `needle` to `visit`, newest first, until it returns true. */
-export function scan(path: string | null, needle: string, visit: (entry: Fields) => boolean): void {
-  if (path === null) return;
-  readTail(path, TAIL_BYTES, (line) => {
-    if (!line.includes(needle)) return false;
-    const entry = parseFields(line);
-    return entry !== null && visit(entry);
+/**
+ * Passes the newest entries whose lines contain `needle` to `find`, newest first, until it returns anything but false. Returns
+ * what it found; null if nothing.
+ */
+export function scan<T>(path: string | null, needle: string, find: (entry: Fields) => T | false): T | null {
+  if (path === null) return null;
+  return readTail(path, TAIL_BYTES, (line) => {
+    const entry = line.includes(needle) ? parseFields(line) : null;
+    return entry !== null && find(entry);
   });
 }
 
@@ -108,4 +101,45 @@ export function messageUsage(usage: Fields): UsageDelta {
     cacheReadTokens: countOf(usage['cache_read_input_tokens']),
     cacheWriteTokens: countOf(usage['cache_creation_input_tokens']),
   };
+}
+
+/** Reads an API failure from StopFailure's payload; only the transcript has the reset time of a usage limit. */
+export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
+  const noted = lastApiError(transcriptPath);
+  const kind = apiErrorKind(payload['error'] ?? noted?.kind);
+  const message = textOf(payload['last_assistant_message']) || (noted?.message ?? 'no details');
+  return {
+    kind,
+    message: redact(message).slice(0, 500),
+    resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null,
+  };
+}
+
+/** Error with the client's own term as its kind. */
+type NotedApiError = Omit<SessionError, 'kind'> & { readonly kind: string };
+
+/** Returns the API error at the end of the transcript; null if its last assistant entry is not an error. */
+export function lastApiError(transcriptPath: string | null): NotedApiError | null {
+  return scan(transcriptPath, '"assistant"', (entry) => {
+    if (entry['type'] !== 'assistant') return false;
+    if (entry['isApiErrorMessage'] !== true) return null;
+    return {
+      kind: textOf(entry['error']),
+      message: listOf(fieldsOf(entry['message'])['content'])
+        .map(({ text }) => textOf(text))
+        .join(' '),
+      resetsAt: resetTime(entry['quotaLimits']),
+      at: textOrNull(entry['timestamp']),
+    };
+  });
+}
+
+/** Last second that the four-digit year of a state file can represent. */
+const LAST_SECOND = 253_402_300_799;
+
+/** Returns the reset time of a usage limit (`resetsAt` in seconds) as ISO-8601 UTC; null if missing or out of range. */
+export function resetTime(limits: unknown): string | null {
+  const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;
+  return new Date(seconds * 1000).toISOString();
 }

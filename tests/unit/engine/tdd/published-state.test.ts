@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TddState } from '../../../../src/engine/schema/tdd.ts';
 import { nextScenario } from '../../../../src/engine/tdd/phases.ts';
-import { agreement, publishedState, withOthersKeys } from '../../../../src/engine/tdd/published-state.ts';
+import { agreement, publishedState, withOthersKeys } from '../../../../src/state/tdd-store.ts';
 import { after, aList } from '../../../support/tdd-list.ts';
 
 const record = after(nextScenario(aList(3)).record, 'sc-001 red', 'sc-001 green', 'sc-001 refactored');
