@@ -61,7 +61,8 @@ function withdrawSettings(projectDir: string, record: SettingsRecord | null): 'r
   const real = safePath(projectDir, SETTINGS_PATH);
   removeDrafts(real);
   const before = readText(real);
-  if (before === null || record === null) return 'unchanged';
+  // Hooks that were there before this set-up have no record.
+  if (before === null || (record === null && !before.includes('/.claude/hooks/ralph-'))) return 'unchanged';
   const text = withdrawRegistration(before, record, SETTINGS_PATH);
   if (text === null) {
     removeFile(projectDir, SETTINGS_PATH);

@@ -212,6 +212,21 @@ test('init restores a hook that the user removed, and uninit still removes all o
   assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
 });
 
+test('uninit removes hooks whose manifest was lost, and leaves a broken file without ours alone', async (t) => {
+  const p = project(t);
+  await commandHere(p, ['init']);
+  rmSync(join(p.dir, '.claude/ralph'), { recursive: true });
+  await commandHere(p, ['init']);
+  assert.match((await commandHere(p, ['uninit'])).stdout, /\.claude\/settings\.json: hooks removed\.\n/);
+  assert.deepEqual(JSON.parse(p.read(SETTINGS)), {});
+  await commandHere(p, ['init']);
+  const manifest = JSON.parse(p.read('.claude/ralph/.install.json'));
+  p.write('.claude/ralph/.install.json', { ...manifest, settings: null });
+  p.write(SETTINGS, '{ "model": ');
+  assert.equal((await commandHere(p, ['uninit'])).code, 0);
+  assert.equal(p.read(SETTINGS), '{ "model": ');
+});
+
 for (const manifest of someOf(['and its manifest', 'without its manifest'], 2)) {
   test(`a registration of an older version, ${manifest}, is replaced and not doubled`, async (t) => {
     const p = project(t);
