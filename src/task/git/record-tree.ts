@@ -243,11 +243,15 @@ export async function recordPaths(
     // An index with conflicts gives no tree.
     if (as.index === null) must(await git(around, ['read-tree', around.head], { index: files }));
     await showHidden(around, files);
-    // What is behind a file or a link goes with it.
+    // What is behind a file or a link goes with it, and a file with the folder in its place.
+    const here = paths.filter((path) => !isBelowFile(around.top, path));
+    const isFolder = (path: string): boolean => existsSync(onDisk(around.top, path)) && !isFileAt(around.top, path);
+    const folders = here.filter(isFolder);
+    if (folders.length > 0) await updateIndex(around, files, folders, '--force-remove');
     await indexPaths(
       around,
       files,
-      paths.filter((path) => !isBelowFile(around.top, path)),
+      here.filter((path) => !folders.includes(path)),
     );
     await keepTree(around, { tree: must(await git(around, ['write-tree'], { index: files })), ...as }, true);
   });

@@ -1,11 +1,11 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordHead, repositoryAround } from '../../../../src/task/git/record-tree.ts';
 import { freeBytes, growthOf } from '../../../../src/task/undo/put-files.ts';
-import { planUndo } from '../../../../src/task/undo/undo.ts';
+import { applyUndo, planUndo, undoBack } from '../../../../src/task/undo/undo.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
 
 test('the growth is that of the named files, and none that a partial clone left out is fetched for it', async (t) => {
@@ -38,14 +38,45 @@ test('a file system that names no size has space', { skip: !existsSync('/proc/se
   assert.ok(freeBytes('/') < Infinity, 'control');
 });
 
+/** A loop that has worked at any time. */
+const ALWAYS = {
+  sandbox: undefined,
+  isLoops: () => true,
+  lastWork: null,
+  startedAt: 0,
+  freeBytes: () => Infinity,
+  loopId: 'loop-1',
+};
+
+test('an undo brings a file back whose place a folder has, also in the index, and can be taken back', async (t) => {
+  const directory = repository(t, { f: 'file\n', 'd/a': 'a\n' });
+  const around = await repositoryAround(directory, ENV);
+  assert.ok(around !== null);
+  const start = await recordHead(around, 'refs/ralph-loop/loop-1/start');
+  for (const path of ['f', 'd']) rmSync(join(directory, path), { recursive: true });
+  mkdirSync(join(directory, 'f'));
+  writeFileSync(join(directory, 'f/in'), 'in\n');
+  writeFileSync(join(directory, 'd'), 'file\n');
+  git(directory, 'add', '-A');
+  git(directory, 'commit', '-qm', 'changed places');
+  await applyUndo(await planUndo(directory, ENV, { ...ALWAYS, start, end: null }), ALWAYS, true);
+  assert.deepEqual(
+    ['f', 'd/a'].map((path) => readFileSync(join(directory, path), 'utf8')),
+    ['file\n', 'a\n'],
+  );
+  assert.equal(git(directory, 'status', '--porcelain') + git(directory, 'log', '--format=%s'), 'first\n');
+  assert.deepEqual(await undoBack(directory, ENV, ALWAYS), []);
+  assert.ok(statSync(join(directory, 'd')).isFile() && existsSync(join(directory, 'f/in')));
+  assert.equal(git(directory, 'status', '--porcelain'), '');
+});
+
 test('an undo of a folder is refused where a commit since the start changes other folders alone', async (t) => {
   const top = repository(t, { 'p [a]/f': '1\n', 'b/f': '1\n', lock: '1\n' });
   const directory = join(top, 'p [a]');
   const around = await repositoryAround(directory, ENV);
   assert.ok(around !== null);
   const start = await recordHead(around, 'refs/ralph-loop/loop-1/start');
-  const always = { isLoops: () => true, lastWork: null, startedAt: 0, freeBytes: () => Infinity };
-  const plan = () => planUndo(directory, ENV, { ...always, sandbox: undefined, start, end: null });
+  const plan = () => planUndo(directory, ENV, { ...ALWAYS, start, end: null });
   const commit = (message: string, ...paths: readonly string[]): void => {
     for (const path of paths) appendFileSync(join(top, path), `${message}\n`);
     git(top, 'commit', '-qam', message, '--allow-empty');
