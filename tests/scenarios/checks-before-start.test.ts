@@ -29,7 +29,7 @@ const REFUSED: readonly (readonly [check: string, says: RegExp])[] = [
     './gone.sh',
     /\.\/gone\.sh cannot run: .*gone\.sh.* Correct the path; if the task creates it, name it there or list it under "may_change"/,
   ],
-  ['npm run tset', /npm run tset cannot run: .*tset.*Correct the name; if the task adds it, list package\.json/],
+  ['npm run tset', /npm run tset cannot run: .*tset.*Correct the command; if the task adds it, list package\.json/],
   [
     'python3 -m nosuchmodule',
     /nosuchmodule cannot run: .*nosuchmodule.*Install it: python3 -m pip install nosuchmodule/,

@@ -42,7 +42,7 @@ test('init, doctor and uninit say what they did and what comes next', async (t) 
   const text = await shown.history();
   for (const expected of [
     /^ {2}\.claude\/skills\/ralph-loop\/SKILL\.md$/m,
-    /Next: write your task into \.claude\/ralph\/PROMPT\.md/,
+    /Next: write your task and its checks into \.claude\/ralph\/PROMPT\.md/,
     /is already set up/,
     /^ok +self-test: the Stop hook sends the task back/m,
     /^warning +task-file: .*still the template/m,

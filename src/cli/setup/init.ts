@@ -127,7 +127,7 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
     `.claude/settings.json: ${SETTINGS_WORDS[settings]}.`,
     ...notes,
     '',
-    `${done} Next: write your task into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
+    `${done} Next: write your task and its checks into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
   ].join('\n');
 }
 

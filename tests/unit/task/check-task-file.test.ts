@@ -380,6 +380,23 @@ test('warns of commands that cannot run in the project, and of no others', (t) =
   for (const run of [...fine, ...shell]) assert.equal(check(run), undefined, run);
 });
 
+test('names the commands of the project in place of a script that only packages have and of the template’s check', (t) => {
+  const dir = folderWith(t, {
+    'package.json': '{"workspaces":["packages/*"]}',
+    'packages/web/package.json': '{"scripts":{"test":"x","lint":"y"}}',
+  });
+  const place = { dir, env: { PATH: process.env['PATH'] } };
+  const of = (text: string): unknown =>
+    checkTaskFile('PROMPT.md', text, 'prompt', place).problems.map((p) => p.message);
+  assert.deepEqual(of('---\nvalidation: [npm test]\n---\nWork.\n'), [
+    'validation[0] cannot run here: package.json has no script "test". The project has: npm run test --workspaces --if-present.',
+  ]);
+  const template = readFileSync('templates/PROMPT.md', 'utf8').replace('Say the goal in one line.', 'Work.');
+  assert.deepEqual(of(template), [
+    "validation[0] is the template's and never passes. Write your commands there. The project has: npm run test --workspaces --if-present, npm run lint --workspaces --if-present.",
+  ]);
+});
+
 test('a file that is not UTF-8 is named: an error if it is no text, a warning for replaced letters', () => {
   const of = (bytes: Buffer): unknown => brief(checkTaskFile('PROMPT.md', bytes.toString('utf8')));
   const text = 'Be brief.\nGrüße an alle.\n';

@@ -4,6 +4,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { readRegularFile, realPathOf } from '../../../state/files/regular-file.ts';
 import { onPath } from '../../../state/process/find-program.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from '../../../text/shell/parse-shell.ts';
+import { projectChecks } from '../../draft/project-signals.ts';
 import { suggestion } from '../../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../../frontmatter/problem.ts';
 import type { Frontmatter } from '../../frontmatter/schema.ts';
@@ -14,7 +15,7 @@ import { packageScripts, scriptCall } from '../../pinned-scripts/package-scripts
 /** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
 export function missingPrograms(settings: Frontmatter, place: ProjectPlace): KeyProblem[] {
   const setUp = { keys: ['worktree_setup'], run: settings.worktree_setup ?? '' };
-  return [...writtenCommands(settings), setUp].flatMap(({ keys, run }) =>
+  const missing = [...writtenCommands(settings), setUp].flatMap(({ keys, run }) =>
     missingIn(run, place).flatMap(({ kind, why, hint = '' }): KeyProblem[] => {
       const message = `${keyPath(keys)} cannot run here: ${why}${hint}`;
       // The task may have to make a file of the project.
@@ -23,7 +24,19 @@ export function missingPrograms(settings: Frontmatter, place: ProjectPlace): Key
         : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
     }),
   );
+  return [...missing, ...templateCheck(settings, place)];
 }
+
+/** Warns about the check of our template for a prompt file, which never passes. */
+function templateCheck({ validation = [] }: Frontmatter, { dir, env }: ProjectPlace): KeyProblem[] {
+  const at = validation.findIndex((entry) => typeof entry !== 'string' && entry.name === 'fill-me-in');
+  if (at === -1) return [];
+  const message = `validation[${at}] is the template's and never passes. Write your commands there.${have(projectChecks(dir, env))}`;
+  return [{ keys: ['validation', at], value: 'fill-me-in', rule: 'template-check', message, severity: 'warning' }];
+}
+
+const have = (commands: readonly string[]): string =>
+  commands.length === 0 ? '' : ` The project has: ${commands.join(', ')}.`;
 
 /** Lists the commands under `validation` and `commands` with their keys. `isCheck`: a completion needs it. */
 export function writtenCommands({ validation, commands }: Frontmatter) {
@@ -112,19 +125,22 @@ function missingModule(python: string, module: string, { dir, env }: ProjectPlac
 const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;
 
 function missingScript(words: readonly string[], place: ProjectPlace): Missing | null {
-  const { dir } = place;
+  const { dir, env } = place;
   const call = scriptCall(words);
   if (call === null || words.some((word) => ANY_PACKAGE.test(word))) return null;
   const { script } = call;
-  const none = { kind: 'script', name: script, files: ['package.json'] } as const;
-  if (!existsSync(join(dir, 'package.json'))) return { ...none, why: 'the project has no package.json.' };
   const scripts = packageScripts(dir, 'package.json');
   const names = Object.keys(scripts);
   // What it runs, unless that is a script once more.
   const inner = call.directory === null && !/\b(?:npm|pnpm|yarn|bun)\b/.test(scripts[script] ?? '') && scripts[script];
   if (inner) return missingIn(inner, place).find(({ kind }) => kind === 'argument') ?? null;
-  if (names.includes(script) || (script === 'start' && existsSync(join(dir, 'server.js')))) return null;
-  return { ...none, why: `package.json has no script "${script}".`, hint: suggestion(script, names) };
+  const isThere = existsSync(join(dir, 'package.json'));
+  if (names.includes(script) || (script === 'start' && isThere && existsSync(join(dir, 'server.js')))) return null;
+  const why = isThere ? `package.json has no script "${script}".` : 'the project has no package.json.';
+  // Packages of a workspace may have it, or a Makefile a target of its name.
+  const others = projectChecks(dir, env).filter((run) => run.split(' ').includes(script));
+  const hint = have(others) || suggestion(script, names);
+  return { kind: 'script', name: script, why, hint, files: ['package.json'] };
 }
 
 function missingTarget(words: readonly string[], dir: string): Missing | null {

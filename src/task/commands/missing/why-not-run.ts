@@ -103,7 +103,7 @@ function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace):
       return ` Correct the path; if the task creates it, name it there or list it under "may_change": [${files.join()}]`;
     case 'script':
     case 'target':
-      return `${hint} Correct the name; if the task adds it, list ${files.join(' or ')} under "may_change".`;
+      return `${hint} Correct the command; if the task adds it, list ${files.join(' or ')} under "may_change".`;
     default:
       return kind satisfies never;
   }

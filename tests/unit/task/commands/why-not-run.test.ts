@@ -37,7 +37,7 @@ const CANNOT: readonly (readonly [run: string, says: RegExp])[] = [
   ['perl -w gone.pl', /no file gone\.pl\./],
   ['true && node gone.js', /no file gone\.js\./],
   ['make nosuch', /no target "nosuch"/],
-  ['cd pkg && npm run gone', /no package\.json that it reads has a script "gone"\. Correct the name/],
+  ['cd pkg && npm run gone', /no package\.json that it reads has a script "gone"\. Correct the command/],
   ['npm --prefix pkg test', /has a script "test"/],
   ['npm run inner', /has a script "gone"/],
   [`echo ' ERR_PNPM_NO_SCRIPT  Missing script: e2e:ci'; exit 1`, /has a script "e2e:ci"/],
