@@ -14,36 +14,36 @@ interface TaskHead {
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 const MARK = '[([](blocked|manual-verify|no-change)[)\\]]';
-/** Pattern for a mark before the title, also within its bold; another one matches a mark after it. */
+/** Pattern for a mark before the task or its title, also within its bold; another one matches a mark after it. */
 const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
-const MARK_BEHIND = new RegExp(`${MARK}$`, 'i');
+const MARK_BEHIND = new RegExp(`()${MARK}$`, 'i');
 const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
-/** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
+/** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark, or a mark, in parentheses after the id. */
 const NAMED =
-  /^(tasks?[ \t]+)?([^\s:*`()]+?)(?:[ \t]*\([^()]*\))?(?:[ \t]*(\*\*|__|\*|_|`))?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
+  /^(tasks?[ \t]+)?([^\s:*`()]+?)(?:[ \t]*(\([^()]*\)))?(?:[ \t]*(\*\*|__|\*|_|`))?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
 
 /** Reads the first line of an item; null if it has no box. */
 export function readHead(line: string): TaskHead | null {
   const [box, mark = ' '] = BOX.exec(line) ?? [];
   if (box === undefined) return null;
   const marks: string[] = [];
-  let rest = line.slice(box.length).trim();
   // V8 takes long for the expressions of marks, so a line without a bracket is not asked.
-  const mayHaveMarks = /[([]/.test(rest);
-  for (let found = mayHaveMarks && MARK_BEFORE.exec(rest); found; found = MARK_BEFORE.exec(rest)) {
-    marks.push(String(found[2]).toLowerCase());
-    rest = `${found[1]}${rest.slice(found[0].length)}`;
-  }
+  const mayHaveMarks = /[([]/.test(line.slice(box.length));
+  const withoutMarks = (text: string, pattern: RegExp): string => {
+    let rest = text;
+    for (let found = mayHaveMarks && pattern.exec(rest); found; found = pattern.exec(rest)) {
+      marks.push(String(found[2]).toLowerCase());
+      rest = rest.replace(pattern, '$1').trimEnd();
+    }
+    return rest;
+  };
+  const rest = withoutMarks(line.slice(box.length).trim(), MARK_BEFORE);
   const { id, title: whole } = named(rest);
-  let title = whole;
-  for (let found = mayHaveMarks && MARK_BEHIND.exec(title); found; found = MARK_BEHIND.exec(title)) {
-    marks.push(String(found[1]).toLowerCase());
-    title = title.slice(0, -found[0].length).trimEnd();
-  }
+  const title = withoutMarks(withoutMarks(whole, MARK_BEFORE), MARK_BEHIND);
   const isDone = mark.toLowerCase() === 'x';
   const marked = marks.includes('blocked') ? 'blocked' : marks.includes('manual-verify') ? 'manual-verify' : 'open';
   const noChange = marks.includes('no-change');
@@ -56,13 +56,13 @@ export function readHead(line: string): TaskHead | null {
 
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   const [mark = ''] = OPENING.exec(text) ?? [];
-  const [, word, token = '', closing, separator, rest = ''] = NAMED.exec(text.slice(mark.length)) ?? [];
+  const [, word, token = '', remark = '', closing, separator, rest = ''] = NAMED.exec(text.slice(mark.length)) ?? [];
   // Without "Task", a bold name or a number distinguishes a task from a remark such as "TODO: tidy".
   const isNamed = (mark !== '' || /\d/.test(token)) && !/^https?$/i.test(token) && /[:–—-]/.test(separator ?? '');
   if (token === '' || (word === undefined && !isNamed)) return { id: null, title: text };
   const id = word === undefined ? token : `Task ${token}`;
   const title = mark === '' || closing === mark ? rest : withoutFirst(rest, mark);
-  return { id, title: title.trim() || id };
+  return { id, title: `${title.trim() || id}${MARK_BEHIND.test(remark) ? ` ${remark}` : ''}` };
 }
 
 /** Removes bold marks, which end after the colon, after the title, or before a remark: `**Task 1: Title** (soon)`. */

@@ -222,12 +222,15 @@ test('reports a line that looks like a field with the right spelling, and ignore
   assert.deepEqual(readPlan(done).problems, [], 'what is done is not asked for more');
 });
 
-test('a mark counts before and behind the title, inside and outside its bold text, and is not part of it', () => {
+test('a mark counts before and behind id and title, inside and outside its bold text, and is not part of it', () => {
   const spellings = [
     '(blocked) **Task 1: a**',
     '**(blocked) Task 1: a**',
     '**Task 1: a** (blocked)',
     '**Task 1: a (Blocked)**',
+    '**Task 1 (blocked): a**',
+    'Task 1 (blocked) - a',
+    '**Task 1: (blocked) a**',
   ];
   for (const spelling of spellings) {
     const { tasks, problems } = readPlan(`- [ ] ${spelling}\n  - Acceptance: yes\n  - Scope: \`a\`\n`);
@@ -237,6 +240,8 @@ test('a mark counts before and behind the title, inside and outside its bold tex
   }
   const [manual] = readPlan('- [ ] **(manual-verify) Task 2: look (closely)**\n').tasks;
   assert.deepEqual([manual?.title, manual?.status], ['look (closely)', 'manual-verify']);
+  const [remark] = readPlan('- [ ] **Task 3 (2h): look**\n').tasks;
+  assert.deepEqual([remark?.title, remark?.status], ['look', 'open']);
 });
 
 test('an invalid mark is an error, unless the task is done', () => {
