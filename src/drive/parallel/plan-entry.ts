@@ -135,7 +135,9 @@ export function planEnd(
   if (stop.as !== 'blocked' || !('became' in stop) || stop.became.length === 0) {
     const { text, advice = [] } = planStopText(stop, known, tasks, path);
     const again = advice.map((each) =>
-      each.options?.['plan'] === true ? { ...each, options: { ...each.options, parallel: String(atOnce) } } : each,
+      each.options?.['plan'] === true
+        ? { ...each, command: 'run', options: { ...each.options, parallel: String(atOnce) } }
+        : each,
     );
     const message = { text: text + addition, advice: again };
     return { status: stop.as, code, message, isOver: stop.as !== 'blocked' };

@@ -4,6 +4,7 @@ import { NEW_END, NEW_TASK, type PlanBatch } from '../../../../src/drive/paralle
 import { planEnd } from '../../../../src/drive/parallel/plan-entry.ts';
 import { batchCode } from '../../../../src/drive/parallel/run-batch.ts';
 import type { BatchTask } from '../../../../src/engine/schema/batch.ts';
+import { render } from '../../../../src/text/message.ts';
 import { BATCH } from '../../../support/evidence/record-losses.ts';
 import { folderWith } from '../../../support/folder.ts';
 
@@ -49,4 +50,13 @@ test('a plan that is held ends with 3, also if the loop of a task has left, unle
     [130, 130, 1],
     'control',
   );
+});
+
+test('a plan that waits for a review names the command that goes on side by side', (t) => {
+  const dir = folderWith(t, { 'PLAN.md': '# Plan\n\n- [x] **Task 1: Make it**\n- [ ] **Task 2: Use it**\n' });
+  const plan = { path: 'PLAN.md', branch: 'work', from: null, maxTasks: 1, tasks: [], done: ['Task 1'], blocked: [] };
+  const batch: PlanBatch = { ...BATCH, words: [], tasks: [], plan };
+  const { message } = planEnd(dir, batch, { refused: null, pressed: false, isHeld: false });
+  const next = `ralph-loop run --task PLAN.md --plan --from "Task 2" --parallel ${BATCH.atOnce}.`;
+  assert.ok(render(message, { name: null, mode: 'hook' }).endsWith(`Review the commits, then continue: ${next}`));
 });
