@@ -82,7 +82,7 @@ export const PARALLEL_TEXTS = {
   planIntegrates: '--integrate is for independent tasks: those of a plan are committed on its branch.',
   onePlan: (plans: readonly string[]): string => `--plan is for one plan at a time: ${plans.join(', ')}.`,
   blocked: (ids: readonly string[], path: string, worktrees: readonly string[]): string =>
-    `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and take "(blocked)" out of the plan.`,
+    `${ids.join(', ')} ${ids.length === 1 ? 'is' : 'are'} blocked. The progress file beside ${path} says why; the attempted changes are uncommitted in ${worktrees.join(', ')}. Fix the cause and remove "(blocked)" from the plan.`,
   unproven: (ids: readonly string[]): string =>
     `Nothing proves ${ids.join(', ')}, and --require-verified asks for proof.`,
   unfinished: (path: string | null): string =>
