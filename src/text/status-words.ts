@@ -35,8 +35,8 @@ export function followingWords(decision: string): string {
   return FOLLOWING[decision] ?? statusWords(decision);
 }
 
-/** Returns the status of a loop in words that stand by themselves. */
-export function statusSentence(status: string, verified: boolean): string {
-  if (status === 'complete') return verified ? 'complete, verified' : 'complete, not verified';
+/** Returns the status of a loop in words that stand by themselves; `verified` is null if that is unknown. */
+export function statusSentence(status: string, verified: boolean | null): string {
+  if (status === 'complete' && verified !== null) return verified ? 'complete, verified' : 'complete, not verified';
   return status in STOPS ? `stopped: ${STOPS[status]}` : statusWords(status);
 }

@@ -189,13 +189,13 @@ export const PROOFS: Readonly<Record<Proof, string>> = {
   none: 'Nothing: the checks passed before as well, and no change of a file of the project was seen.',
 };
 
-function toneOf(status: string, verified: boolean): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
-  if (status === 'complete') return verified ? 'good' : 'warn';
+function toneOf(status: string, verified: boolean | null): 'good' | 'bad' | 'calm' | 'busy' | 'warn' {
+  if (status === 'complete') return verified ? 'good' : verified === null ? 'calm' : 'warn';
   if (status === 'running' || status === 'verifying') return 'busy';
   if (/^(?:waiting|paused|awaiting-consent|interrupted|stopped|cancelled|queued)/.test(status)) return 'calm';
   return 'bad';
 }
 
-export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean }) {
+export function Badge({ status, verified }: { readonly status: string; readonly verified: boolean | null }) {
   return html`<span class=${`badge ${toneOf(status, verified)}`}>${statusSentence(status, verified)}</span>`;
 }
