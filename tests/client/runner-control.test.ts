@@ -128,7 +128,7 @@ longTest('a killed runner leaves no agent and none of its shells, and run --resu
     assert.equal(project.state()?.['status'], 'running');
     const refused = await runRunner(project);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /Found an interrupted loop \(iteration 1\)/);
+    assert.match(refused.stderr, /Found an interrupted loop \(1 iteration done\)/);
     const resumed = await runRunner(project, { args: ['--resume'] });
     project.model.check();
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);

@@ -92,7 +92,7 @@ test('a user leaves', async (t) => {
 
         const again = await loop.launch();
         assert.equal(await again.waitForExit(), 1);
-        assert.match(await again.history(), /Found an interrupted loop \(iteration 1\).*resume.*--fresh/);
+        assert.match(await again.history(), /Found an interrupted loop \(1 iteration done\).*resume.*--fresh/);
         assert.equal(loop.state()?.status, 'paused');
       },
     );

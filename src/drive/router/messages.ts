@@ -1,3 +1,4 @@
+import { counted } from '../../text/figures.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 
 /** Instructions for passing a message: a line that ended the here-document would run as a command of the host's shell. */
@@ -73,7 +74,7 @@ export const ROUTER_TEXTS = {
       'init',
     ),
   interrupted: (task: string, iteration: number): Message => ({
-    text: `Found an interrupted router loop on ${task} (iteration ${iteration} done); its session has ended.`,
+    text: `Found an interrupted router loop on ${task} (${counted(iteration, 'iteration')} done); its session has ended.`,
     advice: [
       { verb: 'Continue', command: 'router next' },
       { verb: 'Archive it and start over', command: 'router start', options: { fresh: true } },

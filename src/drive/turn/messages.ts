@@ -1,6 +1,7 @@
 import type { LoopState, Steering } from '../../engine/schema/state.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { counted } from '../../text/figures.ts';
 import { advise, type Message, offer, startOn } from '../../text/message.ts';
 import { asSentence, listed, quoted } from '../../text/quote.ts';
 import { formatDuration, localTime } from '../../text/time.ts';
@@ -46,7 +47,10 @@ export const HOOK_TEXTS = {
   gone: ({ state, contract }: { readonly state: string; readonly contract: string }): Message =>
     advise(`This loop is lost: its state ${state} and its contract ${contract} are missing.`, 'Start over', 'start'),
   interruptedLoop: (iteration: number): Message =>
-    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, RESUME_OR_RESTART),
+    offer(
+      `Found an interrupted loop (${counted(iteration, 'iteration')} done); its client has exited.`,
+      RESUME_OR_RESTART,
+    ),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
   commandRuns:
