@@ -49,10 +49,10 @@ test('consent where no loop awaits it says so, before any loop and after one has
   const p = project(t);
   p.write('job/RALPH.md', '---\ncompletion_promise: D\nmax_iterations: 2\n---\n\nDo it.\n');
   const consent = () => p.ralph(['start', '--task', 'job', '--consent']).stderr;
-  assert.match(consent(), /no loop here awaits your consent\. Start one: /);
+  assert.match(consent(), /no loop here awaits your consent\. List the loops: .* list\./);
   assert.equal((await commandHere(p, ['start', '--task', 'job'])).code, 0);
   await commandHere(p, ['cancel']);
-  assert.match(consent(), /nothing awaits your consent: this loop has ended \(cancelled\)\. Start another: /);
+  assert.match(consent(), /nothing awaits your consent: this loop has ended \(cancelled\)\. List the loops: .* list\./);
 });
 
 test('limits of iterations that agentkit allows are refused with the bound that holds here', async (t) => {

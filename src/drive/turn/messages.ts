@@ -160,8 +160,8 @@ export const START_TEXTS = {
     'Refuse it': 'cancel',
   }),
   nothingPending: (as: string): Message =>
-    advise(`nothing awaits your consent: this loop has ended (${as}).`, 'Start another', 'start'),
-  nonePending: advise('no loop here awaits your consent.', 'Start one', 'start'),
+    advise(`nothing awaits your consent: this loop has ended (${as}).`, 'List the loops', 'list'),
+  nonePending: advise('no loop here awaits your consent.', 'List the loops', 'list'),
   noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
 } as const;
 
