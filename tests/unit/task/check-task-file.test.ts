@@ -380,7 +380,7 @@ test('warns of commands that cannot run in the project, and of no others', (t) =
   for (const run of [...fine, ...shell]) assert.equal(check(run), undefined, run);
 });
 
-test('names the commands of the project in place of a script that only packages have and of the template’s check', (t) => {
+test('names the project’s commands for a script that only packages have, and for the template’s check', (t) => {
   const dir = folderWith(t, {
     'package.json': '{"workspaces":["packages/*"]}',
     'packages/web/package.json': '{"scripts":{"test":"x","lint":"y"}}',

@@ -222,7 +222,7 @@ test('reports a line that looks like a field with the right spelling, and ignore
   assert.deepEqual(readPlan(done).problems, [], 'what is done is not asked for more');
 });
 
-test('a mark counts before and behind id and title, inside and outside its bold text, and is not part of it', () => {
+test('a mark counts before and behind id and title, inside and outside bold text, and is not part of it', () => {
   const spellings = [
     '(blocked) **Task 1: a**',
     '**(blocked) Task 1: a**',
