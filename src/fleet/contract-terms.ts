@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { prepareContract } from '../drive/start/prepare-contract.ts';
+import { portableTerms, prepareContract } from '../drive/start/prepare-contract.ts';
 import type { ContractRequest, PreparedContract } from '../drive/start/stages.ts';
 import { type RiskySetting, rememberAgreed, unagreedSettings } from '../drive/start/terms/agreed-settings.ts';
 import { type ConsentTerms, consentDigest } from '../drive/start/terms/consent-terms.ts';
-import { portableTerms } from '../drive/start/terms/portable-terms.ts';
 import { readPins } from '../task/settings/build-contract.ts';
 import type { FleetPlace } from './git/place.ts';
 import type { Submission } from './job.ts';

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { readConfigs } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/find-task.ts';
 import { hostNamed } from '../../hosts/hosts.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';
@@ -8,7 +8,6 @@ import { writeAtomically } from '../../state/files/regular-file.ts';
 import { IGNORED } from '../../state/task-folder/run-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { suggestion } from '../../task/frontmatter/canonical-keys.ts';
-import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import {
   LOOP_DIRECTORIES,
   loopDirectoryTask,
@@ -164,13 +163,8 @@ function refuseArguments({ values }: CommandContext, word: string): void {
 function settingsFor(context: CommandContext, path: string, text: string) {
   const { projectDir, env } = context;
   const { kind, frontmatter } = checkTaskFile(path, text);
-  const resolved = resolvePolicy({
-    kind,
-    flags: startFlags(context),
-    env,
-    frontmatter,
-    ...readConfigs(projectDir, relative(projectDir, path), env, true),
-  });
+  const given = { kind, flags: startFlags(context), env, frontmatter };
+  const resolved = settingsOf(projectDir, relative(projectDir, path), true, given);
   if (!resolved.ok) {
     const lines = resolved.problems.map(({ message }) => `\n  ${message}`);
     throw new RalphError('usage', `these settings have errors, and nothing was written:${lines.join('')}`);

@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { StartProblems } from '../../drive/start/examine-start.ts';
-import { readConfigs } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/find-task.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
-import { durationOf, KEY_PATHS, resolvePolicy, type Source, valueAt } from '../../task/settings/resolve-policy.ts';
+import { durationOf, KEY_PATHS, type Source, valueAt } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable, table } from '../../term/format.ts';
 import { columnsOf } from '../../term/write-text.ts';
@@ -42,8 +42,7 @@ export const CHECK_COMMAND: Command = {
     const { projectDir: dir, env } = context;
     const checked = checkTaskFile(path, readTaskText(path, file, howToGet(file)), undefined, { dir, env });
     const { kind, frontmatter } = checked;
-    const configs = readConfigs(dir, relative(dir, path), env, kind === 'checklist');
-    const resolved = resolvePolicy({ kind, env, frontmatter, ...configs });
+    const resolved = settingsOf(dir, relative(dir, path), kind === 'checklist', { kind, env, frontmatter });
     const found = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
     const started = found.some(isError) ? null : examineFile(context, path);
     const problems = [...found, ...(started === null ? [] : startProblems(started))];

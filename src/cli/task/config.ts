@@ -1,10 +1,9 @@
 import { join, relative } from 'node:path';
-import { readConfigs } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/find-task.ts';
 import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-sources.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { VALIDATION_TIMEOUT_SECONDS } from '../../task/settings/defaults.ts';
-import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import { DEFAULT_TASK, PROJECT_CONFIG } from '../../task/task-file.ts';
 import { table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
@@ -59,12 +58,8 @@ function limit(text: string): number {
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv) {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
-  const resolved = resolvePolicy({
-    kind: 'prompt',
-    env,
-    frontmatter: checked?.frontmatter ?? null,
-    ...readConfigs(projectDir, DEFAULT_TASK, env, false),
-  });
+  const { frontmatter = null } = checked ?? {};
+  const resolved = settingsOf(projectDir, DEFAULT_TASK, false, { kind: 'prompt', env, frontmatter });
   // A template that is not filled in yet still has settings.
   const wrong = checked?.frontmatter === null ? checked.problems : [];
   const errors = [...wrong, ...resolved.problems].filter(({ severity }) => severity === 'error');

@@ -8,11 +8,10 @@ import { plannedTasks } from '../status/plan-run.ts';
 import type { PlanPart } from '../turn/turn.ts';
 import { branchOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
-import { changedSince } from './changed-since.ts';
 import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
-import { PlanSource } from './plan-source.ts';
+import { changedSince, PlanSource } from './plan-source.ts';
 import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervise.ts';
 

@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import { planKey } from '../../engine/plan/task-order.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { holdPlan, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
+import { buildContract } from '../../task/settings/build-contract.ts';
+import { fileSet } from '../control/protection.ts';
 import { replaceText } from '../plan/commit-journal.ts';
 import { changedTasks } from '../plan/examine-work.ts';
 import { heldTexts, PLAN_TEXTS } from '../plan/messages.ts';
+import type { Prepared } from '../start/stages.ts';
+import { askGit } from '../worktree/repository.ts';
+import type { PlanBatch } from './batch.ts';
 import { readPlanText } from './plan-entry.ts';
 
 /** The plan in the project, which decides what is done. Between two commits it is held as the loops have left it. */
@@ -76,4 +82,26 @@ export class PlanSource {
 function ticked(text: string, id: string): string {
   const task = readPlan(text).tasks.find((each) => planKey(each.id) === planKey(id));
   return task === undefined ? text : tickTask(text, task);
+}
+
+/** Returns what the checks of a plan rest on and protect, as in this commit. */
+export function restsOf({ terms }: Prepared, commit: string): PlanBatch['plan']['rests'] {
+  const files = Object.keys(buildContract({ ...terms, loopId: 'plan' }).contract.scripts).map((key) =>
+    key.replace(/#.*$/s, ''),
+  );
+  const { guardrails, unchanged = [] } = terms;
+  return { commit, files: [...new Set(files)], patterns: [...guardrails.protectedFiles, ...unchanged] };
+}
+
+/** Returns the files that the checks of a plan rest on and that its branch has otherwise than the commit known for them. */
+export function changedSince(
+  projectDir: string,
+  { commit, files, patterns }: NonNullable<PlanBatch['plan']['rests']>,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
+  const words = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', commit, 'HEAD'];
+  const { covers } = fileSet(projectDir, homeFolder(env), patterns);
+  return askGit(projectDir, words, env, 'the changes of the branch could not be listed')
+    .split('\0')
+    .filter((path) => path !== '' && (files.includes(path) || covers(join(projectDir, path))));
 }

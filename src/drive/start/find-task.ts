@@ -13,7 +13,12 @@ import type { Problem } from '../../task/frontmatter/problem.ts';
 import { readYaml } from '../../task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { projectPath } from '../../task/project-file.ts';
-import { type ConfigSource, resolvePolicy, type SettingSources } from '../../task/settings/resolve-policy.ts';
+import {
+  type ConfigSource,
+  type ResolvedPolicy,
+  resolvePolicy,
+  type SettingSources,
+} from '../../task/settings/resolve-policy.ts';
 import {
   CHECKLIST_FILE,
   configFiles,
@@ -159,14 +164,9 @@ export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 /** Resolves all settings and checks that the loop's agent supports them. Throws RalphError with every problem. */
 export function readSettings(request: ContractRequest, { taskPath, checked }: FoundTask): Resolved {
   const { projectDir, env, flags } = request;
+  const { kind, frontmatter } = checked;
   const driven = request.mode === 'runner';
-  const resolved = resolvePolicy({
-    kind: checked.kind,
-    flags,
-    env,
-    frontmatter: checked.frontmatter,
-    ...readConfigs(projectDir, taskPath, env, driven || checked.kind === 'checklist'),
-  });
+  const resolved = settingsOf(projectDir, taskPath, driven || kind === 'checklist', { kind, flags, env, frontmatter });
   refuseErrors(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
   const { agent, host } = agentOf(request, resolved);
@@ -215,13 +215,23 @@ function refuseForCommand(
   if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
 }
 
+/** Resolves the settings of a task from all of their sources. Throws as `readConfigs`. */
+export function settingsOf(
+  projectDir: string,
+  taskPath: string,
+  runs: boolean,
+  given: Pick<SettingSources, 'kind' | 'flags' | 'frontmatter'> & Pick<ContractRequest, 'env'>,
+): ResolvedPolicy {
+  return resolvePolicy({ ...given, ...readConfigs(projectDir, taskPath, given.env, runs) });
+}
+
 /** Reads the configuration files of a task; `runs` includes `.ralph/config.json`. Throws RalphError `task-invalid`. */
 export function readConfigs(
   projectDir: string,
   taskPath: string,
   env: NodeJS.ProcessEnv,
   runs: boolean,
-): Pick<SettingSources, 'loopConfig' | 'runConfig' | 'projectConfig' | 'userConfig' | 'paths'> {
+): Pick<SettingSources, 'configs' | 'paths'> {
   const own = loopDirectory(projectDir, taskPath)?.config ?? null;
   const files = configFiles(projectDir, env);
   const user = files['user config'];
@@ -231,13 +241,13 @@ export function readConfigs(
     'project config': PROJECT_CONFIG,
     'user config': user,
   };
-  return {
-    loopConfig: own === null ? undefined : readJson(own, paths['loop config']),
-    runConfig: runs ? readJson(files['run config'], RUN_CONFIG) : undefined,
-    projectConfig: readJson(files['project config'], PROJECT_CONFIG),
-    userConfig: readJson(user, user),
-    paths,
+  const configs = {
+    'loop config': own === null ? undefined : readJson(own, paths['loop config']),
+    'run config': runs ? readJson(files['run config'], RUN_CONFIG) : undefined,
+    'project config': readJson(files['project config'], PROJECT_CONFIG),
+    'user config': readJson(user, user),
   };
+  return { configs, paths };
 }
 
 function readJson(path: string, shown: string): unknown {

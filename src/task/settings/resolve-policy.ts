@@ -123,11 +123,8 @@ export interface SettingSources {
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly frontmatter?: Frontmatter | null;
-  /** Parsed JSON; null or undefined if there is no file. */
-  readonly loopConfig?: unknown;
-  readonly runConfig?: unknown;
-  readonly projectConfig?: unknown;
-  readonly userConfig?: unknown;
+  /** Parsed JSON, the narrowest scope first; null or undefined if there is no file. */
+  readonly configs?: Partial<Readonly<Record<ConfigSource, unknown>>>;
   readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
 }
 
@@ -161,12 +158,7 @@ export function valueAt(settings: object, path: string): unknown {
 function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
   const problems: Problem[] = [];
   const layers: Layer[] = [];
-  const configs: Record<ConfigSource, unknown> = {
-    'loop config': sources.loopConfig,
-    'run config': sources.runConfig,
-    'project config': sources.projectConfig,
-    'user config': sources.userConfig,
-  };
+  const { configs = {} } = sources;
   const add = (source: Source, raw: unknown, origin: (path: string) => string): void => {
     if (raw === undefined || raw === null) return;
     if (typeof raw !== 'object' || Array.isArray(raw)) {

@@ -38,8 +38,8 @@ test("merges the sandbox of a task file and of the user's settings key by key", 
   const text = '---\nsandbox:\n  deny_read: [secret]\n  network: true\n---\n\nDo it.\n';
   const { frontmatter, problems } = checkTaskFile('PROMPT.md', text);
   assert.deepEqual(problems, []);
-  const userConfig = { sandbox: { mode: 'on', network: false } };
-  const resolved = resolvePolicy({ kind: 'prompt', frontmatter, userConfig, flags: { 'sandbox.network': 'false' } });
+  const configs = { 'user config': { sandbox: { mode: 'on', network: false } } };
+  const resolved = resolvePolicy({ kind: 'prompt', frontmatter, configs, flags: { 'sandbox.network': 'false' } });
   assert.ok(resolved.ok);
   const { sandbox } = resolved.settings;
   assert.deepEqual(sandbox, { mode: 'on', allow_write: [], deny_write: [], deny_read: ['secret'], network: false });

@@ -76,10 +76,12 @@ describe('the file of a checklist', () => {
 describe('the settings of a checklist', () => {
   const layers = {
     flags: { reflect_every: '0' },
-    loopConfig: { model: 'loop', effort: 'loop', reflectEvery: 3 },
-    runConfig: { model: 'run', effort: 'run', permissionMode: 'plan', reflect_every: 4 },
-    projectConfig: { model: 'p', permission_mode: 'acceptEdits', max_iterations: 9 },
-    userConfig: { max_iterations: 8, budget: { max_cost: 1 } },
+    configs: {
+      'loop config': { model: 'loop', effort: 'loop', reflectEvery: 3 },
+      'run config': { model: 'run', effort: 'run', permissionMode: 'plan', reflect_every: 4 },
+      'project config': { model: 'p', permission_mode: 'acceptEdits', max_iterations: 9 },
+      'user config': { max_iterations: 8, budget: { max_cost: 1 } },
+    },
   };
 
   test('come from the nearest layer that sets them', () => {
@@ -98,11 +100,11 @@ describe('the settings of a checklist', () => {
   });
 
   test('of other files name the file they could belong to, and a PROMPT.md ignores the reflection', () => {
-    const resolved = resolvePolicy({ kind: 'prompt', projectConfig: { reflect_every: 3 } });
+    const resolved = resolvePolicy({ kind: 'prompt', configs: { 'project config': { reflect_every: 3 } } });
     assert.ok(resolved.ok);
-    const refused = resolvePolicy({ kind: 'checklist', projectConfig: { required_outputs: ['a'] } });
+    const refused = resolvePolicy({ kind: 'checklist', configs: { 'project config': { required_outputs: ['a'] } } });
     assert.equal(refused.problems[0]?.rule, 'task-file-only');
-    assert.ok(resolvePolicy({ kind: 'checklist', loopConfig: { required_outputs: ['a'] } }).ok);
+    assert.ok(resolvePolicy({ kind: 'checklist', configs: { 'loop config': { required_outputs: ['a'] } } }).ok);
   });
 });
 

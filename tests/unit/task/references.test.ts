@@ -45,7 +45,7 @@ test('the checklist and the settings of the cookbook have no problems', () => {
   const [config, ...configs] = blocks(read(COOKBOOK), 'json');
   assert.deepEqual([lists, configs], [[], []]);
   assert.deepEqual(checkTaskFile('.ralph/site/task.md', list?.code ?? '').problems, []);
-  const resolved = resolvePolicy({ kind: 'checklist', loopConfig: JSON.parse(config?.code ?? '') });
+  const resolved = resolvePolicy({ kind: 'checklist', configs: { 'loop config': JSON.parse(config?.code ?? '') } });
   assert.deepEqual(resolved.problems, []);
   assert.ok(resolved.ok && resolved.policy.maxIterations === 20 && resolved.settings.task?.reflectEvery === 5);
 });

@@ -66,7 +66,7 @@ test('without settings the defaults of the table apply', () => {
 test('merges the keys of notify one by one and refuses what cannot be sent', () => {
   const { settings, sources } = resolved({
     frontmatter: frontmatter('notify:\n  "on": [blocked]\n  command: [notify-send, the loop]\n'),
-    userConfig: { notify: { url: 'https://example.org/hook', template: 'slack' } },
+    configs: { 'user config': { notify: { url: 'https://example.org/hook', template: 'slack' } } },
   });
   assert.deepEqual(settings.notify, {
     on: ['blocked'],
@@ -76,35 +76,34 @@ test('merges the keys of notify one by one and refuses what cannot be sent', () 
     bell: true,
   });
   assert.equal(sources['notify.url'], 'user config');
-  const problems = refused({ userConfig: { notify: { on: ['done'], command: [], url: 'file:///etc/passwd' } } });
+  const problems = refused({
+    configs: { 'user config': { notify: { on: ['done'], command: [], url: 'file:///etc/passwd' } } },
+  });
   assert.deepEqual(problems.map(({ path }) => path).sort(), ['notify.command', 'notify.on[0]', 'notify.url']);
 });
 
 test('flag, environment, frontmatter, project config, user config and default win in this order', () => {
-  const all: Omit<Input, 'kind'> = {
-    flags: { max_iterations: '11' },
-    env: { RALPH_MAX_ITERATIONS: '12' },
-    frontmatter: frontmatter('max_iterations: 13\n'),
-    projectConfig: { maxIterations: 14 },
-    userConfig: { max_iterations: 15 },
-  };
-  const order = ['flags', 'env', 'frontmatter', 'projectConfig', 'userConfig'] as const;
-  const names = ['flag', 'environment', 'frontmatter', 'project config', 'user config'];
-  const left = { ...all };
-  for (const [index, key] of order.entries()) {
-    const { policy, sources } = resolved(left);
+  const layers: readonly (readonly [name: string, input: Omit<Input, 'kind'>])[] = [
+    ['flag', { flags: { max_iterations: '11' } }],
+    ['environment', { env: { RALPH_MAX_ITERATIONS: '12' } }],
+    ['frontmatter', { frontmatter: frontmatter('max_iterations: 13\n') }],
+    ['project config', { configs: { 'project config': { maxIterations: 14 }, 'user config': { max_iterations: 15 } } }],
+    ['user config', { configs: { 'user config': { max_iterations: 15 } } }],
+  ];
+  for (const [index, [name]] of layers.entries()) {
+    const left = layers.slice(index).toReversed();
+    const { policy, sources } = resolved(Object.assign({}, ...left.map(([, input]) => input)));
     assert.equal(policy.maxIterations, 11 + index);
-    assert.equal(sources['max_iterations'], names[index]);
-    delete left[key];
+    assert.equal(sources['max_iterations'], name);
   }
-  assert.equal(resolved(left).policy.maxIterations, 25);
+  assert.equal(resolved().policy.maxIterations, 25);
 });
 
 test('merges groups key by key', () => {
   const { policy, sources } = resolved({
     flags: { 'breaker.findings': '7', 'idle.delay': '10s' },
     frontmatter: frontmatter('idle: { max: 1h }\nbreaker: { findings: 1, denials: 0 }\n'),
-    userConfig: { breaker: { tdd: 9, denials: 8 }, idle: { backoff: 3, max: '2h' } },
+    configs: { 'user config': { breaker: { tdd: 9, denials: 8 }, idle: { backoff: 3, max: '2h' } } },
   });
   assert.deepEqual(policy.breaker, { findings: 7, noProgress: 0, sameReply: 3, sameError: 5, denials: 0, tdd: 9 });
   assert.equal(policy.idle?.delayMs, 10_000);
@@ -119,7 +118,7 @@ test('merges groups key by key', () => {
 test('a list of a higher layer replaces the lower one whole', () => {
   const { settings } = resolved({
     frontmatter: frontmatter('validation: [npm test]\n'),
-    projectConfig: { validation: ['make check', 'make lint'] },
+    configs: { 'project config': { validation: ['make check', 'make lint'] } },
   });
   assert.deepEqual(settings.validation, ['npm test']);
 });
@@ -156,8 +155,7 @@ test('an invalid value is an error even if a valid one wins', () => {
   const problems = refused({
     flags: { max_iterations: 3 },
     env: { RALPH_MAX_ITERATIONS: 'x', RALPH_COMPLETION_SIGNAL: 'a\nb' },
-    projectConfig: { max_iterations: 900 },
-    userConfig: [],
+    configs: { 'project config': { max_iterations: 900 }, 'user config': [] },
   });
   assert.deepEqual(
     problems.map(({ rule, message }) => [rule, /^(.*?): /.exec(message)?.[1]]),
@@ -176,13 +174,13 @@ test('a task folder has a cap of 50, whatever layer sets the value', () => {
     problem?.message,
     'the environment: max_iterations must be an integer from 1 to 50 for this kind of task, but is 80.',
   );
-  assert.equal(refused({ kind: 'checklist', userConfig: { max_iterations: 51 } }).length, 1);
+  assert.equal(refused({ kind: 'checklist', configs: { 'user config': { max_iterations: 51 } } }).length, 1);
   assert.equal(resolved({ kind: 'ralph-md', flags: { max_iterations: 50 } }).policy.maxIterations, 50);
   assert.equal(resolved({ kind: 'checklist' }).policy.maxIterations, 50);
 });
 
 test('unknown keys of a config are warnings', () => {
-  const { problems } = resolved({ projectConfig: { maxIteration: 3 } });
+  const { problems } = resolved({ configs: { 'project config': { maxIteration: 3 } } });
   assert.equal(problems.length, 1);
   assert.match(problems[0]?.message ?? '', /^the project config: .* Did you mean "max_iterations"\?$/);
 });
@@ -206,12 +204,15 @@ test('the default max_delay follows a longer delay', () => {
 });
 
 test('checks idle keys of different layers together and names the source of each', () => {
-  const [problem, ...more] = refused({ flags: { 'idle.delay': '10m' }, projectConfig: { idle: { max_delay: '5m' } } });
+  const [problem, ...more] = refused({
+    flags: { 'idle.delay': '10m' },
+    configs: { 'project config': { idle: { max_delay: '5m' } } },
+  });
   assert.deepEqual(more, []);
   assert.equal(problem?.path, 'idle.max_delay');
   assert.match(problem?.message ?? '', /idle\.max_delay from the project config, idle\.delay from the flag/);
   assert.equal(
-    resolved({ flags: { 'idle.delay': '7h' }, userConfig: { idle: { max: '1d' } } }).policy.idle?.maxMs,
+    resolved({ flags: { 'idle.delay': '7h' }, configs: { 'user config': { idle: { max: '1d' } } } }).policy.idle?.maxMs,
     86_400_000,
   );
 });
@@ -237,11 +238,13 @@ test('a signal of digits stays text', () => {
 test('the result matches the schema of a policy, whatever was set', () => {
   const { policy, settings } = resolved({
     flags: { 'budget.max_cost': '2.5', 'budget.warn_at': '0', 'guardrails.strict': 'true', signal_match: 'anywhere' },
-    userConfig: {
-      budget: { maxTokens: 10, maxTime: '1d' },
-      reinject: 'pointer',
-      background_wait: '1ms',
-      idle: { watch: ['a/**'] },
+    configs: {
+      'user config': {
+        budget: { maxTokens: 10, maxTime: '1d' },
+        reinject: 'pointer',
+        background_wait: '1ms',
+        idle: { watch: ['a/**'] },
+      },
     },
   });
   assert.deepEqual(policySchema.parse(policy), policy);
@@ -302,7 +305,7 @@ test('a prompt file has terms if it sets one of their keys, and a gate if it nam
     return resolved.settings.task;
   };
   assert.equal(task({ completion_promise: 'DONE', validation: ['x'] }), null);
-  assert.equal(task({}, { projectConfig: { reflect_every: 3 } }), null);
+  assert.equal(task({}, { configs: { 'project config': { reflect_every: 3 } } }), null);
   assert.equal(task({ required_outputs: ['a'] })?.gate, 'required');
   assert.equal(task({ commands: [{ name: 'a', run: 'b', acceptance: true }] })?.gate, 'required');
   assert.equal(task({ items_per_iteration: 2 })?.gate, 'disabled');

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { changedSince, restsOf } from '../../../drive/parallel/changed-since.ts';
 import { PARALLEL_TEXTS } from '../../../drive/parallel/messages.ts';
+import { changedSince, restsOf } from '../../../drive/parallel/plan-source.ts';
 import { type Approver, approveSettings } from '../../../drive/start/approve.ts';
 import type { Prepared, StartRequest } from '../../../drive/start/stages.ts';
 import { unagreedSettings } from '../../../drive/start/terms/agreed-settings.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { changedSince } from '../../../../src/drive/parallel/changed-since.ts';
+import { changedSince } from '../../../../src/drive/parallel/plan-source.ts';
 import { ENV, git, repository } from '../../../support/repository.ts';
 
 test('of what a branch has otherwise, only what checks rest on and what is to stay counts', (t) => {

@@ -6,7 +6,7 @@ import { KEY_PATHS, resolvePolicy } from '../../../../src/task/settings/resolve-
 
 /** Keys of a task file that need consent, below these settings of the user. */
 function asked(frontmatter: Frontmatter, userConfig: unknown = null, mode: 'hook' | 'runner' = 'runner'): string[] {
-  const resolved = resolvePolicy({ kind: 'plan', frontmatter, userConfig });
+  const resolved = resolvePolicy({ kind: 'plan', frontmatter, configs: { 'user config': userConfig } });
   assert.ok(resolved.ok, JSON.stringify(resolved.problems));
   // A home that remembers no agreement.
   const env = { XDG_STATE_HOME: '/nonexistent' };
