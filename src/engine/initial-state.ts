@@ -124,6 +124,11 @@ export function isUnjoined({ mode, sessionId }: Pick<LoopState, 'mode' | 'sessio
   return mode === 'hook' && sessionId === null;
 }
 
+/** Returns whether a loop goes on only after a message of the user in its session, as after `resume` and `/clear`. */
+export function needsMessage({ mode, status, turn, sessionId }: LoopState): boolean {
+  return mode === 'hook' && status === 'running' && turn === 'rest' && sessionId !== null;
+}
+
 export interface ClientIdentity {
   readonly sessionId: string;
   readonly clientPid: number | null;

@@ -126,6 +126,8 @@ test('a loop whose turn has ended without a hook is paused for every command, be
   assert.equal(state()['status'], 'running', 'a look writes nothing');
   assert.match((await commandHere(p, ['resume'])).stdout, /The loop is resumed\. Send any message in its session/);
   assert.deepEqual([state()['status'], state()['turn'], await status()], ['running', 'rest', 'running']);
+  assert.match((await commandHere(p, ['status'])).stdout, /^The loop is waiting for a message in its session\.$/m);
+  assert.match((await commandHere(p, ['explain'])).stdout, /It goes on after a message in its session/);
   changeState(p, { turn: 'agent', lastDecision });
   const payload = { type: 'task_complete', error: { message: 'no such model' } };
   const failed = { timestamp: '2026-01-01T00:00:06.000Z', type: 'event_msg', payload };

@@ -1,5 +1,5 @@
 import type { EndReport } from '../../engine/end-report.ts';
-import { isUnjoined } from '../../engine/initial-state.ts';
+import { isUnjoined, needsMessage } from '../../engine/initial-state.ts';
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -157,6 +157,8 @@ function running(state: LoopState): Explained {
       next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),
     };
   }
+  if (needsMessage(state))
+    return { why: 'It goes on after a message in its session.', next: 'Send any message in the session.' };
   return {
     why: `The agent is working on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
     next: advise('Nothing.', 'Follow it', 'logs', { follow: true }),

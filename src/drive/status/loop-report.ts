@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
+import { needsMessage } from '../../engine/initial-state.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
@@ -61,9 +62,10 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly waitingUntil: string | null;
   /**
    * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work;
-   * `answer`: a message of the user ended the wait, which goes on after the answer. null if it is not waiting.
+   * `answer`: a message of the user ended the wait, which goes on after the answer; `message`: it goes on after a message in its
+   * session. null if it is not waiting.
    */
-  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | null;
+  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | 'message' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
@@ -139,7 +141,14 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     status: liveStatus(state, clientAlive),
     ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
-    waitingFor: state.status === 'waiting' ? waitReason(state) : retryAt === null ? null : 'retry',
+    waitingFor:
+      state.status === 'waiting'
+        ? waitReason(state)
+        : retryAt
+          ? 'retry'
+          : clientAlive !== false && needsMessage(state)
+            ? 'message'
+            : null,
     paused: state.status === 'paused' ? state.paused : null,
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,

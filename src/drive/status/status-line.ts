@@ -1,3 +1,4 @@
+import { needsMessage } from '../../engine/initial-state.ts';
 import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage, timeSpent } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -92,6 +93,7 @@ function statusText(state: LoopState, at: string): string {
     case 'ended':
       return statusWords(state.ended.as);
     case 'running':
+      if (needsMessage(state)) return 'waiting for your message';
       return state.stopRequested ? 'running, stops after this iteration' : 'running';
     case 'verifying':
     case 'awaiting-consent':
