@@ -1,15 +1,12 @@
-import { join } from 'node:path';
 import { PARALLEL_TEXTS } from '../../drive/parallel/messages.ts';
 import type { Supervisor } from '../../drive/parallel/supervise.ts';
 import { type Approver, approveStart, prepareAsked } from '../../drive/start/approve.ts';
 import { givenBaseline } from '../../drive/start/baseline.ts';
-import { settingsMark } from '../../drive/start/find-task.ts';
+import { markOfSettings, settingsMark } from '../../drive/start/find-task.ts';
 import { takeFixedTerms } from '../../drive/start/prepare-contract.ts';
 import type { Approved } from '../../drive/start/stages.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import type { clientFinder } from '../../hosts/hosts.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
-import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { mainProjectOf } from '../../task/task-file.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
@@ -69,8 +66,7 @@ function otherSettings(
   settings: string,
 ): Message | string {
   const main = mainProjectOf(projectDir);
-  const text = main === null ? null : readRegularFile(join(main, taskPath));
-  return text !== null && name !== null && settingsMark(splitFrontmatter(text).frontmatter) === settings
+  return main !== null && name !== null && markOfSettings(main, taskPath) === settings
     ? PARALLEL_TEXTS.settingsInWorktree(taskPath, name)
     : PARALLEL_TEXTS.otherSettings(taskPath);
 }

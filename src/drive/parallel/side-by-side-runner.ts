@@ -1,20 +1,17 @@
-import { join } from 'node:path';
 import type { OperatorCommand } from '../../engine/events.ts';
 import { reasonLines } from '../../engine/messages.ts';
 import { spentOf } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { Batch } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readRegularFile } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { onSignals } from '../../state/process/signals.ts';
 import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
-import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { notifyOfRun } from '../records/notification.ts';
 import type { Permit } from '../runner/runner.ts';
-import { lastLoopIn, settingsMark } from '../start/find-task.ts';
+import { lastLoopIn, markOfSettings } from '../start/find-task.ts';
 import { worktreeLoop } from '../worktree/worktree-place.ts';
 import { archiveBatch, runOfBatch, touchBatch, writeBatch } from './batch.ts';
 import { LoopProcess, type LoopProcessOptions, operateLoop, SharedBudget } from './loop-process.ts';
@@ -56,7 +53,7 @@ export abstract class SideBySideRunner {
     this.options = options;
     const { projectDir, env, batch } = options;
     const paths = batch.plan === undefined ? batch.tasks.map(({ taskPath }) => taskPath) : [batch.plan.path];
-    this.#settings = new Map(paths.map((path) => [path, settingsOf(projectDir, path)]));
+    this.#settings = new Map(paths.map((path) => [path, markOfSettings(projectDir, path) ?? NO_FILE]));
     this.budget = new SharedBudget(batch);
     for (const { name, step } of batch.tasks) {
       // A run that was killed has recorded no figures of the loops at work.
@@ -166,8 +163,3 @@ export abstract class SideBySideRunner {
 
 /** Mark of a task file that was not there: no file has these settings. */
 const NO_FILE = 'absent';
-
-function settingsOf(projectDir: string, path: string): string {
-  const text = readRegularFile(join(projectDir, path));
-  return text === null ? NO_FILE : settingsMark(splitFrontmatter(text).frontmatter);
-}

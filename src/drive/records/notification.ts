@@ -16,6 +16,7 @@ interface Notice {
   readonly title: string;
   readonly message: string;
   readonly priority: 'default' | 'high';
+  /** What is at work: a loop, or the plan or title of a run. */
   readonly loop: string;
   readonly status: string;
   /** What a completion rests on; absent for other news. */
@@ -68,12 +69,6 @@ export function notifyUser(files: LoopFiles, at: string, effects: readonly Effec
   });
 }
 
-interface RunNews extends Pick<Notice, 'title' | 'message' | 'status'> {
-  /** What it works on. */
-  readonly loop: string;
-  readonly tasks: { readonly done: number; readonly total: number };
-}
-
 /**
  * Notifies the user of the end of a run, once for each address that the contracts of its loops name. Never waits, never throws.
  */
@@ -81,7 +76,7 @@ export function notifyOfRun(
   files: LoopFiles,
   at: string,
   loops: readonly { readonly files: LoopFiles; readonly loopId: string }[],
-  { message, ...news }: RunNews,
+  { message, ...news }: Omit<Notice, 'priority' | 'proof'>,
 ): void {
   orLogged(files, at, 'notify', () => {
     const kind = RUN_KINDS[news.status] ?? KINDS[news.status as TerminalStatus] ?? null;

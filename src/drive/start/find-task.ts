@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard.ts';
 import { hostNamed, hostOf, refuseUnsupported } from '../../hosts/hosts.ts';
-import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
+import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
@@ -52,6 +52,12 @@ export function findTask(projectDir: string, task: string | null, isPlan: boolea
   const checked = checkTaskFile(taskPath, text, isPlan ? 'plan' : undefined);
   refuseErrors(checked.problems, taskPath);
   return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
+}
+
+/** Identifies the settings of a project's task file by what its frontmatter says; null if there is no file. */
+export function markOfSettings(projectDir: string, taskPath: string): string | null {
+  const text = readRegularFile(join(projectDir, taskPath));
+  return text === null ? null : settingsMark(splitFrontmatter(text).frontmatter);
 }
 
 /** Identifies the settings of a task file by what its frontmatter says, however an editor formats it. */
