@@ -100,7 +100,7 @@ test('a changed script of the task does not run, as evidence or at the gate, unt
   const frontmatter = 'commands: [{ name: verify, run: ./verify.sh, acceptance: true }]';
   let user: TaskLoop | undefined;
   const script = steps([
-    bash('printf "#!/bin/sh\\ntouch fooled\\necho all is well\\n" > my-task/verify.sh'),
+    bash('printf "#!/bin/sh\\ntouch fooled && echo all is well\\n" > my-task/verify.sh'),
     promise('Verified.'),
     () => {
       const accepted = user?.project.inPerson(['accept', '--loop', 'my-task']);

@@ -237,7 +237,7 @@ test('a report that the checks wrote before the start is no change outside the s
 
 test('no copy is left, and neither plan nor index shows a tick while a commit is verified', (t) => {
   const files = {
-    'check.sh': 'grep -c "^- .x." "$(cat "$XDG_STATE_HOME/where")" >> "$XDG_STATE_HOME/ticks"; true\n',
+    'check.sh': 'grep -c "^- .x." "$(cat "$XDG_STATE_HOME/where")" >> "$XDG_STATE_HOME/ticks"; test -d .\n',
   };
   const p = placeWith(t, CHECKED + TWO, files);
   writeFileSync(join(p.state, 'where'), join(p.dir, 'PLAN.md'));
