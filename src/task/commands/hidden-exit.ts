@@ -7,7 +7,7 @@ import { fileRoles } from '../pinned-scripts/file-roles.ts';
 import { makeCall } from '../pinned-scripts/makefile.ts';
 import { packageScripts, scriptCall } from '../pinned-scripts/package-scripts.ts';
 
-const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|sleep|date|rm\s+-\w*f)\b(?:[^|&;()<>{}${'`'}\n]|\d?>&\d)*)`;
+const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|rm\s+-\w*f)\b(?:[^|&;()<>{}${'`'}\n]|\d?>&\d)*)`;
 const ALWAYS_PASSES = new RegExp(
   String.raw`(?:(?:\|\||;|(?<!&&\s*|\\)\n)\s*${IDLE};?|\|\|\s*(?:\{\s*${IDLE};\s*\}|\(\s*${IDLE}\s*\)))\s*$|(?<![&>|])&\s*$`,
 );
