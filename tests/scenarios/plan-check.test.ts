@@ -39,17 +39,18 @@ test('plan check prints as JSON the tasks, the problems and what comes next', (t
 
 test('plan check reports every problem of a plan and exits with 1', (t) => {
   const p = project(t);
-  p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
+  p.write('plan.md', '---\nvalidation: [npm test]\n---\n- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
+  p.write('package.json', { scripts: { test: 'tsc || true' } });
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; rule: string }[];
   assert.deepEqual(
     problems.map(({ line, rule }) => [line, rule]),
     [
-      [1, 'no-validation'],
-      [1, 'unknown-dependency'],
-      [1, 'missing-acceptance'],
-      [1, 'missing-scope'],
+      [2, 'hidden-exit'],
+      [4, 'unknown-dependency'],
+      [4, 'missing-acceptance'],
+      [4, 'missing-scope'],
     ],
   );
 });

@@ -66,7 +66,7 @@ type CheckedPlan = ReturnType<typeof checkedPlan>;
 function checkedPlan(context: CommandContext, path: string, shown: string) {
   const text = readTaskText(path, shown);
   const plan = readPlan(text);
-  const found = frontmatterProblems(path, text);
+  const found = frontmatterProblems(context, path, text);
   const started = found.some(({ severity }) => severity === 'error')
     ? []
     : startProblems(examineFile(context, path, true));
@@ -81,10 +81,10 @@ function checkedPlan(context: CommandContext, path: string, shown: string) {
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }
 
-function frontmatterProblems(path: string, text: string): CheckedProblem[] {
-  const { problems, frontmatter } = checkTaskFile(path, text);
+function frontmatterProblems({ projectDir: dir, env }: CommandContext, path: string, text: string): CheckedProblem[] {
+  const { problems, frontmatter } = checkTaskFile(path, text, undefined, { dir, env });
   const errors = problems.flatMap(({ line, rule, message, severity }) =>
-    severity === 'error' && rule !== 'plan-as-prompt'
+    (severity === 'error' && rule !== 'plan-as-prompt') || rule === 'hidden-exit'
       ? [{ line: line ?? 1, taskId: null, rule, message, severity }]
       : [],
   );
