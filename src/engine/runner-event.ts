@@ -41,12 +41,7 @@ export type RunnerEventOf<T extends RunnerEvent['type']> = Extract<RunnerEvent, 
 
 export type Tell = (event: RunnerEvent) => void;
 
-const called = {
-  callId: z.string(),
-  tool: z.string(),
-  about: z.string().optional(),
-  agentId: z.string().optional(),
-};
+const called = { callId: z.string(), tool: z.string(), about: z.string().optional(), agentId: z.string().optional() };
 const heard = { id: z.string(), tool: z.string(), about: z.string(), nested: z.boolean() };
 
 /** Activity of agent, client and checks by its type, without what the stream adds to each event. */

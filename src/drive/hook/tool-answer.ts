@@ -52,11 +52,7 @@ export function allowed(
   if (told === null && !isCheck) return seen === null || systemMessage === null ? null : { systemMessage };
   return {
     ...(systemMessage !== null && { systemMessage }),
-    hookSpecificOutput: {
-      hookEventName,
-      ...(isCheck && ALLOWED),
-      ...(told !== null && { additionalContext: told }),
-    },
+    hookSpecificOutput: { hookEventName, ...(isCheck && ALLOWED), ...(told !== null && { additionalContext: told }) },
   };
 }
 

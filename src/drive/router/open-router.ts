@@ -123,10 +123,7 @@ function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession):
   const { loopId, iteration, sessionId, clientPid } = state;
   const at = now();
   const from = { sessionId, clientPid };
-  return {
-    type: 'record-event',
-    event: { type: 'loop.taken-over', at, loopId, iteration, from, by: host.sessionId },
-  };
+  return { type: 'record-event', event: { type: 'loop.taken-over', at, loopId, iteration, from, by: host.sessionId } };
 }
 
 /** Restores a rewritten state and adds a warning for the user and the next prompt. Called under the lock. */

@@ -35,14 +35,7 @@ export function examineStart(examined: Examined): StartProblems {
   const needs: Need[] = [];
   try {
     const args = argumentsOf(examined, needs);
-    const request: ContractRequest = {
-      ...examined,
-      args,
-      flags: {},
-      consented: true,
-      launched: true,
-      mode: 'runner',
-    };
+    const request: ContractRequest = { ...examined, args, flags: {}, consented: true, launched: true, mode: 'runner' };
     const prepared = prepareContract(request);
     needs.push(...needsOf(request, prepared));
     requireOpenItems(prepared.terms.taskPath, prepared.checklist);

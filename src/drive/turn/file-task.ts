@@ -19,10 +19,7 @@ import { taskPrompt } from './task-prompt.ts';
 import { dispatch, type Prompt, type PromptStep, type Turn } from './turn.ts';
 
 /** A task that is a prompt file, a checklist or a task folder. */
-export const fileTask: TaskKind = {
-  openPrompt,
-  verify: async (turn) => ({ results: await verifyClaim(turn) }),
-};
+export const fileTask: TaskKind = { openPrompt, verify: async (turn) => ({ results: await verifyClaim(turn) }) };
 
 async function verifyClaim(turn: Turn): Promise<readonly CheckResult[]> {
   const { context, loaded } = turn;

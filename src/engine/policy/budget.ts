@@ -105,11 +105,7 @@ export function exactCost(usd: number): number {
 
 /** Adds one turn to the loop's usage. `costUsd` is the client's cumulative figure for its session. */
 export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: number | null): UsageState {
-  return {
-    ...usage,
-    ...tokens((kind) => usage[kind] + (delta?.[kind] ?? 0)),
-    ...cost(usage, costUsd),
-  };
+  return { ...usage, ...tokens((kind) => usage[kind] + (delta?.[kind] ?? 0)), ...cost(usage, costUsd) };
 }
 
 function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costUsd' | 'costBaseUsd'> {

@@ -67,13 +67,7 @@ const ODD =
   /^(?:ln|link|mount|unshare|chroot|chattr|readonly|declare|typeset|ulimit|prlimit|enable|hash|eval|source|\.)$/;
 
 function factsOf(source: string, options: ReadOptions): Facts {
-  const facts: Facts = {
-    ...emptyReading(),
-    seen: new Set(),
-    called: new Set(),
-    steps: 0,
-    element: [],
-  };
+  const facts: Facts = { ...emptyReading(), seen: new Set(), called: new Set(), steps: 0, element: [] };
   // The shell drops NUL; here it marks unknown text.
   const text = source.replaceAll('\0', '');
   const context: ShellContext = { facts, options, source: text, position: null, depth: 0, via: [], interpret };

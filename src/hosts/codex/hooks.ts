@@ -150,11 +150,7 @@ const OPEN_TERMINAL =
 
 /** Asks Codex's app server for the hooks and features that a run with these options would have. Throws RalphError `refused`. */
 async function listHooks(program: string, options: readonly string[], { cwd, env }: Pick<HookPlace, 'cwd' | 'env'>) {
-  const child = spawn(program, ['app-server', ...options], {
-    cwd,
-    env,
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
+  const child = spawn(program, ['app-server', ...options], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
   const answers = createInterface({ input: child.stdout });
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS);
   try {

@@ -118,13 +118,7 @@ const OF_PROMPT: FileDefaults = {
 };
 
 const OF_FOLDER: FileDefaults = {
-  values: {
-    max_iterations: 50,
-    timeout: 300,
-    stop_on_error: true,
-    completion_signal: null,
-    verify_in: 'project',
-  },
+  values: { max_iterations: 50, timeout: 300, stop_on_error: true, completion_signal: null, verify_in: 'project' },
   completion: 'none',
   tracksProgress: true,
 };

@@ -241,11 +241,7 @@ function prefixedPart(line: string, namesParts: boolean): Part | null {
   for (const pattern of [...SURE, ...likely]) {
     const match = pattern.exec(line);
     if (match === null) continue;
-    return {
-      key: match.groups?.['key'] ?? '',
-      text: line.slice(match[0].length),
-      isSure: SURE.includes(pattern),
-    };
+    return { key: match.groups?.['key'] ?? '', text: line.slice(match[0].length), isSure: SURE.includes(pattern) };
   }
   return null;
 }

@@ -135,14 +135,7 @@ async function beginPlan(context: CommandContext): Promise<PlanBatch | null> {
     ...newBatch(context),
     title: taskTitle(text),
     atOnce,
-    plan: {
-      path: task,
-      branch,
-      from: start.from,
-      maxTasks: 1,
-      done: [],
-      ...tasksAtStart(text),
-    },
+    plan: { path: task, branch, from: start.from, maxTasks: 1, done: [], ...tasksAtStart(text) },
   };
 }
 

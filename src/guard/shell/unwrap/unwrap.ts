@@ -32,11 +32,7 @@ const SUDO_VALUES = '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --pr
 
 const wrapperOf = byProgram<Wrapper>(() => ({
   __proto__: null as never,
-  'sudo doas': {
-    values: SUDO_VALUES,
-    asks: ['-l', '-v', '-k', '-K', '-V'],
-    assigns: true,
-  },
+  'sudo doas': { values: SUDO_VALUES, asks: ['-l', '-v', '-k', '-K', '-V'], assigns: true },
   'timeout gtimeout': { values: '-k -s --kill-after --signal', skip: 1 },
   nice: { values: '-n --adjustment' },
   stdbuf: { values: '-i -o -e --input --output --error' },

@@ -60,13 +60,7 @@ function backgroundTask(task: Fields): BackgroundTask {
 function denied(message: Fields): AgentMessage {
   const reason = textOf(message['message']);
   const rule = FORBIDDEN.test(reason) ? 'deny' : message['decision_reason_type'] === 'rule' ? 'ask' : null;
-  return {
-    kind: 'denied',
-    by: 'client',
-    id: textOf(message['tool_use_id']),
-    reason,
-    ...(rule !== null && { rule }),
-  };
+  return { kind: 'denied', by: 'client', id: textOf(message['tool_use_id']), reason, ...(rule !== null && { rule }) };
 }
 
 /** Pattern for a refusal by a deny rule; a refusal by the permission mode names the mode. */
