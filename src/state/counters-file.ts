@@ -1,10 +1,10 @@
 import { countersOf, higher, wentBackText, withCounters, withStoppedTime } from '../engine/counters.ts';
 import type { Counters, LoopState } from '../engine/schema/state.ts';
 import { instantOf } from '../text/time.ts';
+import { recordNotice } from './event-stream.ts';
 import { listLiveEvidence } from './evidence/store-evidence.ts';
 import { writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
-import { recordNotice } from './record-notice.ts';
 
 /** Counters that a process has seen, such as a runner: they hold even if every file is put back. */
 export interface KnownCounters {

@@ -1,9 +1,12 @@
+import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { EVENT_VERSION } from '../engine/schema/constants.ts';
-import type { IterationRecord } from '../engine/schema/records.ts';
+import type { IterationRecord, LoopNotice } from '../engine/schema/records.ts';
+import type { LoopState } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/json.ts';
 import { redact } from '../text/redact/redact.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
-import type { LoopFiles } from './loop-files.ts';
+import { type LoopFiles, orLogged } from './loop-files.ts';
+import { formerOf, readNotices } from './notices.ts';
 
 /** Size of an event as JSON, in bytes. */
 const MOST_BYTES = 64 * 1024;
@@ -128,4 +131,29 @@ export function readStream(
     if (lines.next === next) return next;
     next = lines.next;
   }
+}
+
+/** Maximum size; a larger file becomes the former one, which is kept beside it. */
+const MOST_NOTICE_BYTES = 1024 * 1024;
+
+/**
+ * Records a notice for the end report, status, explain and archive: first outside the project, where a confined agent cannot
+ * remove it, then as the event `notice.KIND` in the journal. Call this before the action, so that a crash leaves one notice
+ * too many, not too few. Throws if it cannot be stored.
+ */
+export function recordNotice(
+  files: LoopFiles,
+  { loopId, iteration }: Pick<LoopState, 'loopId' | 'iteration'>,
+  { at, kind, text, key, details = {} }: Omit<LoopNotice, 'loopId' | 'iteration'>,
+): void {
+  if (key !== undefined && readNotices(files).some((known) => known.loopId === loopId && known.key === key)) return;
+  const common = { at, loopId, iteration };
+  const message = text.replaceAll('\n', ' ');
+  if ((statSync(files.notices, { throwIfNoEntry: false })?.size ?? 0) > MOST_NOTICE_BYTES)
+    renameSync(files.notices, formerOf(files));
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  const notice: LoopNotice = { ...common, kind, text: message, ...(key !== undefined && { key }), details };
+  appendLine(files.notices, notice);
+  const event = { type: `notice.${kind}`, ...common, message, ...details };
+  orLogged(files, at, 'journal', () => appendEvent(files, event));
 }

@@ -1,17 +1,16 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { placeholderPaths } from '../../sandbox/placeholders.ts';
-import { appendEvent } from '../../state/event-stream.ts';
+import { appendEvent, recordNotice } from '../../state/event-stream.ts';
 import { type EvidenceOf, isWhole } from '../../state/evidence/evidence.ts';
 import { beginEvidence } from '../../state/evidence/store-evidence.ts';
 import { type LoopFiles, orLogged } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/record-notice.ts';
 import { type Examined, type ExamineOptions, examine } from '../../state/snapshot/examine.ts';
 import { finishRestore, type Restored, restoreFiles } from '../../state/snapshot/restore.ts';
+import type { FileChange } from '../../state/snapshot/snapshot.ts';
 import {
   adoptRunningBuild,
   adoptVersions,
-  type FileChange,
   provedSnapshot,
   readSnapshot,
   storeLook,

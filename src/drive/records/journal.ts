@@ -2,11 +2,17 @@ import type { Effect } from '../../engine/events.ts';
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { Entry } from '../../state/event-stream.ts';
-import { appendEvent, lastRecord, readBackwards, STREAM_BYTES, streamed } from '../../state/event-stream.ts';
+import {
+  appendEvent,
+  lastRecord,
+  readBackwards,
+  recordNotice,
+  STREAM_BYTES,
+  streamed,
+} from '../../state/event-stream.ts';
 import { readAllLines, readTail } from '../../state/files/journal-lines.ts';
 import { readRecord, removeIfThere, writeRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, log, orLogged, readState } from '../../state/loop-files.ts';
-import { recordNotice } from '../../state/record-notice.ts';
 
 /** Appends the records among the effects to the event stream. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {

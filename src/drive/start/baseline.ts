@@ -7,7 +7,7 @@ import type { Baseline } from '../../engine/schema/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LoopFiles, readState } from '../../state/loop-files.ts';
 import { withDeciding } from '../../task/commands/deciding-environment.ts';
-import { whyNotRun } from '../../task/commands/missing/why-not-run.ts';
+import { whyNotRun } from '../../task/commands/missing-programs.ts';
 import { type BaselineRun, runBaseline } from '../../task/commands/run-evidence.ts';
 import { taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';

@@ -14,8 +14,7 @@ import { Reservations } from '../queue/budget.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
 import { EventSink } from '../queue/loop-streams.ts';
 import { LoopHolder } from './hold-loop.ts';
-import { CheckpointLine, type Claim, type HeldEnd, LoopCommands } from './holding.ts';
-import { LostLoop, PutBack } from './lock-keeper.ts';
+import { CheckpointLine, type Claim, type HeldEnd, LoopCommands, LostLoop, PutBack } from './holding.ts';
 
 /** Works on a loop until it ends. Throws `PutBack` if it has to wait, `LostLoop` if another worker has it. */
 export async function workOn(claim: Claim): Promise<LoopResult> {

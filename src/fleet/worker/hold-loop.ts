@@ -16,8 +16,7 @@ import { runSetUp } from '../../task/commands/run-command.ts';
 import { scratch } from '../git/place.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil, holdAccount } from '../queue/budget.ts';
-import { endedAs, type HeldEnd, type Holding, thisWorker } from './holding.ts';
-import { LostLoop, PutBack } from './lock-keeper.ts';
+import { endedAs, type HeldEnd, type Holding, LostLoop, PutBack, thisWorker } from './holding.ts';
 
 type Ended = RunnerEventOf<'run.ended'>;
 

@@ -8,8 +8,7 @@ import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
 import { isPaused, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
 import { withoutWork, workOn } from './claim.ts';
-import { type Claim, thisWorker } from './holding.ts';
-import { LockKeeper, LostLoop, PutBack } from './lock-keeper.ts';
+import { type Claim, LockKeeper, LostLoop, PutBack, thisWorker } from './holding.ts';
 
 interface WorkerOptions extends Pick<Claim, 'server' | 'key' | 'place' | 'program' | 'limits'> {
   /** Environment of this process, without the variables of the fleet. */

@@ -8,7 +8,7 @@ import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { commandProblems } from '../commands/fill-command.ts';
 import { hiddenExit } from '../commands/hidden-exit.ts';
-import { missingPrograms, type ProjectPlace, writtenCommands } from '../commands/missing/missing-programs.ts';
+import { missingPrograms, type ProjectPlace, writtenCommands } from '../commands/missing-programs.ts';
 import { validationSection } from '../draft/add-validation.ts';
 import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { bodyPlaceholders, RALPH_NAMES } from '../frontmatter/placeholders.ts';

@@ -50,14 +50,8 @@ export function runOfIteration(run: string, iteration: number): string {
 
 /** Replaces each placeholder by the result of `value`, which also gets its index; null keeps it. */
 export function replaced(text: string, value: (placeholder: Placeholder, index: number) => string | null): string {
-  let result = '';
-  let from = 0;
-  for (const [index, placeholder] of placeholdersOf(text).entries()) {
-    const { start, end } = placeholder;
-    result += text.slice(from, start) + (value(placeholder, index) ?? text.slice(start, end));
-    from = end;
-  }
-  return result + text.slice(from);
+  const values = placeholdersOf(text).map((placeholder, index) => value(placeholder, index));
+  return text.replace(PLACEHOLDER, (whole) => values.shift() ?? whole);
 }
 
 function textOf({ kind, name }: Placeholder, { commands, args, ralph }: BodyValues): string | null {

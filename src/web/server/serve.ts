@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
@@ -157,7 +158,8 @@ export async function serveDashboard(feed: NewsFeed, port: number, readOnly: boo
   const limits = { ...times, connectionsCheckingInterval: 1_000, maxHeaderSize: 16 * 1024 };
   const server = createServer(limits, getRequestListener(app.fetch));
   server.maxConnections = MOST_CONNECTIONS;
-  bound = await listen(server, port);
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  bound = (server.address() as AddressInfo).port;
   return {
     url: addressOf(bound, tokens),
     port: bound,
@@ -167,13 +169,6 @@ export async function serveDashboard(feed: NewsFeed, port: number, readOnly: boo
         server.closeAllConnections();
       }),
   };
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 /** Tokens of one server: `read` for everything it shows, `act` for changes; null if it is read-only. */

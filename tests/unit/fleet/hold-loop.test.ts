@@ -1,13 +1,12 @@
+import { LoopHolder } from '../../../src/fleet/worker/hold-loop.ts';
+import { type Holding, PutBack } from '../../../src/fleet/worker/holding.ts';
+import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { LoopHolder } from '../../../src/fleet/worker/hold-loop.ts';
-import type { Holding } from '../../../src/fleet/worker/holding.ts';
-import { PutBack } from '../../../src/fleet/worker/lock-keeper.ts';
 import { until } from '../../support/until.ts';
 import { aProject } from '../state/a-loop.ts';
-import '../../support/starts-processes.ts';
 
 /** A runner that asks for its first permit, and hangs when it is told to leave. */
 const HANGING = `

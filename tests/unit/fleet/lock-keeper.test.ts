@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { LockKeeper } from '../../../src/fleet/worker/lock-keeper.ts';
+import { LockKeeper } from '../../../src/fleet/worker/holding.ts';
 import { until } from '../../support/until.ts';
 
 /** Lets time pass for a keeper, a renewal at a time: the machine's speed does not count. */

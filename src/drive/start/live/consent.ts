@@ -1,9 +1,9 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { TddRecord } from '../../../engine/schema/tdd.ts';
+import { recordNotice } from '../../../state/event-stream.ts';
 import { hashContract } from '../../../state/hash-contract.ts';
 import { type LoopFiles, readContract, type StoredContract } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/record-notice.ts';
 import { RalphError } from '../../../text/message.ts';
 import { type Operated, operate, type Person } from '../../control/operate.ts';
 import { storeProtected } from '../../control/restore-protected.ts';

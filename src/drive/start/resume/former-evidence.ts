@@ -1,10 +1,10 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { TddRecord } from '../../../engine/schema/tdd.ts';
+import { recordNotice } from '../../../state/event-stream.ts';
 import { contractOrLoss, proveEvidence } from '../../../state/evidence/evidence.ts';
 import { lossBy } from '../../../state/evidence/evidence-lost.ts';
 import { findContract, findEndedContract, type LoopFiles, type StoredContract } from '../../../state/loop-files.ts';
-import { recordNotice } from '../../../state/record-notice.ts';
 import { provedSnapshot, withSnapshotLock } from '../../../state/snapshot/snapshot.ts';
 import { viewOf } from '../../../task/git/git-view.ts';
 import { changedPrograms } from '../../../task/pinned-scripts/pinned-programs.ts';

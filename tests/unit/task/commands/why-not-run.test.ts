@@ -1,9 +1,9 @@
+import { whyNotRun } from '../../../../src/task/commands/missing-programs.ts';
+import { folderWith } from '../../../support/folder.ts';
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
-import { whyNotRun } from '../../../../src/task/commands/missing/why-not-run.ts';
-import { folderWith } from '../../../support/folder.ts';
 
 const ENV = { PATH: process.env['PATH'], HOME: '/nonexistent' };
 const FILES = {
