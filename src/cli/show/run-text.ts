@@ -38,9 +38,21 @@ export function doneText({ done, total }: Pick<Run, 'done' | 'total'>): string {
   return `${done} of ${total} ${total === 1 ? 'task' : 'tasks'} done`;
 }
 
-function endLines({ why, next }: Run): string[] {
-  const text = [why, next].filter((part) => part !== '').join(' ');
-  return text === '' ? [] : ['', printable(text)];
+function endLines(run: Run): string[] {
+  const text = [run.why, run.next].filter((part) => part !== '').join(' ');
+  return [...(text === '' ? [] : ['', printable(text)]), ...(run.live ? [] : branchLines(run))];
+}
+
+/** Returns how to take over what tasks have left in worktrees of their own; [] if they have left nothing there. */
+export function branchLines({ plan, tasks }: Run): string[] {
+  const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
+  if (!isOwn) return [];
+  const there = 'git -C .ralph/worktrees/NAME';
+  return [
+    'Each loop worked in a worktree. Commit what it has left there, look at its branch, merge it, clean up:',
+    `  ${there} add -A && ${there} commit`,
+    ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', `  ${programName()} worktree remove NAME`],
+  ];
 }
 
 type Figures = Pick<Run, 'iterations' | 'tokens' | 'costUsd' | 'durationMs'>;

@@ -129,7 +129,7 @@ function doubts(
     const text =
       'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter.';
     const options = { task: quoted(fromHere(path)), 'adopt-validation': true };
-    const message = show(advise(text, 'This does it', 'start', options));
+    const message = show(advise(text, 'This does it, and starts the loop', 'start', options));
     const line = split.bodyLine + section.line - 1;
     problems.push(problemOn(line, 'unenforced-validation', message, { path: 'validation', severity: 'warning' }));
   }

@@ -134,3 +134,15 @@ for (const columns of [80, 120]) {
     }
   });
 }
+
+test('an ended run whose work is left in worktrees says how to commit and merge it, and no other run does', () => {
+  const end = (tasks: readonly RunTask[], live = false): string =>
+    explainRun({ ...runWith(tasks), live }, '2026-02-28T11:00:00Z', (_, text) => text);
+  const left = { ...DONE, id: 'a', branch: 'ralph/a' };
+  assert.match(
+    end([left]),
+    /\n {2}git -C \.ralph\/worktrees\/NAME add -A && .* commit\n.*\n {2}git merge ralph\/NAME\n/,
+  );
+  for (const other of [end([left], true), end([{ ...left, commit: 'abc1234' }]), end([{ ...left, branch: null }])])
+    assert.doesNotMatch(other, /git merge/, other);
+});

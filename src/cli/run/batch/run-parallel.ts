@@ -6,12 +6,12 @@ import { BatchRunner } from '../../../drive/parallel/run-batch.ts';
 import type { BatchEnd, BatchRun } from '../../../drive/parallel/side-by-side-runner.ts';
 import { steering } from '../../../engine/events.ts';
 import type { Batch, BatchTask, Run } from '../../../engine/schema/batch.ts';
-import { programName, show, withPrefix } from '../../../state/process/program.ts';
+import { show, withPrefix } from '../../../state/process/program.ts';
 import { columnsOf } from '../../../term/write-text.ts';
 import { redact } from '../../../text/redact/redact.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { loopView } from '../../runner-lines.ts';
-import { taskTable } from '../../show/run-text.ts';
+import { branchLines, taskTable } from '../../show/run-text.ts';
 import { startBatch } from './start-batch.ts';
 
 /** Runs several tasks, each in its own worktree, or resumes those of an interrupted run. */
@@ -80,20 +80,15 @@ function published({ name, taskPath, planTask, step, end }: BatchTask): object {
   };
 }
 
-const ownBranches = () => [
-  withPrefix('each loop worked on its own branch. Look at one, merge it, clean up:'),
-  ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', `  ${programName()} worktree remove NAME`],
-];
-
 /** Returns the report at the end of a run; its table has at most `columns` columns if possible. */
 function reportLines(run: Run, columns: number): string[] {
-  const { plan, live, status, why, next, tasks } = run;
-  const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
+  const { plan, live, status, why, next } = run;
+  const [head, ...commands] = branchLines(run);
   const isOver = plan === null && next === '' && (status === 'complete' || status === 'incomplete');
   const text = [why, next].filter((part) => part !== '').join(' ');
   return [
     ...taskTable(run, columns),
     ...(live || isOver || text === '' ? [] : [withPrefix(text)]),
-    ...(isOwn ? ownBranches() : []),
+    ...(head === undefined ? [] : [withPrefix(head), ...commands]),
   ];
 }
