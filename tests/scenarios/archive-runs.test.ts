@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { loopFiles } from '../../src/state/loop-files.ts';
 import { commandHere } from '../support/command-here.ts';
 import { MAKES, planProject, planText } from '../support/plan-beside.ts';
 
@@ -48,15 +51,17 @@ test('archive and prune take a run over a plan with its loops as one thing, and 
   assert.match(p.git('branch --list ralph/*'), /ralph\/PLAN-Task-2/);
 });
 
-test('prune also removes what git recorded of a loop whose worktree was removed by hand', async (t) => {
+test('prune also removes what is recorded elsewhere of a loop whose worktree was removed by hand', async (t) => {
   const p = planProject(t, planText([{ id: 1 }]));
   p.write('.ralph/job/task.md', 'Work.\n');
   const run = p.ralph(['run', 'job', '--parallel', '1', '--max-iterations', '1', '--agent', 'true']);
   assert.equal(run.code, 2, run.stderr);
   await commandHere(p, ['archive', '--yes']);
   const refs = (): string => p.git('for-each-ref refs/ralph-loop');
+  const { outsideDir } = loopFiles(join(p.dir, '.ralph/worktrees/job'), 'job', p.env);
   p.git('worktree remove --force .ralph/worktrees/job');
   assert.notEqual(refs(), '', 'control: something was recorded');
+  assert.ok(existsSync(outsideDir), 'control: also outside the project, with commands as the user wrote them');
   const pruned = await commandHere(p, ['archive', '--prune', '0s', '--yes']);
-  assert.deepEqual([refs(), pruned.stderr], ['', '']);
+  assert.deepEqual([refs(), pruned.stderr, existsSync(outsideDir)], ['', '', false]);
 });

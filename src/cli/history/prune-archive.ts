@@ -6,7 +6,7 @@ import { keptFiles } from '../../drive/worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import type { Run } from '../../engine/schema/batch.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
-import { type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
+import { findEndedContract, type LoopFiles, loopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { listArchive } from '../../state/with-state.ts';
 import { hasRecorded, recordedRefs, removeRecorded } from '../../task/git/start-point.ts';
@@ -137,7 +137,10 @@ function runsBefore({ projectDir, env, at }: Where, before: number): OldRun[] {
 }
 
 /** Removes the record of a run, and what was kept of its loops. Worktrees, branches and commits stay. */
-function pruneRun({ projectDir, env }: Where, { file, folders }: OldRun): void {
+function pruneRun({ projectDir, env }: Where, { file, folders, loops }: OldRun): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  // What is outside the project belongs to the worktree, which is gone, unless a later loop had one of this name.
+  for (const { loopId, files } of loops)
+    if (findEndedContract(files, loopId) !== null) rmSync(files.outsideDir, { recursive: true, force: true });
   removeIfThere(join(loopFiles(projectDir, null, env).runsDir, file));
 }

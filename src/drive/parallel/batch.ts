@@ -102,10 +102,9 @@ export function archiveBatch(projectDir: string, env: NodeJS.ProcessEnv, record:
   const files = loopFiles(projectDir, null, env);
   makeRuntimeDir(files);
   mkdirSync(files.runsDir, { recursive: true });
-  const { at, status } = record.ended ?? { at: lastDriven(files), status: 'interrupted' };
-  const path = join(files.runsDir, `${at.replaceAll(':', '-')}-${status}.json`);
   // It can no longer be resumed.
-  const ended = { ...(record.ended ?? interruptedAt(at)), next: null };
+  const ended = { ...(record.ended ?? interruptedAt(lastDriven(files))), next: null };
+  const path = join(files.runsDir, `${ended.at.replaceAll(':', '-')}-${ended.status}.json`);
   writeAtomically(path, `${JSON.stringify({ ...record, ended }, null, 2)}\n`);
   dropProjectRecord(files, files.batch);
 }

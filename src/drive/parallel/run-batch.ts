@@ -125,23 +125,9 @@ export class BatchRunner extends SideBySideRunner {
     const tokens = billedTokens(lastState.usage);
     const lacksProof = batch.words.includes('--require-verified') && !verified;
     const code = exitCode(end, lacksProof);
-    const durationMs = timeSpent(lastState, endedAt);
-    this.#save({
-      ...task,
-      loopId,
-      step: 'ended',
-      end: {
-        status,
-        code,
-        iterations: iteration,
-        costUsd,
-        tokens,
-        message,
-        ...NEW_END,
-        durationMs,
-        proved: proof && { proof, files: null },
-      },
-    });
+    const figures = { iterations: iteration, costUsd, tokens, durationMs: timeSpent(lastState, endedAt) };
+    const proved = proof && { proof, files: null };
+    this.#save({ ...task, loopId, step: 'ended', end: { ...NEW_END, status, code, message, ...figures, proved } });
     return null;
   }
 
