@@ -36,8 +36,9 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const overridden = ourWordStands && blockOverridden(transcriptPath, state.lastDecision?.at ?? at);
   const events: EngineEvent[] = [{ type: 'user-prompt', at, promptId, by }];
   if (overridden) events.unshift({ type: 'block-overridden', at });
-  const lost = by === 'user' ? lostTurn(state) : null;
-  if (lost?.type === 'api-error') events.unshift(lost);
+  // Work in the background that ends after Esc continues the session, not the loop.
+  const lost = lostTurn(state);
+  if (lost !== null) events.unshift(lost);
   const effects = dispatchOwn(context, events);
   if (effects === null) return null;
   applyEffects(context.files, at, effects);

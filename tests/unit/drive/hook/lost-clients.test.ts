@@ -64,18 +64,38 @@ test('a prompt of the user in a session that a new client resumed interrupts not
   }
 });
 
-test('a prompt of the user after a turn of Codex that failed finds the loop paused by the error', async (t) => {
-  const project = aProject(t);
+/** The transcript of the loop's session ends with these entries, of after its last prompt. */
+async function endsWith(project: Project, ...entries: readonly object[]): Promise<void> {
   await inSecondIteration(project);
   const state = stateOf(project);
-  const transcriptPath = join(project.directory, '..', 'rollout.jsonl');
-  const payload = { type: 'task_complete', error: { message: 'no such model' } };
-  const failed = { timestamp: new Date(Date.now() + 1_000).toISOString(), type: 'event_msg', payload };
-  const begun = { ...failed, payload: { type: 'task_started' } };
-  put(transcriptPath, `${JSON.stringify(failed)}\n${JSON.stringify(begun)}\n`);
+  const transcriptPath = join(project.directory, '..', 'transcript.jsonl');
+  const timestamp = new Date(Date.now() + 1_000).toISOString();
+  put(transcriptPath, entries.map((entry) => `${JSON.stringify({ ...entry, timestamp })}\n`).join(''));
   put(project.files.state, JSON.stringify({ ...state, marks: { ...state.marks, transcriptPath } }));
+}
+
+test('a prompt of the user after a turn of Codex that failed finds the loop paused by the error', async (t) => {
+  const project = aProject(t);
+  const payload = { type: 'task_complete', error: { message: 'no such model' } };
+  await endsWith(project, { type: 'event_msg', payload }, { type: 'event_msg', payload: { type: 'task_started' } });
   const answer = await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'And now?' }, FORMER));
   assert.match(answer?.systemMessage ?? '', /Paused by an API error \(.*no such model\)\. Resume/);
+});
+
+test('work in the background that ends after Esc does not continue the loop; control: without Esc it does', async (t) => {
+  const content = [{ type: 'text', text: '[Request interrupted by user for tool use]' }];
+  for (const [entries, decision] of [
+    [[{ type: 'user', message: { content } }], undefined],
+    [[], 'block'],
+  ] as const) {
+    const project = aProject(t);
+    await endsWith(project, ...entries);
+    const prompt = '<task-notification>\n<status>completed</status>\n</task-notification>';
+    await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt, prompt_id: 'p2' }, FORMER));
+    const answer = await aStop(project, { prompt_id: 'p2', last_assistant_message: 'It has ended.' }, FORMER);
+    assert.equal(answer?.decision, decision);
+    assert.deepEqual([stateOf(project).status, stateOf(project).iteration], decision ? ['running', 2] : ['paused', 1]);
+  }
 });
 
 test('a session that its user has put into plan mode is paused at the end of the turn; others go on', async (t) => {
