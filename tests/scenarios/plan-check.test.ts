@@ -19,9 +19,12 @@ validation: [npm test]
   - Acceptance: it pays
 `;
 
+const HIDDEN = 'validation[0] runs the script "test", which exits with 0 whatever fails: remove "|| true".';
+
 test('plan check prints as JSON the tasks, the problems and what comes next', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
+  p.write('package.json', { scripts: { test: 'tsc || true' } });
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, {
@@ -31,7 +34,7 @@ test('plan check prints as JSON the tasks, the problems and what comes next', (t
       { id: 'Task 2', title: 'Service', status: 'open', dependsOn: ['Task 1'], scope: ['src'], line: 7 },
       { id: 'Task 3', title: 'Payment', status: 'blocked', dependsOn: [], scope: ['pay'], line: 11 },
     ],
-    problems: [],
+    problems: [{ line: 2, taskId: null, rule: 'hidden-exit', message: HIDDEN, severity: 'warning' }],
     next: 'Task 2',
     stop: null,
   });
@@ -39,18 +42,17 @@ test('plan check prints as JSON the tasks, the problems and what comes next', (t
 
 test('plan check reports every problem of a plan and exits with 1', (t) => {
   const p = project(t);
-  p.write('plan.md', '---\nvalidation: [npm test]\n---\n- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
-  p.write('package.json', { scripts: { test: 'tsc || true' } });
+  p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
   const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; rule: string }[];
   assert.deepEqual(
     problems.map(({ line, rule }) => [line, rule]),
     [
-      [2, 'hidden-exit'],
-      [4, 'unknown-dependency'],
-      [4, 'missing-acceptance'],
-      [4, 'missing-scope'],
+      [1, 'no-validation'],
+      [1, 'unknown-dependency'],
+      [1, 'missing-acceptance'],
+      [1, 'missing-scope'],
     ],
   );
 });
