@@ -37,10 +37,12 @@ test('start, the launcher and run refuse a client below the floor and change not
   assert.deepEqual(p.tree(), before);
 });
 
-test('control: start needs no client on the PATH', (context) => {
+test('control: start needs no client on the PATH, and says what a plan mode cannot do', (context) => {
   const p = project(context);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-  assert.equal(p.ralph(['start']).code, 0);
+  const { code, stderr } = p.ralph(['start', '--permission-mode', 'plan']);
+  assert.equal(code, 0);
+  assert.match(stderr, /In plan mode the agent can change nothing/);
 });
 
 test('control: run starts the oldest supported client', (context) => {

@@ -44,6 +44,7 @@ export function warningTexts(
     const problem = clientSandboxProblem(env);
     texts.push(problem ? SANDBOX_TEXTS.withoutAuto(problem) : SANDBOX_TEXTS.notForCommands(contract.agent ?? ''));
   }
+  if (contract.client?.permissionMode === 'plan') texts.push(START_TEXTS.onlyPlans);
   if (verifiesNothing(contract)) texts.push(START_TEXTS.nothingToVerify);
   if (contract.policy.plan && contract.validation.length === 0) {
     const { projectChecks: commands = [] } = contract;

@@ -118,6 +118,7 @@ export const START_TEXTS = {
   cancelled: 'Cancelled; nothing was started.',
   baselineLeft: 'Nothing was started: the checks before the start were interrupted.',
   checksRun: (name: string): string => `Running the checks once: ${name} … Ctrl+C ends them.`,
+  onlyPlans: 'In plan mode the agent can change nothing. Choose acceptEdits if the task needs changes.',
   nothingToVerify:
     'No checks are configured: completion will be accepted unverified. Add commands under "validation:".',
   noHooks: (taskPath: string): Message =>
