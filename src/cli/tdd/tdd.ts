@@ -13,8 +13,7 @@ import { advise, type LoopRef, type Message, offer, RalphError } from '../../tex
 import { formatDuration } from '../../text/time.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { checklistText } from '../show/status-text.ts';
-import { tddInit } from './tdd-init.ts';
-import { tddStatus } from './tdd-status.ts';
+import { tddInit, tddStatus } from './tdd-list.ts';
 
 const STEPS: Readonly<Record<string, (context: CommandContext, id: string | null) => Promise<number> | number>> = {
   init: tddInit,

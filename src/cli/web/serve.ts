@@ -13,8 +13,8 @@ import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../stat
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { commitsOf, uncommittedOf } from '../../web/model/collect-report.ts';
-import { LoopFeed, type LoopSource, type WatchedRun } from '../../web/server/loop-feed.ts';
-import { type ControlRequest, type NewsFeed, noControl } from '../../web/server/news-feed.ts';
+import type { ControlRequest, LoopSource, NewsFeed, WatchedRun } from '../../web/server/news-feed.ts';
+import { LoopFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
 import type { CommandContext } from '../command.ts';
 import { OPERATIONS, type Operation, steerAnswer } from '../control/operator-commands.ts';

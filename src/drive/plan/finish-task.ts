@@ -1,7 +1,7 @@
 import { appendFileSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { hasEvidence } from '../../engine/plan/task-proof.ts';
+import { hasEvidence } from '../../engine/plan/progress-entry.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { whyRejected } from '../../task/git/commit-form.ts';
 import { areHooksPinned } from '../../task/git/git-pins.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckResult } from '../../../src/engine/events.ts';
-import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../../src/engine/plan/task-proof.ts';
+import type { TaskWork } from '../../../src/engine/plan/progress-entry.ts';
+import { hasEvidence, mayBeProved, proofLine, taskProof } from '../../../src/engine/plan/progress-entry.ts';
 import { allPassed, baselineOf, isGreen } from '../../../src/engine/policy/proof.ts';
 import { baselineText, proofText, unprovedText } from '../../../src/engine/proof-texts.ts';
 

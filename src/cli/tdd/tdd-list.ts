@@ -1,21 +1,25 @@
 import { resolve } from 'node:path';
 import type { Approval } from '../../drive/start/stages.ts';
-import { type ConsentTerms, diffTerms, listTerms, requireApproved } from '../../drive/start/terms/consent-terms.ts';
-import { listOf, requireList } from '../../drive/tdd/scenario-list.ts';
+import type { ConsentTerms } from '../../drive/start/terms/consent-terms.ts';
+import { diffTerms, listTerms, printableLine, requireApproved } from '../../drive/start/terms/consent-terms.ts';
+import { listOf, requireList, whyNoList } from '../../drive/tdd/scenario-list.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { allComplete, scenarioCount, standingOf } from '../../engine/tdd/phases.ts';
 import { recordNotice } from '../../state/event-stream.ts';
 import { findContract, type LoopFiles } from '../../state/loop-files.ts';
-import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
+import { show, withPrefix } from '../../state/process/program.ts';
+import { type FoundTdd, keepOldRecord, tddFiles, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
+import { type Paint, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { parseSeconds } from '../../text/time.ts';
 import { askInPerson, readInput } from '../ask.ts';
 import { readTaskText } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { forReading, sayList, statusOf } from './tdd-status.ts';
 
 export function tddInit(context: CommandContext): number {
   const { files, now, values, env } = context;
@@ -191,4 +195,78 @@ function askedList(context: CommandContext) {
 function readList(input: string): WantedScenario[] {
   if (input === '-') return readScenarios(readInput(), 'standard input');
   return readScenarios(readTaskText(resolve(input), input), input);
+}
+
+/** Prints data, which agents read, or text for a user at a terminal. */
+export function tddStatus(context: CommandContext): number {
+  const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
+  if (found.kind === 'none') {
+    const message = show(whyNoList(found), { name: context.files.name, mode: 'hook' });
+    if (context.atTerminal) context.out(withPrefix(message));
+    else context.json({ active: false, message });
+    return 0;
+  }
+  const { record, notes } = found;
+  if (context.atTerminal) sayList(context, record, notes);
+  else context.json({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes });
+  return 0;
+}
+
+/** Shows the list to a user, with the next step for one that no loop works on yet. */
+function sayList({ files: { name }, out, paint }: CommandContext, record: TddRecord, notes: readonly string[]): void {
+  const start = { verb: 'Start a loop on it', command: 'start', options: { tdd: true } } as const;
+  const todo = { text: '', advice: [start, { verb: 'Or see the first step', command: 'tdd next' }] };
+  const next = allComplete(record) ? TDD_TEXTS.nothingToStart : todo;
+  const isNew = record.consented && record.loopId === null;
+  const last = isNew ? [withPrefix(next, { name, mode: 'runner' })] : [];
+  out([forReading(record, paint, name), ...notes, ...last].join('\n'));
+}
+
+function statusOf(record: TddRecord): object {
+  return {
+    active: true,
+    complete: allComplete(record),
+    consented: record.consented,
+    ...scenarioCount(record),
+    currentScenario: record.current,
+    broken: record.broken?.scenarioId ?? null,
+    scenarios: record.scenarios.map(({ id, description, run, timeoutSeconds }) => ({
+      id,
+      description,
+      status: standingOf(record, id),
+      command: run,
+      timeoutSeconds,
+    })),
+  };
+}
+
+const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green' } as const;
+
+const TAKEN_OVER = (count: number): string =>
+  `${count} of the complete scenarios ${count === 1 ? 'was' : 'were'} adopted as complete from a tdd-state.json, without a recorded run.`;
+
+/** Renders the list with each description and command on one line, free of control characters. */
+function forReading(record: TddRecord, paint: Paint, name: string | null): string {
+  const rows = record.scenarios.map(({ id, description, run }) => {
+    const standing = standingOf(record, id);
+    const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
+    return [
+      record.current === id ? '>' : ' ',
+      id,
+      broken,
+      printableLine(description),
+      paint('dim', printableLine(run)),
+    ];
+  });
+  const proved = new Set(
+    record.log.filter(({ exitCode }) => exitCode !== undefined).map(({ scenarioId }) => scenarioId),
+  );
+  const takenOver = record.completed.filter(({ id }) => !proved.has(id)).length;
+  const noConsent = show(TDD_TEXTS.noConsent, { name, mode: 'hook' });
+  return [
+    `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
+    table(rows),
+    ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
+    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${noConsent}`)]),
+  ].join('\n');
 }
