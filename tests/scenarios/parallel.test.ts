@@ -214,6 +214,8 @@ test('pr pushes the branches and reports a missing gh', (t) => {
   const { code, stdout } = run(p, [...jobs(['a']), '--integrate', 'pr'], { PATH: p.env['PATH'] });
   assert.equal(code, 0, stdout);
   assert.match(stdout, /a: pushed ralph\/a to origin; gh is not installed/);
+  const tip = git(p, 'rev-parse --short=10 ralph/a');
+  assert.match(stdout, new RegExp(`^a .* complete .* ${tip}$`, 'm'), 'the commit that was pushed');
   assert.equal(git(p, '--git-dir ../remote.git log --format=%s -1 ralph/a'), 'Add a');
 });
 

@@ -3,7 +3,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { billedTokens, timeSpent } from '../../engine/policy/budget.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
-import { checkedOut } from '../worktree/repository.ts';
+import { checkedOut, tipOf } from '../worktree/repository.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, isToIntegrate, NEW_END, NOT_INTEGRATED, withLeft, wordsFor } from './batch.ts';
 import { integrate } from './delivery/integrate.ts';
@@ -201,7 +201,8 @@ export class BatchRunner extends SideBySideRunner {
           tell: notice,
         });
     notice(message);
-    const { commit } = checkedOut(projectDir, env);
+    const tip = batch.integrate === 'pr' ? tipOf(projectDir, worktreePlace(projectDir, name).branch, env) : null;
+    const commit = tip ?? checkedOut(projectDir, env).commit;
     const way =
       outcome === 'done'
         ? { code: 0, integrated: message, problem: null, commit }
