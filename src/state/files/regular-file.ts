@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -142,9 +143,12 @@ export function removeDrafts(path: string): void {
   }
 }
 
+/** Flags for reading that neither block on a FIFO nor follow a link that replaced the file meanwhile. */
+export const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
 /** Opens a file, passes its descriptor to `work` and closes it. */
 export function withDescriptor<T>(
-  path: string,
+  path: string | Buffer,
   flags: string | number,
   mode: number,
   work: (descriptor: number) => T,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Dirent, Stats } from 'node:fs';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { READ_PLAIN, withDescriptor } from '../files/regular-file.ts';
 
 /** Version of a file: type, permissions and content. */
 export interface Version {
@@ -74,11 +75,7 @@ export function statAt(path: string): Stats | null {
 
 /** Reads a file without following a link or waiting for the writer of a pipe. Returns false if it is not a regular file. */
 function readAll(path: string, add: (bytes: Buffer) => void): boolean {
-  const descriptor = openSync(
-    diskPath(path),
-    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-  );
-  try {
+  return withDescriptor(diskPath(path), READ_PLAIN, 0, (descriptor) => {
     const stat = fstatSync(descriptor);
     if (!stat.isFile()) return false;
     const most = Math.min(CHUNK, Math.max(PAGE, stat.size + 1));
@@ -88,9 +85,7 @@ function readAll(path: string, add: (bytes: Buffer) => void): boolean {
       if (length === 0) return true;
       add(chunk.subarray(0, length));
     }
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 export function isSameVersion(one: Version | null, other: Version | null): boolean {

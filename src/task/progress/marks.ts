@@ -1,20 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Dirent, Stats } from 'node:fs';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Marks } from '../../engine/schema/records.ts';
-import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
+import { ifOutOfReach, READ_PLAIN, readRegularFile, withDescriptor } from '../../state/files/regular-file.ts';
 import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
 
@@ -62,8 +51,6 @@ export interface ReadBudget {
 
 /** Size above which files are compared by size and time only. */
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
-/** Flags for reading that neither block on a FIFO nor follow a link that replaced the file meanwhile. */
-const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 type Marked =
   /** `limited`: not read because the budget was used up. */
@@ -108,13 +95,10 @@ function hashOf(content: string | Buffer): string {
 }
 
 function readPlain(path: string): Buffer {
-  const descriptor = openSync(path, READ_PLAIN);
-  try {
+  return withDescriptor(path, READ_PLAIN, 0, (descriptor) => {
     if (!fstatSync(descriptor).isFile()) throw new Error(`${path} is no longer a file`);
     return readFileSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 export interface FolderLimits {
