@@ -102,14 +102,12 @@ function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios
   return `${checklistText({ done, total })} proved${current === null ? '' : `, ${current} at work`}`;
 }
 
-const AWAITS_MESSAGE = 'waiting for a message in its session';
-
 const WAITS = {
   idle: ['idle', 'it wakes'],
   pace: ['waiting', 'the next iteration begins'],
   retry: ['waiting, because the last subagent could not work', 'the next one may start'],
   answer: ['waiting for the next answer of the agent', 'the wait ends'],
-  message: [AWAITS_MESSAGE, 'the wait ends'],
+  message: ['waiting for a message in its session', 'the wait ends'],
 } as const;
 
 function stateText(status: LiveLoop, at: string): string {
@@ -129,7 +127,7 @@ function stateText(status: LiveLoop, at: string): string {
 /** Returns the status of a live loop in words; a started loop that no session has joined does not run yet. */
 export function liveWords(live: LiveLoop): string {
   if (live.status === 'running' && isUnjoined(live)) return 'waiting for a session';
-  return live.waitingFor === 'message' ? AWAITS_MESSAGE : statusWords(live.status);
+  return live.waitingFor === 'message' ? WAITS.message[0] : statusWords(live.status);
 }
 
 /** Formats a count, such as `3 of 10`. */

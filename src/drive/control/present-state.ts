@@ -31,6 +31,5 @@ export function lostTurn(state: LoopState): EventOf<'interrupted' | 'api-error'>
   const at = interruptedAt(path, lastDecision.at);
   if (at !== null) return { type: 'interrupted', at, by: 'signal' };
   const error = rolloutError(path);
-  const isOld = error?.at == null || isBefore(error.at, lastDecision.at);
-  return isOld ? null : { type: 'api-error', at: error.at, error };
+  return error?.at == null || isBefore(error.at, lastDecision.at) ? null : { type: 'api-error', at: error.at, error };
 }

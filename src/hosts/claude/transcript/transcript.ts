@@ -49,11 +49,8 @@ function isInterruption({ type, message, payload, toolCalls, isSidechain }: Fiel
   const [said] = listOf(fieldsOf(message)['content']);
   if (type === 'user') return isSidechain !== true && textOf(said?.['text']).startsWith('[Request interrupted by user');
   const { type: kind, reason } = fieldsOf(payload);
-  const calls = listOf(toolCalls);
-  return (
-    (kind === 'turn_aborted' && reason === 'interrupted') ||
-    (calls.length > 0 && calls.every(({ status }) => status === 'cancelled'))
-  );
+  const ends = new Set(listOf(toolCalls).map(({ status }) => status));
+  return (kind === 'turn_aborted' && reason === 'interrupted') || (ends.size === 1 && ends.has('cancelled'));
 }
 
 export function blockOverridden(path: string | null, since: string): boolean {
