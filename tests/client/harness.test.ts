@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { OLDEST_CLIENT } from '../../src/hosts/claude/find-client.ts';
+import { OLDEST_CLIENT } from '../../src/hosts/claude/claude-code.ts';
 import { atLeast } from '../../src/text/version.ts';
 import { runClient, startClient } from '../support/client/client.ts';
 import { clientVersion, IS_NAMED } from '../support/client/client-binary.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { OLDEST_CLIENT } from '../../src/hosts/claude/find-client.ts';
+import { OLDEST_CLIENT } from '../../src/hosts/claude/claude-code.ts';
 import { OLDEST_CODEX } from '../../src/hosts/codex/find-codex.ts';
 import { atLeast } from '../../src/text/version.ts';
 import { CLIENTS, type ClientName, installed, newest } from './install.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import manifest from '../../package.json' with { type: 'json' };
-import { OLDEST_CLIENT } from '../../src/hosts/claude/find-client.ts';
+import { OLDEST_CLIENT } from '../../src/hosts/claude/claude-code.ts';
 import { installed } from '../facts/install.ts';
 
 /**

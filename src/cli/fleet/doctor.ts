@@ -7,7 +7,7 @@ import { envelopeOf, FleetKey, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { type FleetServer, KEYS } from '../../fleet/queue/connect.ts';
 import { addLoop, loopsNamed } from '../../fleet/queue/loop-index.ts';
-import { findClient } from '../../hosts/claude/find-client.ts';
+import { findClient } from '../../hosts/claude/claude-code.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';

@@ -1,4 +1,4 @@
-import { findClient } from '../../hosts/claude/find-client.ts';
+import { findClient } from '../../hosts/claude/claude-code.ts';
 import { USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Approver } from '../../drive/start/approve.ts';
 import { firstBaseline } from '../../drive/start/baseline.ts';
-import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
+import { clientSandboxProblem } from '../../hosts/claude/claude-code.ts';
 import { readText } from '../../install/project-files.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';

@@ -4,7 +4,7 @@ import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { PreparedContract, StartedLoop } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { hasRules } from '../../guard/guard.ts';
-import { clientSandboxProblem } from '../../hosts/claude/find-client.ts';
+import { clientSandboxProblem } from '../../hosts/claude/claude-code.ts';
 import { hostOf } from '../../hosts/hosts.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { show, withPrefix } from '../../state/process/program.ts';

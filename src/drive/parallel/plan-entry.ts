@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { exitCode } from '../../engine/exit-code.ts';
-import { blockedIn, planStop, withoutChangeIn } from '../../engine/plan/attempt.ts';
+import { blockedIn, planKey, planStop, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { planStopText } from '../../engine/plan/messages.ts';
-import { planKey } from '../../engine/plan/task-order.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
@@ -17,9 +16,8 @@ import { plannedTasks } from '../status/plan-run.ts';
 import { removeWorktree } from '../worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, NEW_END, NEW_TASK, type PlanBatch, wordsFor } from './batch.ts';
-import type { LoopEnd } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
-import type { BatchRun } from './side-by-side-runner.ts';
+import type { BatchRun, LoopEnd } from './side-by-side-runner.ts';
 
 /** Returns the existing record of a task that is about to begin, or a new one under a name that no worktree has. */
 export function entryOf({ tasks, plan }: PlanBatch, projectDir: string, { id, title }: PlanFileTask): BatchTask {

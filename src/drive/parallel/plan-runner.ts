@@ -1,5 +1,5 @@
+import { planKey, readyTasks } from '../../engine/plan/attempt.ts';
 import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
-import { planKey, readyTasks } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';
@@ -8,11 +8,11 @@ import { plannedTasks } from '../status/plan-run.ts';
 import type { PlanPart } from '../turn/turn.ts';
 import { branchOf } from '../worktree/repository.ts';
 import { NEW_END, type PlanBatch } from './batch.ts';
-import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { PARALLEL_TEXTS } from './messages.ts';
 import { endNow, entryOf, isLive, planEnd, removeDone, withoutReport, wordsOfTask } from './plan-entry.ts';
 import { changedSince, PlanSource } from './plan-source.ts';
-import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
+import type { BatchEnd, BatchRun, LoopEnd, LoopProcess } from './side-by-side-runner.ts';
+import { SideBySideRunner } from './side-by-side-runner.ts';
 import type { PlanTurn } from './supervise.ts';
 
 /** Maximum processes for each concurrent agent: tasks that wait for earlier ones to commit have no agent. */

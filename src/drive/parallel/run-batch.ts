@@ -8,10 +8,10 @@ import { worktreeLoop, worktreePlace } from '../worktree/worktree-place.ts';
 import { firstCode, isToIntegrate, NEW_END, NOT_INTEGRATED, withLeft, wordsFor } from './batch.ts';
 import { integrate } from './delivery/integrate.ts';
 import { commentIssue } from './issues.ts';
-import type { LoopEnd, LoopProcess } from './loop-process.ts';
 import { INTEGRATE_TEXTS, PARALLEL_TEXTS } from './messages.ts';
 import { provedText } from './proved-text.ts';
-import { type BatchEnd, type BatchRun, SideBySideRunner } from './side-by-side-runner.ts';
+import type { BatchEnd, BatchRun, LoopEnd, LoopProcess } from './side-by-side-runner.ts';
+import { SideBySideRunner } from './side-by-side-runner.ts';
 
 /** Runs independent tasks side by side, and integrates the work of those that are complete. */
 export class BatchRunner extends SideBySideRunner {

@@ -2,11 +2,10 @@ import { appendFileSync, existsSync, readFileSync, realpathSync, statSync, trunc
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
-import { planStop, withDone } from '../../engine/plan/attempt.ts';
+import { nextPlanTask, planStop, withDone } from '../../engine/plan/attempt.ts';
 import { BODY_LIMIT, commitSubject, PLAIN_FORM, planName } from '../../engine/plan/commit-subject.ts';
 import type { ProgressEntry, TaskWork } from '../../engine/plan/progress-entry.ts';
 import { pausedEntry, progressEntry, proofLine } from '../../engine/plan/progress-entry.ts';
-import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { filesSince, isInHistory, lastCommit, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';

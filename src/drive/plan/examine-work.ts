@@ -1,8 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { isForUser } from '../../engine/plan/attempt.ts';
-import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
+import { isForUser, planKey, tasksByKey } from '../../engine/plan/attempt.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LinkTarget, linkTarget, nestedRepositories } from '../../task/git/nested-repositories.ts';

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt, planKey } from '../../engine/plan/attempt.ts';
 import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/progress-entry.ts';
-import { planKey } from '../../engine/plan/task-order.ts';
 import { baselineOf } from '../../engine/policy/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';

@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { planOf } from '../../engine/plan/attempt.ts';
-import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
+import { nextPlanTask, planKey, planOf } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { unlessLost } from '../../state/evidence/evidence-lost.ts';

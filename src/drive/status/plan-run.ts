@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
+import { planKey, tasksByKey } from '../../engine/plan/attempt.ts';
 import { billedTokens, timeSpent, totalCost } from '../../engine/policy/budget.ts';
 import type { Batch, Run, RunTask } from '../../engine/schema/batch.ts';
 import type { Proof } from '../../engine/schema/proof.ts';

@@ -1,4 +1,4 @@
-import { isGlob, nextPlanTask, type PlanTask, planKey, readyTasks } from './task-order.ts';
+import { isGlob, nextPlanTask, type PlanTask, planKey, readyTasks } from './attempt.ts';
 
 /** Input besides the plan for choosing tasks that run side by side. */
 interface SideBySide {

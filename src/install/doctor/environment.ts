@@ -7,7 +7,7 @@ import {
   OLDEST_CLIENT,
   tooOld,
   UPDATE_CLIENT,
-} from '../../hosts/claude/find-client.ts';
+} from '../../hosts/claude/claude-code.ts';
 import { readObject } from '../../hosts/claude/permission-rules.ts';
 import { ifOutOfReach, removeIfThere, uniqueToken } from '../../state/files/regular-file.ts';
 import { homeFolder } from '../../state/home-folder.ts';

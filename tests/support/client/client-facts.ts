@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { OLDEST_CLIENT } from '../../../src/hosts/claude/find-client.ts';
+import { OLDEST_CLIENT } from '../../../src/hosts/claude/claude-code.ts';
 import { IS_LONG } from '../short-form.ts';
 import { clientVersion } from './client-binary.ts';
 

@@ -1,4 +1,4 @@
-import { clientSandboxProblem } from '../../../hosts/claude/find-client.ts';
+import { clientSandboxProblem } from '../../../hosts/claude/claude-code.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
 import { sandboxProblem, sandboxTerms } from '../../../sandbox/bubblewrap.ts';
 import { SANDBOX_TEXTS } from '../../../sandbox/messages.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { LoopProcess, SharedBudget } from '../../../../src/drive/parallel/loop-process.ts';
+import { LoopProcess, SharedBudget } from '../../../../src/drive/parallel/side-by-side-runner.ts';
 import { worktreePlace } from '../../../../src/drive/worktree/worktree-place.ts';
 import { withLock } from '../../../../src/state/lock/lock.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';

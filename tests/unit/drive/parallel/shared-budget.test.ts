@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SharedBudget } from '../../../../src/drive/parallel/loop-process.ts';
+import { SharedBudget } from '../../../../src/drive/parallel/side-by-side-runner.ts';
 import type { Batch } from '../../../../src/engine/schema/batch.ts';
 
 const DOLLARS = { maxCostUsd: 3, maxTokens: null, maxTimeMs: null };
