@@ -25,7 +25,7 @@ import {
 } from '../task/task-file.ts';
 import { printable, table } from '../term/format.ts';
 import { about, advise, type Message, nullIfRefused, offer, RalphError } from '../text/message.ts';
-import { quoted, shellWord } from '../text/quote.ts';
+import { quoted } from '../text/quote.ts';
 import { statusWords } from '../text/status-words.ts';
 import type { CommandContext } from './command.ts';
 
@@ -228,8 +228,8 @@ export function taskPlace(projectDir: string, word: string) {
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
-    const text = `${word} is neither a RALPH.md nor a plan of tasks. Name a task folder, or the RALPH.md or task.md in it.`;
-    throw new RalphError('usage', advise(text, 'Check it as a plan', `plan check ${shellWord(word)}`));
+    const text = `${word} is no task folder. Name one, or the RALPH.md or task.md in it.`;
+    throw new RalphError('usage', advise(text, 'Check it as a plan', `plan check ${quoted(word)}`));
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner')))

@@ -360,7 +360,7 @@ test('a path that is no task folder of this project has its own error in every c
   for (const [nth, name] of someOf(['status', 'archive', 'resume', 'logs'], 2).entries()) {
     const refused = [
       ['gone', /gone: no such task folder exists/],
-      ['notes.md', /notes\.md is neither a RALPH\.md nor a plan/],
+      ['notes.md', /notes\.md is no task folder\. Name one/],
       ['notes.md/RALPH.md', /no such task folder exists/],
       ['empty', /empty has no RALPH\.md/],
       [join(p.home, 'other'), /is outside the project/],

@@ -61,7 +61,7 @@ const AFTER: Readonly<Record<Exclude<TerminalStatus, 'complete'>, Message | stri
     'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.',
   'budget-exhausted': resume('It used what its budget allows.'),
   'rate-limited': resume('Wait until the limit has reset.'),
-  blocked: resume('A task that others depend on is blocked. Unblock it in the plan.'),
+  blocked: resume('Remove what blocks the task, and "(blocked)" from the plan.'),
   'needs-verification': resume('Only manual work is left. Do it, and tick it off in the plan.'),
   'paused-for-review': resume('Review its work.'),
   timeout: resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.'),
