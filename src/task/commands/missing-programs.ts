@@ -8,7 +8,7 @@ import { readRecord, readRegularFile, realPathOf } from '../../state/files/regul
 import { onPath } from '../../state/process/find-program.ts';
 import { shellWord } from '../../text/quote.ts';
 import { forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from '../../text/shell/parse-shell.ts';
-import { projectChecks } from '../draft/project-signals.ts';
+import { packageManager, projectChecks } from '../draft/project-signals.ts';
 import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
@@ -255,29 +255,18 @@ const OF_PYTHON = new Set(
 );
 const OF_NPM: Readonly<Record<string, string>> = {
   tsc: 'typescript',
-  eslint: 'eslint',
-  prettier: 'prettier',
   biome: '@biomejs/biome',
-  jest: 'jest',
-  vitest: 'vitest',
-  mocha: 'mocha',
-  ava: 'ava',
-  c8: 'c8',
-  nyc: 'nyc',
-  playwright: 'playwright',
+  ...Object.fromEntries(
+    'eslint prettier jest vitest mocha ava c8 nyc playwright'.split(' ').map((name) => [name, name]),
+  ),
 };
-const LOCKS = [
-  ['pnpm-lock.yaml', 'pnpm'],
-  ['yarn.lock', 'yarn'],
-  ['bun.lock', 'bun'],
-] as const;
 
 /** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
 function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
   switch (kind) {
     case 'program': {
       if (existsSync(join(dir, 'node_modules', '.bin', name))) return ` Write: npx ${name}`;
-      if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${managerOf(dir)} install`;
+      if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${packageManager(dir).manager} install`;
       if (OF_PYTHON.has(name)) return ` Install it: python3 -m pip install ${name}`;
       if (OF_NPM[name] !== undefined) return ` Install it: npm install --save-dev ${OF_NPM[name]}`;
       if (name === 'pnpm' || name === 'yarn' || name === 'bun') return ` Install it: npm install --global ${name}`;
@@ -287,7 +276,8 @@ function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace):
       return ` Install it: python3 -m pip install ${name}`;
     case 'file':
     case 'argument':
-      if (/(?:^|\/)node_modules\//.test(name)) return ` Install the dependencies: ${managerOf(dir)} install`;
+      if (/(?:^|\/)node_modules\//.test(name))
+        return ` Install the dependencies: ${packageManager(dir).manager} install`;
       return ` Correct the path; if the task creates it, name it there or list it under "may_change": [${files.join()}]`;
     case 'script':
     case 'target':
@@ -295,10 +285,6 @@ function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace):
     default:
       return kind satisfies never;
   }
-}
-
-function managerOf(dir: string): string {
-  return LOCKS.find(([file]) => existsSync(join(dir, file)))?.[1] ?? 'npm';
 }
 
 function isDependency(dir: string, name: string): boolean {

@@ -139,9 +139,7 @@ function targetCommands(program: GoalProgram, { dir, read }: Project): ProjectCo
 
 function scriptCommands(project: Project): ProjectCommand[] {
   if (!project.shows('package.json')) return [];
-  const locked = LOCK_FILES.find(([, names]) => names.some(project.shows))?.[0];
-  const [, said] = /^(npm|pnpm|yarn|bun)@/.exec(String(readPackage(project.dir, 'package.json').packageManager)) ?? [];
-  const manager = locked ?? said ?? 'npm';
+  const { locked, manager } = packageManager(project.dir);
   const own = usableScripts(project, 'package.json');
   // `bun test` is bun's own runner, not the script.
   const commands = named('package.json', own, (name) =>
@@ -153,6 +151,14 @@ function scriptCommands(project: Project): ProjectCommand[] {
   const all = [...commands, ...inWorkspaces.filter(({ role }) => !taken.has(role))];
   const audit = locked === 'npm' || locked === 'pnpm' ? [{ role: 'audit' as const, run: `${locked} audit` }] : [];
   return [...all, ...audit.map((command) => ({ ...command, from: 'package.json' }))];
+}
+
+/** Returns the package manager of a project: `locked` by its lock file, or else the one that package.json names, or npm. */
+export function packageManager(dir: string) {
+  const { shows } = projectFiles(dir);
+  const locked = LOCK_FILES.find(([, names]) => names.some(shows))?.[0];
+  const [, said] = /^(npm|pnpm|yarn|bun)@/.exec(String(readPackage(dir, 'package.json').packageManager)) ?? [];
+  return { locked, manager: locked ?? said ?? 'npm' };
 }
 
 /** Returns scripts without placeholders and without those that never end, which check nothing. */

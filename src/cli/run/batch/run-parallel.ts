@@ -83,12 +83,11 @@ function published({ name, taskPath, planTask, step, end }: BatchTask): object {
 /** Returns the report at the end of a run; its table has at most `columns` columns if possible. */
 function reportLines(run: Run, columns: number): string[] {
   const { plan, live, status, why, next } = run;
-  const [head, ...commands] = branchLines(run);
   const isOver = plan === null && next === '' && (status === 'complete' || status === 'incomplete');
   const text = [why, next].filter((part) => part !== '').join(' ');
   return [
     ...taskTable(run, columns),
     ...(live || isOver || text === '' ? [] : [withPrefix(text)]),
-    ...(head === undefined ? [] : [withPrefix(head), ...commands]),
+    ...branchLines(run),
   ];
 }
