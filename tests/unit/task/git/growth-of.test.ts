@@ -59,13 +59,18 @@ test('an undo brings a file back whose place a folder has, also in the index, an
   writeFileSync(join(directory, 'd'), 'file\n');
   git(directory, 'add', '-A');
   git(directory, 'commit', '-qm', 'changed places');
-  await applyUndo(await planUndo(directory, ENV, { ...ALWAYS, start, end: null }), ALWAYS, true);
+  const undo = async () => applyUndo(await planUndo(directory, ENV, { ...ALWAYS, start, end: null }), ALWAYS, true);
+  const lock = join(directory, '.git', `${git(directory, 'symbolic-ref', 'HEAD').trim()}.lock`);
+  writeFileSync(lock, '');
+  await assert.rejects(undo(), { message: /File exists\..*\. Only a part is undone; another undo does the rest\./ });
+  rmSync(lock);
+  await undo();
   assert.deepEqual(
     ['f', 'd/a'].map((path) => readFileSync(join(directory, path), 'utf8')),
     ['file\n', 'a\n'],
   );
   assert.equal(git(directory, 'status', '--porcelain') + git(directory, 'log', '--format=%s'), 'first\n');
-  assert.deepEqual(await undoBack(directory, ENV, ALWAYS), []);
+  for (const _ of ['the second', 'the first']) assert.deepEqual(await undoBack(directory, ENV, ALWAYS), []);
   assert.ok(statSync(join(directory, 'd')).isFile() && existsSync(join(directory, 'f/in')));
   assert.equal(git(directory, 'status', '--porcelain'), '');
 });
