@@ -35,12 +35,7 @@ export function planStopText(
       const manual = choice.passed.filter(({ id, because, why }) => why === 'manual-verify' && id === because);
       const list = manual.map(({ id }) => manualText(tasks.find((task) => planKey(task.id) === planKey(id))));
       const text = `The remaining tasks of ${path} need verification by a person${doneText(plan)}.${passed}\n${list.join('\n')}\n`;
-      return advise(
-        `${text}Tick each box that holds.`,
-        'Continue with the tasks that depend on them',
-        'start',
-        planOptions(path),
-      );
+      return advise(`${text}Tick each box that holds.`, 'Then continue', 'start', planOptions(path));
     }
     case 'blocked':
       return blockedText(stop, plan, path, why);

@@ -199,6 +199,7 @@ test('the end of a plan counts its tasks, unless it has one', () => {
 test('what a person has to verify is reported with its acceptance criteria', () => {
   const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done'), task('Task 2', 'manual-verify')] }));
   assert.equal(ended?.as, 'needs-verification');
+  assert.match(ended?.message ?? '', /Tick each box that holds\. Then continue: ralph-loop \w+ --task .* --plan\.$/);
   assert.match(ended?.message ?? '', /- Task 2, Do Task 2\n {2}- Task 2 works\n/);
 });
 
