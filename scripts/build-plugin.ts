@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { codexPluginHooks } from '../src/hosts/codex/hooks.ts';
-import { textInPlugin } from '../src/install/places.ts';
+import { textInPlugin } from '../src/install/project-files.ts';
 import { pluginRegistration } from '../src/install/settings/registration.ts';
 
 /** Names in users' settings (`ralph-loop@ralph`), which never change. */

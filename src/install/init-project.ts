@@ -7,11 +7,12 @@ import { freePath } from '../state/files/regular-file.ts';
 import { sha256 } from '../state/hash-contract.ts';
 import { about, advise, RalphError } from '../text/message.ts';
 import { HOOKS_HOME, LAUNCHERS, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
-import { BUNDLE_HOME, plainText } from './places.ts';
 import type { InsertedSpan, InstallManifest, SettingsRecord } from './project-files.ts';
 import {
+  BUNDLE_HOME,
   MANIFEST_PATH,
   placeFile,
+  plainText,
   readManifest,
   readText,
   removeFile,

@@ -5,8 +5,7 @@ import type { LoopState } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/json.ts';
 import { redact } from '../text/redact/redact.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
-import { type LoopFiles, orLogged } from './loop-files.ts';
-import { formerOf, readNotices } from './notices.ts';
+import { formerOf, type LoopFiles, orLogged, readNotices } from './loop-files.ts';
 
 /** Size of an event as JSON, in bytes. */
 const MOST_BYTES = 64 * 1024;

@@ -2,13 +2,15 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import schemas from '../../.build/state-shapes.json' with { type: 'json' };
+import type { ShownNotice } from '../engine/end-report.ts';
 import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
 import type { StoredContract } from '../engine/schema/contract.ts';
+import type { LoopNotice } from '../engine/schema/records.ts';
 import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { digest } from '../text/digest.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep } from './check-shape.ts';
-import { appendLine } from './files/journal-lines.ts';
+import { appendLine, readLines } from './files/journal-lines.ts';
 import { ifOutOfReach, namesIn, regularFile, writeAtomically } from './files/regular-file.ts';
 import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
@@ -278,4 +280,23 @@ export function orLogged<T>(files: LoopFiles, at: string, where: string, work: (
     log(files, at, where, (error as Error).message);
     return undefined;
   }
+}
+
+/** Returns the notices of a loop, oldest first. */
+export function noticesOf(files: LoopFiles, loopId: string): ShownNotice[] {
+  return readNotices(files)
+    .filter((notice) => notice.loopId === loopId)
+    .map(({ at, kind, text }) => ({ at, kind, text }));
+}
+
+/** Returns the notices of all loops of these files, oldest first. */
+export function readNotices(files: LoopFiles): LoopNotice[] {
+  return [formerOf(files), files.notices]
+    .flatMap((path) => readLines(path).entries as readonly LoopNotice[])
+    .filter(({ text }) => typeof text === 'string');
+}
+
+/** Returns the path of the older notices, kept beside the newer ones. */
+export function formerOf({ notices }: LoopFiles): string {
+  return `${notices}.1`;
 }

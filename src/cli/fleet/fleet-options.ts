@@ -4,7 +4,7 @@ import { type FleetPlace, placeAt } from '../../fleet/git/place.ts';
 import { WORD } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { FleetServer, type LostServer, loadPackages } from '../../fleet/queue/connect.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';
 import { RalphError } from '../../text/message.ts';
 import { type CommandContext, valuesOf } from '../command.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FLEET_FILE } from '../../install/files/program-files.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { RalphError } from '../../text/message.ts';
 import { type Command, options } from '../command.ts';
 

@@ -5,7 +5,7 @@ import { loopNames } from '../../drive/status/project-loops.ts';
 import { noticeLines } from '../../engine/end-report.ts';
 import type { Batch, Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { noticesOf, readNotices } from '../../state/notices.ts';
+import { noticesOf, readNotices } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/run-state.ts';
 import { listArchive } from '../../state/with-state.ts';

@@ -9,7 +9,7 @@ import { describeLoop } from '../../drive/status/loop-report.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';

@@ -2,7 +2,7 @@ import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { StartAgent } from '../../hosts/agent/agent-run.ts';
 import { startCommandAgent } from '../../hosts/agent/start-command-agent.ts';
 import { type clientFinder, hostOf } from '../../hosts/hosts.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { type AgentSettings, agentSettings, userRestrictions } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { checkCommands } from '../../state/tdd-store.ts';

@@ -2,7 +2,7 @@ import { findClient } from '../../hosts/claude/claude-code.ts';
 import { USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
 import { userHooksPlace, userHooksProblem } from '../../install/settings/user-hooks.ts';
 import { printable } from '../../term/format.ts';

@@ -3,11 +3,10 @@ import { dirname, join } from 'node:path';
 import { type HostWithUserHooks, USER_HOOK_HOSTS } from '../../hosts/hosts.ts';
 import { bundledText, plannedFiles } from '../../install/files/planned-files.ts';
 import { findOldInstallation, type InitReport, initProject, type OldInstallation } from '../../install/init-project.ts';
-import { bundleDir, refuseClientDir } from '../../install/places.ts';
-import { readManifest, safePath } from '../../install/project-files.ts';
+import { bundleDir, readManifest, refuseClientDir, safePath } from '../../install/project-files.ts';
 import { isPluginEnabled, settingsSources } from '../../install/settings/settings-sources.ts';
+import type { UserHooksChange } from '../../install/settings/user-hooks.ts';
 import {
-  type UserHooksChange,
   userHooksProblem,
   withoutUserHooks,
   withUserHooks,

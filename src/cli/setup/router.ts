@@ -3,7 +3,7 @@ import { assignedSpawn, holdOf, lastSpawn, type RouterOptions } from '../../driv
 import { over } from '../../drive/router/router-driver.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { isTerminal } from '../../term/write-text.ts';

@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ProjectRun, projectRuns } from '../../drive/parallel/batch.ts';
-import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
+import type { EndedLoop, LiveLoop, LoopReport } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
+import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
-import { loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
+import { hasFolder, loopDirectoryTasks, type TaskKind, taskKind } from '../../task/task-file.ts';
 import { instantText, type Paint, printable } from '../../term/format.ts';
 import { costText } from '../../text/figures.ts';
-import { advise } from '../../text/message.ts';
+import { advise, nullIfRefused } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { listTable, runTable } from './run-text.ts';
@@ -168,4 +170,13 @@ function stateOf(live: LiveLoop): string {
   return live.clientAlive === false
     ? `${statusWords(live.status)}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
     : liveWords(live);
+}
+
+/** Returns the live loop's last heartbeat in its task folder; null if there was none in the last half hour. */
+function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
+  if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
+  const run = runFiles(join(files.projectDir, dirname(live.taskPath)));
+  // `status` itself reports a folder that cannot be read or was replaced by a link.
+  const beats = nullIfRefused(() => ifOutOfReach(() => liveBeats(run, at), []), 'refused') ?? [];
+  return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }

@@ -1,10 +1,13 @@
+import { dirname, join } from 'node:path';
 import { lastIterations } from '../../drive/records/journal.ts';
 import { endReport } from '../../drive/status/end-report.ts';
-import { describeLoop, type EndedLoop, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
+import { describeLoop, type EndedLoop, type LoopReport } from '../../drive/status/loop-report.ts';
 import { planRunOf } from '../../drive/status/plan-run.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { EndReport } from '../../engine/end-report.ts';
-import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { runFiles } from '../../state/task-folder/run-files.ts';
+import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
 import { endedState } from '../../state/with-state.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import {
@@ -121,4 +124,14 @@ function recentOf({ files, live, lost, lastLoop }: LoopReport): Pick<Status, 're
   if (loopId === undefined) return {};
   const recent = lastIterations(files, loopId, RECENT);
   return recent.length === 0 ? {} : { recent };
+}
+
+/** Reads the status projection of a task folder; null for a task without one, or if no loop has run there. */
+function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | null {
+  if (!hasFolder(taskKind(taskPath))) return null;
+  try {
+    return readRunState(runFiles(join(projectDir, dirname(taskPath))));
+  } catch (error) {
+    return { status: null, lastIteration: null, torn: 0, problem: (error as Error).message };
+  }
 }

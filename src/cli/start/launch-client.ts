@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { launch } from '../../drive/start/launch/launch.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import { hostOf } from '../../hosts/hosts.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
 import { outsideRoot } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';

@@ -7,7 +7,7 @@ import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
-import { bundleDir } from '../../install/places.ts';
+import { bundleDir } from '../../install/project-files.ts';
 import { modeOf, writeAtomically } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, loopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';

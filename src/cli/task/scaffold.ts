@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { bundledText, SCHEMA_FOLDER, TASK_SCHEMA } from '../../install/files/planned-files.ts';
-import { BUNDLE_HOME, bundleDir } from '../../install/places.ts';
-import { safePath } from '../../install/project-files.ts';
+import { BUNDLE_HOME, bundleDir, safePath } from '../../install/project-files.ts';
 import { namesIn, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import type { Role } from '../../task/draft/ecosystems.ts';

@@ -6,7 +6,7 @@ import { hasRules } from '../../guard/guard.ts';
 import type { AgentMessage } from '../../hosts/agent/agent-message.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { lastWhere } from '../../state/event-stream.ts';
-import { noticesOf } from '../../state/notices.ts';
+import { noticesOf } from '../../state/loop-files.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/time.ts';
 import { traceEnvironment } from '../records/export-telemetry.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
 import { needsMessage } from '../../engine/initial-state.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
@@ -8,17 +8,13 @@ import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { CommonState, LoopState, StateOf } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord } from '../../state/event-stream.ts';
-import { ifOutOfReach, readRecord } from '../../state/files/regular-file.ts';
-import { findContract, type LoopFiles, type ReadState } from '../../state/loop-files.ts';
-import { noticesOf } from '../../state/notices.ts';
-import { liveBeats, runFiles } from '../../state/task-folder/run-files.ts';
-import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
+import { readRecord } from '../../state/files/regular-file.ts';
+import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
-import { hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { type TaskKind, taskKind } from '../../task/task-file.ts';
 import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
-import { nullIfRefused } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { isDriverAlive } from '../control/ownership.ts';
 import { presentState } from '../control/present-state.ts';
@@ -218,23 +214,4 @@ export function endedLoopOf(state: LoopState, path: string, notices: readonly Sh
     message: said.message,
     ...ifAny(notices),
   };
-}
-
-/** Reads the status projection of a task folder; null for a task without one, or if no loop has run there. */
-export function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | null {
-  if (!hasFolder(taskKind(taskPath))) return null;
-  try {
-    return readRunState(runFiles(join(projectDir, dirname(taskPath))));
-  } catch (error) {
-    return { status: null, lastIteration: null, torn: 0, problem: (error as Error).message };
-  }
-}
-
-/** Returns the live loop's last heartbeat in its task folder; null if there was none in the last half hour. */
-export function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
-  if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
-  const run = runFiles(join(files.projectDir, dirname(live.taskPath)));
-  // `status` itself reports a folder that cannot be read or was replaced by a link.
-  const beats = nullIfRefused(() => ifOutOfReach(() => liveBeats(run, at), []), 'refused') ?? [];
-  return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
 }

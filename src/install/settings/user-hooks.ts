@@ -4,8 +4,7 @@ import type { HookPlace, HookProblem, Host, UserHooks } from '../../hosts/host.t
 import { modeOf, realPathOf, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';
 import { nullIfRefused, RalphError } from '../../text/message.ts';
 import { addRegistration } from '../init-project.ts';
-import { bundleDir } from '../places.ts';
-import { readText } from '../project-files.ts';
+import { bundleDir, readText } from '../project-files.ts';
 import { hookPath } from './registration.ts';
 import { withoutHooks } from './withdraw-registration.ts';
 

@@ -4,8 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { ifOutOfReach, writeAtomically } from '../files/regular-file.ts';
 import { hashContract, sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
-import { findContract, type LoopFiles } from '../loop-files.ts';
-import { noticesOf } from '../notices.ts';
+import { findContract, type LoopFiles, noticesOf } from '../loop-files.ts';
 import { readCounters } from '../read-counters.ts';
 import { evidenceBytes, evidenceJson, evidenceLost, lossBy, lossIn, lostBy, unlessLost } from './evidence-lost.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../../../src/cli/help.ts';
 import { initProject } from '../../../src/install/init-project.ts';
-import { BUNDLE_HOME } from '../../../src/install/places.ts';
+import { BUNDLE_HOME } from '../../../src/install/project-files.ts';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
 import { type LoopFiles, loopFiles, outsideRoot } from '../../../src/state/loop-files.ts';
 import { shareCodeOfCopy } from '../code-cache.ts';

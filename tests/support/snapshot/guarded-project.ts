@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import type { LoopNotice } from '../../../src/engine/schema/records.ts';
-import { readNotices } from '../../../src/state/notices.ts';
+import { readNotices } from '../../../src/state/loop-files.ts';
 import { aHook, aProject, type Project, put, rewrite, start } from '../drive/drive-project.ts';
 
 export const TASK = `---

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readNotices } from '../../../src/state/notices.ts';
+import { readNotices } from '../../../src/state/loop-files.ts';
 import { type Project, put } from '../../support/drive/drive-project.ts';
 import { type AgentTurn, EVERY_DRIVER, type Task } from '../../support/drive/every-driver.ts';
 import { commitFolder } from '../../support/git.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
-import { readNotices } from '../../../../src/state/notices.ts';
+import { readNotices } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
 import { aHook, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
 import { someOf } from '../../../support/short-form.ts';

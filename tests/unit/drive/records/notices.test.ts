@@ -6,8 +6,7 @@ import { recordEvent } from '../../../../src/drive/records/journal.ts';
 import { noticeLines } from '../../../../src/engine/end-report.ts';
 import { recordNotice } from '../../../../src/state/event-stream.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
-import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../../../src/state/loop-files.ts';
-import { noticesOf } from '../../../../src/state/notices.ts';
+import { type LoopFiles, loopFiles, makeRuntimeDir, noticesOf } from '../../../../src/state/loop-files.ts';
 import { localTime } from '../../../../src/text/time.ts';
 import { emptyFolder } from '../../../support/folder.ts';
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { openRouter } from '../../../../src/drive/router/open-router.ts';
 import { billedTokens } from '../../../../src/engine/policy/budget.ts';
 import { appendLine } from '../../../../src/state/files/journal-lines.ts';
-import { noticesOf } from '../../../../src/state/notices.ts';
+import { noticesOf } from '../../../../src/state/loop-files.ts';
 import { readCounters } from '../../../../src/state/read-counters.ts';
 import { archivedLoops, endedState } from '../../../../src/state/with-state.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';

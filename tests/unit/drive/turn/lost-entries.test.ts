@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { renewEvidence } from '../../../../src/drive/start/live/renew-evidence.ts';
 import { EVIDENCE, type EvidenceName } from '../../../../src/state/evidence/evidence.ts';
-import { readNotices } from '../../../../src/state/notices.ts';
+import { readNotices } from '../../../../src/state/loop-files.ts';
 import { aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 import { called, startedRouter } from '../../../support/drive/router-project.ts';
 import { someOf } from '../../../support/short-form.ts';
