@@ -56,12 +56,20 @@ interface Hit {
   readonly error: NodeJS.ErrnoException | null;
 }
 
+/** Which calls fail: from the `first`, every `step`th, of all or of those with this name; alone, or with all later ones. */
+interface Calls {
+  readonly first?: number;
+  readonly step?: number;
+  readonly of?: string;
+  readonly lasting?: boolean;
+}
+
 /**
  * Does the operation with `fault` in place of its N-th call, or of that and all later ones, and holds the disk against
  * the situation's checks; then does it again in the same process, and in another, with everything in order. Null when
  * the operation has fewer calls.
  */
-function failAt(situation: Situation, fault: Fault, n: number, lasting: boolean): Hit | null {
+function failAt(situation: Situation, fault: Fault, n: number, { lasting = false, of = '' }: Calls): Hit | null {
   const project = freshProject(situation);
   const operate = loadOperation(situation.operation);
   let calls = 0;
@@ -69,6 +77,7 @@ function failAt(situation: Situation, fault: Fault, n: number, lasting: boolean)
   let error: NodeJS.ErrnoException | null = null;
   try {
     const faultAtN: Fault = (name, real, parameters) => {
+      if (of !== '' && name !== of) return real();
       calls += 1;
       if (calls < n || (calls > n && !lasting)) return real();
       hit ??= { name, about: String(parameters[0]) };
@@ -89,13 +98,17 @@ function failAt(situation: Situation, fault: Fault, n: number, lasting: boolean)
   return { ...(hit as { name: string; about: string }), error };
 }
 
-/** Lets every call fail in turn, N = 1, 2, 3 ... until a run passes. Each failure names the call it was injected into. */
-function failEverywhere(situation: Situation, fault: Fault, lasting = false): Hit[] {
+/**
+ * Lets calls fail in turn, each one if nothing else is said, until a run passes. Each failure names the call it was injected
+ * into.
+ */
+function failEverywhere(situation: Situation, fault: Fault, calls: Calls = {}): Hit[] {
+  const { first = 1, step = 1 } = calls;
   const hits: Hit[] = [];
-  for (let n = 1; ; n++) {
+  for (let n = first; ; n += step) {
     let hit: Hit | null;
     try {
-      hit = failAt(situation, fault, n, lasting);
+      hit = failAt(situation, fault, n, calls);
     } catch (error) {
       (error as Error).message += ` (call ${n})`;
       throw error;
@@ -118,6 +131,8 @@ function mustSurface({ name, about }: Hit, code: string): boolean {
 const isLong = IS_LONG || process.env['RALPH_STRESS_KILLS'] !== undefined;
 /** A process is killed in place of every so many calls; a call that fails once and for good is tried at each. */
 const CRASH_STEP = isLong ? 1 : 4;
+/** Beside a refusal of any one call, other faults are tried at every second one: those of a kind at odd calls, the others at even ones. */
+const [ODD, EVEN] = isLong ? [{}, {}] : [{ step: 2 }, { first: 2, step: 2 }];
 /** EIO and EROFS are treated as ENOSPC is; EACCES is played from some point on, too. */
 const CODES = isLong ? ['ENOSPC', 'EIO', 'EROFS', 'EACCES'] : ['ENOSPC'];
 
@@ -135,7 +150,7 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
 
   test(`System calls of ${name} fail from some point on: all stays whole, it is reported, the next run succeeds.`, () => {
     for (const code of isLong ? ['EIO', 'EACCES'] : ['EACCES']) {
-      const hits = failEverywhere(situation, refuse(code), true);
+      const hits = failEverywhere(situation, refuse(code), { ...ODD, lasting: true });
       for (const hit of hits) {
         if (hit.error !== null) assert.equal(hit.error.code, code);
         else assert.ok(!mustSurface(hit, code), `${hit.name} failed and nobody heard of it`);
@@ -144,22 +159,18 @@ for (const [name, situation] of Object.entries(SITUATIONS)) {
   });
 
   test(`A call of ${name} succeeds but reports a failure: everything stays whole, and the next run succeeds.`, () => {
-    failEverywhere(situation, refuseAfterwards('EIO'));
+    failEverywhere(situation, refuseAfterwards('EIO'), EVEN);
   });
 
   test(`When the writes of ${name} are cut short, they are continued or reported.`, () => {
-    failEverywhere(
-      situation,
-      writeOnly((length) => Math.min(length, 7)),
-    );
+    const writes = { of: 'writeSync' };
+    const few = writeOnly((length) => Math.min(length, 7));
+    failEverywhere(situation, few, writes);
     const half = writeOnly((length) => length >> 1);
-    if (isLong) failEverywhere(situation, half, true);
-    for (const { name: call, error } of failEverywhere(
-      situation,
-      writeOnly(() => 0),
-    )) {
-      if (call === 'writeSync') assert.match(error?.message ?? '', /^only \d+ of \d+ bytes could be written to /);
-    }
+    if (isLong) failEverywhere(situation, half, { ...writes, lasting: true });
+    const none = writeOnly(() => 0);
+    for (const { error } of failEverywhere(situation, none, writes))
+      assert.match(error?.message ?? '', /^only \d+ of \d+ bytes could be written to /);
   });
 
   test(`${name} is killed in place of any system call: everything stays whole, and the next run succeeds.`, () => {
