@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder, type Git } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { agent, task } from './support/command-agent.ts';
@@ -21,7 +22,7 @@ function dirtyRepository(t: TestContext): { readonly p: Project; readonly git: G
   return { p, git };
 }
 
-test('the end report says what was done, what proved it, and how to undo it; the undo works', (t) => {
+test('the end report says what was done, what proved it, and how to undo it; the undo works', async (t) => {
   const { p, git } = dirtyRepository(t);
   const status = git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt');
   const cmd = agent(p, `echo agent >> kept.txt; echo new > new.txt; echo "I did it."; echo ${SIGNAL}`);
@@ -41,20 +42,20 @@ test('the end report says what was done, what proved it, and how to undo it; the
   assert.doesNotMatch(report, /loose\.txt|staged\.txt/);
   assert.match(report, /\n {2}The agent's final message:\n {4}I did it\.\n/);
   assert.match(report, /\n {2}Next: git diff [0-9a-f]{12} [0-9a-f]{12}\n {2}Undo: ralph-loop undo\n/);
-  const undone = p.ralph(['undo', '--yes']);
+  const undone = await commandHere(p, ['undo', '--yes']);
   assert.equal(undone.code, 0, undone.stderr);
   assert.equal(p.read('kept.txt'), 'one\nmine\n');
   assert.equal(git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt', ':!new.txt'), status);
 });
 
-test('status --json has the report as it was at the end, until the next loop', (t) => {
+test('status --json has the report as it was at the end, until the next loop', async (t) => {
   const { p, git } = dirtyRepository(t);
   git('stash', '-qu');
   const cmd = agent(p, `echo agent >> kept.txt; echo 'exit 0 # mine' > check.sh; echo ${SIGNAL}`);
   const { code } = p.ralph(['run', '--plain', '--max-iterations', '1', '--agent', cmd]);
   assert.equal(code, 2);
   git('checkout', '-q', 'kept.txt');
-  const { report } = p.ralph(['status', '--json']).json as { report: Record<string, unknown> };
+  const { report } = (await commandHere(p, ['status', '--json'])).json as { report: Record<string, unknown> };
   const { outcome, verified, checks, iterations, costUsd, changedScripts, next, restore } = report;
   assert.deepEqual([outcome, verified, iterations, costUsd], ['max-iterations', false, 1, null]);
   const [check] = checks as { name: string; outcome: string; why: string }[];

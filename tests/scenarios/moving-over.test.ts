@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { fakeClient } from '../support/fake-client.ts';
 import { commitFolder } from '../support/git.ts';
 import { OTHER_LOOPS } from '../support/other-loops.ts';
@@ -15,7 +16,7 @@ echo x >> work.txt
 `;
 
 for (const [tool, { path, text, name, items }] of someOf(Object.entries(OTHER_LOOPS), 3)) {
-  test(`check, plan check and run print once the command that runs a list of ${tool}, and it runs`, (t) => {
+  test(`check, plan check and run print once the command that runs a list of ${tool}, and it runs`, async (t) => {
     const p = project(t);
     p.write(path, text);
     p.write('agent.sh', AGENT, 0o755);
@@ -31,21 +32,21 @@ for (const [tool, { path, text, name, items }] of someOf(Object.entries(OTHER_LO
     assert.equal(code, 0, `${stdout}${stderr}`);
     assert.equal((p.read(`.ralph/${name}/task.md`).match(/\[x\]/g) ?? []).length, items);
     assert.equal(p.read(path), text, 'the file of the other tool is as it was');
-    const again = p.ralph(['check', path]);
+    const again = await commandHere(p, ['check', path]);
     assert.match(again.stdout + again.stderr, /task\.md exists, and a new copy would replace it/);
     assert.doesNotMatch(again.stdout + again.stderr, /mkdir/, 'nothing that was added to the copy is lost');
   });
 }
 
-test('control: a list of nobody’s is told to move, and a plan of tasks is none of another tool', (t) => {
+test('control: a list of nobody’s is told to move, and a plan of tasks is none of another tool', async (t) => {
   const p = project(t);
   p.write('todo.md', '- [ ] one\n');
-  assert.match(p.ralph(['check', 'todo.md']).stdout, /move the file to \.ralph\/NAME\/task\.md/);
+  assert.match((await commandHere(p, ['check', 'todo.md'])).stdout, /move the file to \.ralph\/NAME\/task\.md/);
   p.write('PLAN.md', '- [ ] **Task 1: Make it**\n  - Scope: `work`\n  - Acceptance: it is there\n');
-  assert.doesNotMatch(p.ralph(['plan', 'check', 'PLAN.md']).stdout, /mkdir/);
+  assert.doesNotMatch((await commandHere(p, ['plan', 'check', 'PLAN.md'])).stdout, /mkdir/);
 });
 
-test('a task folder of pi-ralph-loop runs as it is, and its own records are moved aside whole', (t) => {
+test('a task folder of pi-ralph-loop runs as it is, and its own records are moved aside whole', async (t) => {
   const p = project(t);
   p.write('my-task/RALPH.md', PI_TASK);
   p.write('my-task/.ralph-runner/status.json', '{"loopToken": "t", "status": "complete", "currentIteration": 4}\n');
@@ -68,7 +69,7 @@ test('a task folder of pi-ralph-loop runs as it is, and its own records are move
   assert.equal(code, 0, `${stdout}${stderr}`);
   assert.match(stdout, /my-task\/FIXES\.md \(new\)/);
   assert.doesNotMatch(stdout, /\.ralph-runner/, 'the loop’s own records are no change of the project');
-  assert.doesNotMatch(p.ralph(['undo', '--dry-run']).stdout, /\.ralph-runner/);
+  assert.doesNotMatch((await commandHere(p, ['undo', '--dry-run'])).stdout, /\.ralph-runner/);
   const moved = Object.keys(p.tree()).filter((path) => path.includes('.ralph-runner-archive/'));
   assert.ok(
     moved.some((path) => path.endsWith('/status.json')),
@@ -77,11 +78,11 @@ test('a task folder of pi-ralph-loop runs as it is, and its own records are move
   assert.match(p.read('my-task/.ralph-runner/status.json'), /"loopId"/);
 });
 
-test('a configuration of agentkit is read: thinking is effort, and unknown keys are one line', (t) => {
+test('a configuration of agentkit is read: thinking is effort, and unknown keys are one line', async (t) => {
   const p = project(t);
   p.write('.ralph/site/task.md', '# Goals\n\nShip it.\n\n# Checklist\n\n- [ ] one\n');
   p.write('.ralph/site/config.json', { maxIterations: 9, provider: 'x', thinking: 'high', tui: true, autoSave: 1 });
-  const { stdout, stderr } = p.ralph(['check', 'site', '--json']);
+  const { stdout, stderr } = await commandHere(p, ['check', 'site', '--json']);
   const settings = JSON.parse(stdout)['settings'];
   assert.deepEqual([settings.max_iterations.value, settings.effort.value], [9, 'high'], stderr);
   p.write('.ralph/site/state.json', { status: 'paused', iteration: 3 });

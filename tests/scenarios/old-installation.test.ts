@@ -10,6 +10,7 @@ import {
   OWN_FILES,
   writeAgentStudio,
 } from '../support/agent-studio.ts';
+import { commandHere } from '../support/command-here.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 
@@ -30,20 +31,20 @@ const others = (p: Project): Record<string, unknown>[] =>
 const replacedIn = (p: Project): string[] =>
   readdirSync(join(p.dir, '.claude/ralph')).filter((name) => name.startsWith('replaced-'));
 
-test('init names an old installation, exits with 1 and writes nothing without a yes', (t) => {
+test('init names an old installation, exits with 1 and writes nothing without a yes', async (t) => {
   const p = project(t);
   writeAgentStudio(p);
   const tree = p.tree();
-  const { code, stderr } = p.ralph(['init']);
+  const { code, stderr } = await commandHere(p, ['init']);
   assert.equal(code, 1);
   assert.match(stderr, /\.claude\/hooks\/ralph-stop-hook\.cjs.*\.claude\/ralph\/replaced-.*init --yes/s);
   assert.deepEqual(p.tree(), tree);
 });
 
-test('init --yes moves an old installation aside, and uninit leaves what is the user’s', (t) => {
+test('init --yes moves an old installation aside, and uninit leaves what is the user’s', async (t) => {
   const p = project(t);
   writeAgentStudio(p);
-  const { code, json, stderr } = p.ralph(['init', '--yes', '--json']);
+  const { code, json, stderr } = await commandHere(p, ['init', '--yes', '--json']);
   assert.equal(code, 0, stderr);
   const [folder = ''] = replacedIn(p);
   assert.deepEqual(
@@ -64,28 +65,28 @@ test('init --yes moves an old installation aside, and uninit leaves what is the 
     ['warning'],
     'the user’s own Stop hook is a warning',
   );
-  assert.equal(p.ralph(['init']).code, 0, 'a second init has nothing to move');
-  assert.equal(p.ralph(['uninit']).code, 0);
+  assert.equal((await commandHere(p, ['init'])).code, 0, 'a second init has nothing to move');
+  assert.equal((await commandHere(p, ['uninit'])).code, 0);
   for (const [path, content] of Object.entries(OWN_FILES)) assert.equal(p.read(path), content, path);
   assert.deepEqual(JSON.parse(p.read(SETTINGS)), { ...OLD_SETTINGS, hooks: { Stop: [OLD_SETTINGS.hooks.Stop[1]] } });
   assert.ok(existsSync(join(p.dir, '.claude/ralph', folder, 'hooks/ralph-stop-hook.cjs')));
 });
 
-test('a second old installation of a day goes into a folder of its own', (t) => {
+test('a second old installation of a day goes into a folder of its own', async (t) => {
   const p = project(t);
   writeAgentStudio(p);
-  p.ralph(['init', '--yes']);
-  p.ralph(['uninit']);
+  await commandHere(p, ['init', '--yes']);
+  await commandHere(p, ['uninit']);
   writeAgentStudio(p);
-  assert.equal(p.ralph(['init', '--yes']).code, 0);
+  assert.equal((await commandHere(p, ['init', '--yes'])).code, 0);
   assert.equal(replacedIn(p).length, 2);
 });
 
-test('a hook, a rule and a launcher that the user changed after init stay', (t) => {
+test('a hook, a rule and a launcher that the user changed after init stay', async (t) => {
   const p = project(t);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   p.write('.claude/skills/ralph-loop/SKILL.md', '# Mine\n');
-  const { code, json } = p.ralph(['init', '--yes', '--json']);
+  const { code, json } = await commandHere(p, ['init', '--yes', '--json']);
   assert.deepEqual([code, json['kept'], json['moved']], [0, ['.claude/skills/ralph-loop/SKILL.md'], []]);
 });
 
@@ -124,17 +125,17 @@ for (const [how, [file, settings, command]] of someOf(Object.entries(OLD_HOOKS),
   });
 }
 
-test('control: our own hook under a foreign name is no hook of another loop', (t) => {
+test('control: our own hook under a foreign name is no hook of another loop', async (t) => {
   const p = project(t);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   assert.deepEqual(others(p), []);
   p.write('.claude/ralph/PROMPT.md', JOB);
-  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal((await commandHere(p, ['start'])).code, 0);
 });
 
-test('after init the skill folder holds every file that its document lists, and they work there', (t) => {
+test('after init the skill folder holds every file that its document lists, and they work there', async (t) => {
   const p = project(t);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   const skill = '.claude/skills/ralph-loop';
   for (const file of [
     'SKILL.md',
@@ -156,9 +157,9 @@ test('after init the skill folder holds every file that its document lists, and 
 });
 
 for (const command of someOf(['status', 'reset', 'config'], 3)) {
-  test(`main.cjs ${command} answers in a pipe with one line of JSON that post-execute.cjs takes`, (t) => {
+  test(`main.cjs ${command} answers in a pipe with one line of JSON that post-execute.cjs takes`, async (t) => {
     const p = project(t);
-    p.ralph(['init']);
+    await commandHere(p, ['init']);
     const skill = '.claude/skills/ralph-loop';
     const main = `"${process.execPath}" ${skill}/scripts/main.cjs ${command}`;
     const { stdout } = p.sh(main);

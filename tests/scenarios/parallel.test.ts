@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { descendants, lives } from '../support/client/process-tree.ts';
+import { commandHere } from '../support/command-here.ts';
 import { longTest, someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
 import { billingClient } from './support/billing-client.ts';
@@ -35,7 +36,7 @@ test('parallel tasks run on separate branches, never more than the limit', (t) =
   assert.equal(git(p, 'log --format=%s main'), 'first');
 });
 
-test('several tasks without --parallel run in order; in a pipe each line is plain and names its loop', (t) => {
+test('several tasks without --parallel run in order; in a pipe each line is plain and names its loop', async (t) => {
   const p = repository(t, ['b', 'a']);
   const { code, stdout, stderr } = run(p, jobs(['b', 'a']));
   assert.equal(code, 0, stdout + stderr);
@@ -48,7 +49,7 @@ test('several tasks without --parallel run in order; in a pipe each line is plai
     table,
     /^task {3}title {2}state +proof {2}files {2}iterations +time {2}branch\nb {6}Do b\. {2}complete +none +1 +1 +\S+ {2}ralph\/b\na /,
   );
-  const list = p.ralph(['list']).stdout;
+  const list = (await commandHere(p, ['list'])).stdout;
   assert.match(list, /^b, a +complete +2 of 2 /m, 'one entry for both');
   assert.doesNotMatch(list, /worktree/);
 });
@@ -324,7 +325,7 @@ for (const { presses, left, code } of someOf(PRESSES, 2, 1))
     else p.write('../notes/go', '');
     assert.equal(await over, code, said());
     await until('the loops and their agents have ended', () => !tree.some(lives));
-    assert.equal(p.ralph(['status']).stdout.match(new RegExp(` ${left} `, 'g'))?.length, 2);
+    assert.equal((await commandHere(p, ['status'])).stdout.match(new RegExp(` ${left} `, 'g'))?.length, 2);
     p.write('../notes/go', '');
     p.write('../notes/pass', '');
     const again = p.ralph(['resume'], agents(p));
@@ -341,7 +342,7 @@ test('work that Ctrl+C left unintegrated is not done, says why, and is integrate
   await until('the checks run on the branch', () => said().includes('runs on a clean checkout'));
   child.kill('SIGINT');
   assert.equal(await over, 3, said());
-  const { stdout } = p.ralph(['status']);
+  const { stdout } = await commandHere(p, ['status']);
   assert.match(stdout, /stopped, 0 of 2 tasks done/);
   for (const name of ['a', 'b'])
     assert.match(stdout, new RegExp(`^ +${name}: the run was stopped before its work was integrated`, 'm'));
@@ -355,8 +356,8 @@ test('work that Ctrl+C left unintegrated is not done, says why, and is integrate
   p.write('.claude/ralph/PROMPT.md', `---\nmax_iterations: 1\nvalidation: ["false"]\n---\nWork.\n`);
   assert.match(p.ralph(['run', '--agent', './agent.sh'], agents(p)).stdout, /ralph-loop resume --max-iterations 2/);
   assert.match(p.ralph(['resume', '--max-iterations', '2'], agents(p)).stdout, /Iteration 2 of 2/);
-  assert.match(p.ralph(['list']).stdout, /^a, b +stopped +0 of 2 /m);
+  assert.match((await commandHere(p, ['list'])).stdout, /^a, b +stopped +0 of 2 /m);
   p.write('../notes/go', '');
   assert.equal(p.ralph(['run', '--resume'], agents(p)).code, 0);
-  assert.match(p.ralph(['list']).stdout, /^a, b +complete +2 of 2 /m);
+  assert.match((await commandHere(p, ['list'])).stdout, /^a, b +complete +2 of 2 /m);
 });

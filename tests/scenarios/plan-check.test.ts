@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { initRepository } from '../support/git.ts';
 import { project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -21,11 +22,11 @@ validation: [npm test]
 
 const HIDDEN = 'validation[0] runs the script "test", which exits with 0 whatever fails: remove "|| true".';
 
-test('plan check prints as JSON the tasks, the problems and what comes next', (t) => {
+test('plan check prints as JSON the tasks, the problems and what comes next', async (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
   p.write('package.json', { scripts: { test: 'tsc || true' } });
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
+  const { code, json } = await commandHere(p, ['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, {
     ok: true,
@@ -40,10 +41,10 @@ test('plan check prints as JSON the tasks, the problems and what comes next', (t
   });
 });
 
-test('plan check reports every problem of a plan and exits with 1', (t) => {
+test('plan check reports every problem of a plan and exits with 1', async (t) => {
   const p = project(t);
   p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
+  const { code, json } = await commandHere(p, ['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; rule: string }[];
   assert.deepEqual(
@@ -57,10 +58,10 @@ test('plan check reports every problem of a plan and exits with 1', (t) => {
   );
 });
 
-test('status of a plan says how many tasks are done, and which is next', (t) => {
+test('status of a plan says how many tasks are done, and which is next', async (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
-  const { code, json } = p.ralph(['status', 'plan.md', '--json']);
+  const { code, json } = await commandHere(p, ['status', 'plan.md', '--json']);
   assert.equal(code, 0);
   const { tasks, ...rest } = json;
   assert.deepEqual(rest, { plan: 'plan.md', done: 1, total: 3, next: { id: 'Task 2', title: 'Service' }, stop: null });
@@ -75,15 +76,20 @@ for (const args of someOf([['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.m
   });
 }
 
-test('list and check distinguish a plan from a prompt', (t) => {
+test('list and check distinguish a plan from a prompt', async (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
-  assert.match(p.ralph(['check', 'plan.md', '--json']).stdout, /"rule": "plan-as-prompt"/);
+  assert.match((await commandHere(p, ['check', 'plan.md', '--json'])).stdout, /"rule": "plan-as-prompt"/);
   initRepository(p.dir, 'work')('commit', '-qm', 'first', '--allow-empty');
-  assert.equal(p.ralph(['start', '--task', 'plan.md', '--plan', '--loop', 'p', '--no-baseline']).code, 0);
+  assert.equal(
+    (await commandHere(p, ['start', '--task', 'plan.md', '--plan', '--loop', 'p', '--no-baseline'])).code,
+    0,
+  );
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-  assert.equal(p.ralph(['start']).code, 0);
-  const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string | null; kind: string }[] };
+  assert.equal((await commandHere(p, ['start'])).code, 0);
+  const { loops } = (await commandHere(p, ['list', '--json'])).json as {
+    loops: { name: string | null; kind: string }[];
+  };
   assert.deepEqual(
     loops.map(({ name, kind }) => [name, kind]),
     [
@@ -93,10 +99,10 @@ test('list and check distinguish a plan from a prompt', (t) => {
   );
 });
 
-test('plan check reports the frontmatter that run would refuse, beside problems of the tasks', (t) => {
+test('plan check reports the frontmatter that run would refuse, beside problems of the tasks', async (t) => {
   const p = project(t);
   p.write('plan.md', '---\nmax_tasks: 0\n---\n- [ ] **Task 1: a**\n  - Scope: `src`\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
+  const { code, json } = await commandHere(p, ['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; taskId: string | null; rule: string }[];
   assert.deepEqual(
@@ -108,7 +114,7 @@ test('plan check reports the frontmatter that run would refuse, beside problems 
   );
 });
 
-test('no message of plan check ends with two full stops', (t) => {
+test('no message of plan check ends with two full stops', async (t) => {
   const p = project(t);
   for (const [text, told] of [
     ['---\nmax_tasks: 0\nvalidation: [""]\n---\n- [ ] **Task 1: Show the usage.**\n  - Depends on: 9.\n', /max_tasks/],
@@ -117,16 +123,16 @@ test('no message of plan check ends with two full stops', (t) => {
   ] as const) {
     p.write('plan.md', text);
     for (const form of [[], ['--json']]) {
-      const { stdout, stderr } = p.ralph(['plan', 'check', 'plan.md', ...form]);
+      const { stdout, stderr } = await commandHere(p, ['plan', 'check', 'plan.md', ...form]);
       assert.match(stdout + stderr, told);
       assert.doesNotMatch(stdout + stderr, /(?<!\.)\.\.(?!\.)/);
     }
   }
 });
 
-test('plan check never calls a file without tasks a plan or complete', (t) => {
+test('plan check never calls a file without tasks a plan or complete', async (t) => {
   const p = project(t);
   p.write('plan.md', '# Notes\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
+  const { code, json } = await commandHere(p, ['plan', 'check', 'plan.md', '--json']);
   assert.deepEqual([code, json['ok'], json['next'], json['stop']], [1, false, null, null]);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder } from '../support/git.ts';
 import { type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
@@ -114,19 +115,19 @@ test("a router's loop whose session is gone continues as with router start --res
   assert.equal(stateOf(p)['mode'], 'router');
 });
 
-test('a loop that awaits consent is not resumed in any mode', (context) => {
+test('a loop that awaits consent is not resumed in any mode', async (context) => {
   for (const mode of ['hook', 'runner']) {
     const p = project(context);
     p.write('.claude/ralph/PROMPT.md', 'Work.\n');
-    p.ralph(['start', '--mode', mode], { CLAUDECODE: '1' });
+    await commandHere(p, ['start', '--mode', mode], { CLAUDECODE: '1' });
     p.ralph(['resume']);
     assert.equal(stateOf(p)['status'], 'awaiting-consent');
   }
 });
 
-test('resumes a loop that its user has stopped, and creates nothing if there is none', (context) => {
+test('resumes a loop that its user has stopped, and creates nothing if there is none', async (context) => {
   const p = loop(context, ['start', '--max-iterations', '1']);
-  p.ralph(['stop']);
+  await commandHere(p, ['stop']);
   const { code, json, stderr } = p.ralph(['resume', '--json']);
   assert.deepEqual([code, json['status']], [0, 'running'], stderr);
   const empty = project(context);

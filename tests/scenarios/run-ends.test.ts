@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../../src/state/process/identity.ts';
 import { agreeTo } from '../support/agree-to.ts';
+import { commandHere } from '../support/command-here.ts';
 import { project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
@@ -23,15 +24,15 @@ test('a message that came too late for the loop is reported, and delivered when 
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   const ended = new Promise((resolve) => child.once('close', resolve));
   await until('the first prompt', () => existsSync(join(p.dir, 'prompt-1.txt')));
-  assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
-  assert.equal(p.ralph(['steer', '--next', 'and the step']).code, 0);
+  assert.equal((await commandHere(p, ['steer', 'mind the gap'])).code, 0);
+  assert.equal((await commandHere(p, ['steer', '--next', 'and the step'])).code, 0);
   p.write('go-1', '');
   p.write('go-2', '');
   assert.equal(await ended, 2);
   const left =
     /ended before the agent received your messages: "mind the gap", "and the step"\. They are kept\. Resume: ralph-loop resume/;
   assert.match(stdout, left);
-  assert.match(String(p.ralph(['explain', '--json']).json['why']), left);
+  assert.match(String((await commandHere(p, ['explain', '--json'])).json['why']), left);
   const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
   assert.deepEqual([more.code, runs(p)], [2, 2], more.stderr);
   assert.match(p.read('prompt-2.txt'), /mind the gap.*and the step/s);
@@ -56,7 +57,7 @@ test('a terminated runner says that the loop is kept, and how to resume it', asy
   );
 });
 
-test('the limits on time, cost and tokens have options of their own', (t) => {
+test('the limits on time, cost and tokens have options of their own', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 9');
   const cmd = agent(p, 'sleep 1.1; echo fine');
@@ -75,7 +76,7 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   assert.match(stdout, /^ralph-loop: Stopped: the budget max_time is exhausted: [\dms ]+ of 1s\.$/m);
   // A bare resume would stop again at once.
   assert.match(stdout, /^ {2}Next: .* --max-time \d+s$/m);
-  assert.match(p.ralph(['explain']).stdout, /^Next: .*Grant more: .* --max-time \d+s\.$/m);
+  assert.match((await commandHere(p, ['explain'])).stdout, /^Next: .*Grant more: .* --max-time \d+s\.$/m);
 });
 
 for (const when of someOf(['before its first line', 'while its agent works'] as const, 2, 1)) {
@@ -98,7 +99,7 @@ for (const when of someOf(['before its first line', 'while its agent works'] as 
     child.stdout.destroy();
     p.write('go', '');
     assert.equal(await ended, 130);
-    const state = p.ralph(['status', '--json']).json;
+    const state = (await commandHere(p, ['status', '--json'])).json;
     assert.deepEqual([state['status'], (state['paused'] as { reason?: string })?.reason], ['paused', 'interrupted']);
     const pid = p.has('agent.pid') ? Number(p.read('agent.pid')) : 0;
     // A process that has ended is there until its new parent has looked.

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { commandHere } from '../support/command-here.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { until } from '../support/until.ts';
@@ -77,14 +78,14 @@ test('control: a killed run whose driver lived through the night has used its ti
   assert.match(stdout, /the budget max_time is exhausted: 8h[\dms ]* of 1h\./);
 });
 
-test('a router loop that the user paused goes on after a night, and status names the time', (t) => {
+test('a router loop that the user paused goes on after a night, and status names the time', async (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3\nbudget: { max_time: 1h }');
   assert.equal(p.ralph(['router', 'start']).code, 0);
-  assert.equal(p.ralph(['pause']).code, 0);
+  assert.equal((await commandHere(p, ['pause'])).code, 0);
   letANightPass(p);
   assert.equal(p.ralph(['resume']).code, 0);
-  assert.match(p.ralph(['status']).stdout, /started +.*\(did not run for 8h[\dms ]* of this time\)/);
+  assert.match((await commandHere(p, ['status'])).stdout, /started +.*\(did not run for 8h[\dms ]* of this time\)/);
   p.write('said.txt', 'Some work.\n');
   const more = p.ralph(['router', 'report', '--spawn', '1', '--file', 'said.txt']).json;
   assert.equal(more['action'], 'spawn', JSON.stringify(more));
@@ -106,10 +107,10 @@ test('a runner whose machine slept leaves that time out, and says so', async (t)
   assert.ok(Number(stateOf(p)['stoppedMs']) > 5_000);
   runner.child.kill('SIGTERM');
   await runner.over;
-  assert.match(p.ralph(['logs']).stdout, /slept/);
+  assert.match((await commandHere(p, ['logs'])).stdout, /slept/);
 });
 
-test('a session without a launcher leaves out a sleep of its machine while the agent worked', (t) => {
+test('a session without a launcher leaves out a sleep of its machine while the agent worked', async (t) => {
   const p = project(t);
   // A namespace whose machine has slept for a night more.
   const ASLEEP = 'unshare --time --boottime 28800 --fork';
@@ -121,7 +122,7 @@ test('a session without a launcher leaves out a sleep of its machine while the a
     const hook = `${how} node '${join(DIST, 'hooks/ralph-stop-hook.cjs')}'`;
     return JSON.parse(p.sh(hook, JSON.stringify({ ...payload, prompt_id: prompt }), env).stdout).decision;
   };
-  assert.equal(p.ralph(['start']).code, 0);
+  assert.equal((await commandHere(p, ['start'])).code, 0);
   letANightPass(p);
   assert.equal(stop('1', ASLEEP), 'block', 'the loop goes on');
   assert.ok(Number(stateOf(p)['stoppedMs']) > NIGHT_MS / 2);

@@ -31,7 +31,7 @@ test('list names kind, status, iteration, path and heartbeat of every loop, live
   started(p, 'tasks/a', 'tasks/b');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   startHere(p);
-  p.ralph(['cancel', 'tasks/b']);
+  await commandHere(p, ['cancel', 'tasks/b']);
   const loops = (await commandHere(p, ['list', '--json'])).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, kind, status, iteration, path, heartbeat }) => [
@@ -58,7 +58,7 @@ test('status of a path shows its live loop, and its run once the loop has ended'
     true,
     'from its folder',
   );
-  p.ralph(['stop', 'tasks/a']);
+  await commandHere(p, ['stop', 'tasks/a']);
   const { json } = await commandHere(p, ['status', 'tasks/a', '--json']);
   assert.deepEqual(
     [json['active'], json['message'], json['name']],
@@ -140,16 +140,16 @@ test('a plain prompt’s loop can be named by its file', async (t) => {
   started(p, 'a');
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   startHere(p);
-  assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
+  assert.equal((await commandHere(p, ['stop', '.claude/ralph/PROMPT.md'])).code, 0);
   assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false);
   assert.equal((await commandHere(p, ['status', 'a', '--json'])).json['active'], true);
 });
 
-test('two loops on one task folder are distinguished by name', (t) => {
+test('two loops on one task folder are distinguished by name', async (t) => {
   const p = project(t);
   started(p, 'a');
-  p.ralph(['start', '--task', 'a', '--loop', 'other']);
-  const { code, stderr } = p.ralph(['stop', 'a']);
+  await commandHere(p, ['start', '--task', 'a', '--loop', 'other']);
+  const { code, stderr } = await commandHere(p, ['stop', 'a']);
   assert.equal(code, 1);
   assert.match(stderr, /2 loops are active on a:[\s\S]*--loop NAME/);
 });
@@ -158,7 +158,7 @@ test('resume of a path starts a new run where none is active', async (t) => {
   const p = project(t);
   started(p, 'a');
   const first = (await commandHere(p, ['status', 'a', '--json'])).json['loopId'];
-  p.ralph(['stop', 'a']);
+  await commandHere(p, ['stop', 'a']);
   const { code, stderr } = p.ralph(['resume', './a', '--json']);
   assert.equal(code, 0, stderr);
   const { json } = await commandHere(p, ['status', 'a', '--json']);
@@ -195,7 +195,7 @@ test('resume PATH continues a paused loop and keeps its counters', (t) => {
 test('archive moves the whole run state under the current time', async (t) => {
   const p = project(t);
   started(p, 'a');
-  p.ralph(['stop', 'a']);
+  await commandHere(p, ['stop', 'a']);
   const before = readdirSync(join(p.dir, 'a/.ralph-runner')).sort();
   const { code, json, stderr } = await commandHere(p, ['archive', 'a', '--json']);
   assert.equal(code, 0, stderr);
@@ -217,7 +217,7 @@ test('archive refuses during a loop, in an agent’s shell and where a link lead
     assert.deepEqual(p.tree(), tree);
   };
   await refused(/a loop on a is active/);
-  p.ralph(['stop', 'a']);
+  await commandHere(p, ['stop', 'a']);
   await refused(/"archive" is for the user/, { CLAUDECODE: '1' });
   mkdirSync(join(p.home, 'away'));
   symlinkSync(join(p.home, 'away'), join(p.dir, 'a/.ralph-runner-archive'));
@@ -267,9 +267,9 @@ test('logs of a path exports status, journals and transcripts; flags, heartbeats
 test('logs of a path without --dest prints the journals of its loop and writes nothing', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
-  assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
-  assert.equal(p.ralph(['cancel', '--loop', 'a']).code, 0);
-  assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
+  assert.equal((await commandHere(p, ['start', '--task', 'a'])).code, 0);
+  assert.equal((await commandHere(p, ['cancel', '--loop', 'a'])).code, 0);
+  assert.equal((await commandHere(p, ['start', '--task', 'a'])).code, 0);
   const tree = p.tree();
   const started = async (...args: string[]) =>
     (await commandHere(p, ['logs', ...args])).stdout.match(/loop\.started/g)?.length;
@@ -351,7 +351,7 @@ test('an agent may export into the project only, the user anywhere', async (t) =
   assert.deepEqual(readdirSync(join(away, 'out'), { recursive: true }).sort(), EXPORTED);
 });
 
-test('a path that is no task folder of this project has its own error in every command', (t) => {
+test('a path that is no task folder of this project has its own error in every command', async (t) => {
   const p = project(t);
   p.write('notes.md', 'x');
   mkdirSync(join(p.dir, 'empty'));
@@ -374,7 +374,7 @@ test('a path that is no task folder of this project has its own error in every c
   }
   for (const name of ['stop', 'cancel'])
     assert.match(p.ralph([name, 'empty']).stderr, /no live loop is working on empty/);
-  assert.match(p.ralph(['stop', '']).stderr, /no live loop is working on ""/);
+  assert.match((await commandHere(p, ['stop', ''])).stderr, /no live loop is working on ""/);
   for (const name of someOf(['stop', 'cancel', 'status', 'resume'], 2)) {
     assert.match(p.ralph([name, 'a', 'b']).stderr, new RegExp(`${name} takes one path, not 2`));
   }
@@ -389,6 +389,6 @@ test('a task folder behind a link inside the project is the same folder', async 
   started(p, 'tasks/a');
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
   assert.equal((await commandHere(p, ['status', 'short', '--json'])).json['name'], 'a');
-  assert.equal(p.ralph(['stop', 'short']).code, 0);
+  assert.equal((await commandHere(p, ['stop', 'short'])).code, 0);
   assert.equal(readFileSync(join(p.dir, 'short/RALPH.md'), 'utf8'), TASK);
 });

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandHere } from '../support/command-here.ts';
 import { commitFolder, GIT_ENV, type Git, initRepository } from '../support/git.ts';
 import type { Project } from '../support/project.ts';
 import { longTest } from '../support/short-form.ts';
@@ -191,14 +192,14 @@ test('a proof that lies beside another task is not one of that task', async (t) 
   assert.equal((await differences(there, '--proof', `clone/${PROOF}`))['record'], undefined, 'control');
 });
 
-test('a folder of loops that leads elsewhere is another file than at the verdict', () => {
+test('a folder of loops that leads elsewhere is another file than at the verdict', async () => {
   const { p } = completed();
   p.sh('cp -r .ralph ../elsewhere; rm -r .ralph; ln -s ../elsewhere .ralph');
-  const { code, stdout, stderr } = p.ralph(['verify', '--proof', PROOF]);
+  const { code, stdout, stderr } = await commandHere(p, ['verify', '--proof', PROOF]);
   assert.equal(code, 1, stdout + stderr);
 });
 
-test('what a repository within the project ignores is named, and the answer in JSON has all of it', (t) => {
+test('what a repository within the project ignores is named, and the answer in JSON has all of it', async (t) => {
   const { p } = complete(t, (own) => {
     initRepository(join(own.dir, 'inner'));
     own.sh('cd inner && echo 1 > a.txt && git add -A && git -c user.name=t -c user.email=t@t commit -qm Inner');
@@ -208,7 +209,10 @@ test('what a repository within the project ignores is named, and the answer in J
   const names = ['1', '2', '3', '4', '5', '6'].map((each) => `inner/${each}.evil`);
   for (const name of names) p.write(name, 'x\n');
   assert.match(filesLine(p), /^as they were at the verdict; not compared, as git ignores them: .*inner\/1\.evil/);
-  const findings = p.ralph(['verify', '--json']).json['findings'] as { what: string; ignored?: string[] }[];
+  const findings = (await commandHere(p, ['verify', '--json'])).json['findings'] as {
+    what: string;
+    ignored?: string[];
+  }[];
   const ignored = findings.find(({ what }) => what === 'files')?.ignored ?? [];
   assert.deepEqual(
     ignored.filter((name) => name.startsWith('inner/')),

@@ -38,8 +38,8 @@ test('status of a missing default loop names the existing ones', async (t) => {
   });
   const named = (await commandHere(p, ['status', '--loop', 'c', '--json'])).json;
   assert.deepEqual([named['message'], (named['loops'] as unknown[]).length], ['No active loop named c.', 2]);
-  p.ralph(['stop', 'tasks/a']);
-  p.ralph(['stop', 'tasks/b']);
+  await commandHere(p, ['stop', 'tasks/a']);
+  await commandHere(p, ['stop', 'tasks/b']);
   assert.ok(!('loops' in (await commandHere(p, ['status', '--json'])).json));
 });
 
@@ -56,7 +56,7 @@ test('status of a live default loop names no others', async (t) => {
   );
 });
 
-test('--resume without a task says that no loop was ever here, not that a task file is missing', (t) => {
+test('--resume without a task says that no loop was ever here, not that a task file is missing', async (t) => {
   const p = project(t);
   for (const words of someOf([['run'], ['start'], ['run', '--loop', 'a']], 3)) {
     const { code, stderr } = p.ralph([...words, '--resume']);
@@ -65,7 +65,7 @@ test('--resume without a task says that no loop was ever here, not that a task f
   }
   startedDefault(p);
   rmSync(join(p.dir, '.claude/ralph/PROMPT.md'));
-  assert.match(p.ralph(['start', '--resume']).stderr, /the task file .* does not exist/);
+  assert.match((await commandHere(p, ['start', '--resume'])).stderr, /the task file .* does not exist/);
 });
 
 /** What each command does to the loop, as its state shows it. */
@@ -127,7 +127,7 @@ test('wake without a path wakes the only loop that is live', (t) => {
 test('explain takes the only live loop, asks where there are several, and advises commands for it', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  p.ralph(['pause']);
+  await commandHere(p, ['pause']);
   const { json } = await commandHere(p, ['explain', '--json']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
   assert.match(String(json['next']), /Resume, then send any message in the session: ralph-loop resume a\./);
@@ -142,8 +142,8 @@ test('explain takes the only live loop, asks where there are several, and advise
 test('explain describes an ended loop, with or without a path', async (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
-  p.ralph(['cancel', 'tasks/b']);
-  p.ralph(['stop', 'tasks/a']);
+  await commandHere(p, ['cancel', 'tasks/b']);
+  await commandHere(p, ['stop', 'tasks/a']);
   const seen = async (...args: string[]): Promise<unknown[]> => {
     const { json } = await commandHere(p, ['explain', ...args, '--json']);
     return [json['active'], json['name'], json['status']];
@@ -188,35 +188,38 @@ test('reset takes the only loop, asks where there are several, and takes a path'
   );
 });
 
-test('start --resume without a name resumes the only loop, and asks where there are several', (t) => {
+test('start --resume without a name resumes the only loop, and asks where there are several', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], 'a');
+  assert.equal((await commandHere(p, ['start', '--resume', '--json'])).json['name'], 'a');
   started(p, 'tasks/b');
-  const several = p.ralph(['start', '--resume']);
+  const several = await commandHere(p, ['start', '--resume']);
   assert.equal(several.code, 1);
   assert.match(
     several.stderr,
     /^ralph-loop: 2 loops are live here:\n +a +running +tasks\/a[\s\S]*\nChoose one: ralph-loop start --resume --task PATH, or --loop NAME\./,
   );
-  assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b', '--json']).json['name'], 'b');
+  assert.equal((await commandHere(p, ['start', '--resume', '--task', 'tasks/b', '--json'])).json['name'], 'b');
 });
 
-test('start --resume without a name resumes the only ended loop, unless it is complete', (t) => {
+test('start --resume without a name resumes the only ended loop, unless it is complete', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  p.ralph(['stop']);
-  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], 'a');
-  p.ralph(['stop']);
+  await commandHere(p, ['stop']);
+  assert.equal((await commandHere(p, ['start', '--resume', '--json'])).json['name'], 'a');
+  await commandHere(p, ['stop']);
   started(p, 'tasks/b');
-  p.ralph(['stop']);
-  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph-loop: 2 loops have ended here:[\s\S]*\nChoose one/);
+  await commandHere(p, ['stop']);
+  assert.match(
+    (await commandHere(p, ['start', '--resume'])).stderr,
+    /^ralph-loop: 2 loops have ended here:[\s\S]*\nChoose one/,
+  );
   startedDefault(p);
-  p.ralph(['stop']);
-  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], null, 'the default one, as ever');
+  await commandHere(p, ['stop']);
+  assert.equal((await commandHere(p, ['start', '--resume', '--json'])).json['name'], null, 'the default one, as ever');
 });
 
-test('start --consent without a name agrees to the only loop that awaits it, and asks if there are several', (t) => {
+test('start --consent without a name agrees to the only loop that awaits it, and asks if there are several', async (t) => {
   const p = project(t);
   const agent = { CLAUDECODE: '1' };
   const ask = (folder: string): void => {
@@ -229,7 +232,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   assert.equal(stateOf(p, '.a')['status'], 'running');
   ask('tasks/b');
   ask('tasks/d');
-  const several = p.ralph(['start', '--consent']);
+  const several = await commandHere(p, ['start', '--consent']);
   assert.match(
     several.stderr,
     /^ralph-loop: 2 loops await consent:[\s\S]*\nChoose one: ralph-loop start --consent --task PATH/,
@@ -269,9 +272,9 @@ test('commands without task arguments name those that take them', (t) => {
 test('an advice to begin names the task that it is about', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  p.ralph(['stop']);
+  await commandHere(p, ['stop']);
   started(p, 'tasks/b');
-  p.ralph(['stop']);
+  await commandHere(p, ['stop']);
   assert.match(p.ralph(['resume']).stderr, /2 loops have ended here:[\s\S]*\nChoose one: ralph-loop resume NAME\./);
   p.write('tasks/c/RALPH.md', '---\nmax_iterations: 1\n---\nDo it.\n');
   assert.match((await commandHere(p, ['status', 'tasks/c'])).stdout, /Start one: ralph-loop run tasks\/c\./);
@@ -281,15 +284,15 @@ test('an advice to begin names the task that it is about', async (t) => {
       /No ended loop named nobody was found here\. List the loops: ralph-loop list\./,
     );
   }
-  assert.match(p.ralph(['verify', 'a']).stderr, /Go on: ralph-loop resume a\./);
+  assert.match((await commandHere(p, ['verify', 'a'])).stderr, /Go on: ralph-loop resume a\./);
   started(p, 'tasks/d');
-  assert.match(p.ralph(['undo', 'd']).stderr, /Stop it first: ralph-loop stop --loop d\./);
+  assert.match((await commandHere(p, ['undo', 'd'])).stderr, /Stop it first: ralph-loop stop --loop d\./);
 });
 
-test('undo of the only loop, which has not ended, says how to stop it', (t) => {
+test('undo of the only loop, which has not ended, says how to stop it', async (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  const { code, stderr } = p.ralph(['undo', '--dry-run']);
+  const { code, stderr } = await commandHere(p, ['undo', '--dry-run']);
   assert.deepEqual(
     [code, /The loop has not ended\. Stop it first: \S* .*stop --loop a\./.test(stderr)],
     [1, true],
@@ -297,19 +300,19 @@ test('undo of the only loop, which has not ended, says how to stop it', (t) => {
   );
 });
 
-test('a loop is named before the message of steer', (t) => {
+test('a loop is named before the message of steer', async (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b', 'c');
-  assert.equal(p.ralph(['steer', 'b', 'Look at it']).code, 0);
-  assert.equal(p.ralph(['steer', 'c', 'And this']).code, 0, 'as well where a folder has that name');
+  assert.equal((await commandHere(p, ['steer', 'b', 'Look at it'])).code, 0);
+  assert.equal((await commandHere(p, ['steer', 'c', 'And this'])).code, 0, 'as well where a folder has that name');
   const sent = (name: string): unknown[] =>
     (stateOf(p, name)['steering'] as { text: string }[]).map(({ text }) => text);
   assert.deepEqual([sent('.a'), sent('.b'), sent('.c')], [[], ['Look at it'], ['And this']]);
-  const unclear = p.ralph(['steer', 'b', 'is', 'slow']);
+  const unclear = await commandHere(p, ['steer', 'b', 'is', 'slow']);
   assert.equal(unclear.code, 1);
   assert.match(unclear.stderr, /b is the name of a loop, or the first word of the message\. .*steer b "TEXT"/);
-  assert.match(p.ralph(['steer', 'Look', 'at', 'it']).stderr, /3 loops are active here/);
-  for (const name of ['a', 'c']) assert.equal(p.ralph(['stop', name]).code, 0);
-  assert.equal(p.ralph(['steer', 'b slows', 'down']).code, 0);
+  assert.match((await commandHere(p, ['steer', 'Look', 'at', 'it'])).stderr, /3 loops are active here/);
+  for (const name of ['a', 'c']) assert.equal((await commandHere(p, ['stop', name])).code, 0);
+  assert.equal((await commandHere(p, ['steer', 'b slows', 'down'])).code, 0);
   assert.deepEqual(sent('.b'), ['Look at it', 'b slows down']);
 });

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { storeProjectRecord } from '../../src/state/evidence/project-records.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { commandHere } from '../support/command-here.ts';
 import { DIST, type Project } from '../support/project.ts';
 import { longTest, someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
@@ -12,7 +13,7 @@ import { until } from '../support/until.ts';
 import { repository, run, tree } from './support/in-worktree.ts';
 import { git } from './support/side-by-side.ts';
 
-test('a loop in a worktree works on its own branch, and the main work tree stays unchanged', (t) => {
+test('a loop in a worktree works on its own branch, and the main work tree stays unchanged', async (t) => {
   const p = repository(t);
   const before = p.tree();
   const { code, stdout, stderr } = run(p);
@@ -41,12 +42,12 @@ test('a loop in a worktree works on its own branch, and the main work tree stays
   assert.match(p.sh(next).stdout, /\+done/, 'run where the user is');
   p.write('src/a.txt', 'mine\n');
   assert.equal(restore, 'ralph-loop undo fix');
-  assert.equal(p.ralph(['undo', 'fix', '--yes', '--new-files']).code, 0);
+  assert.equal((await commandHere(p, ['undo', 'fix', '--yes', '--new-files'])).code, 0);
   assert.equal(p.read('src/a.txt'), 'mine\n', 'the changes of the user stay');
   assert.equal(existsSync(tree(p, 'src/b.txt')), false, 'those of the loop are undone');
 });
 
-test('a worktree without a commit offers its changes, and status names its loop, not an older one', (t) => {
+test('a worktree without a commit offers its changes, and status names its loop, not an older one', async (t) => {
   const p = repository(t);
   p.write('agent.sh', '#!/bin/sh\necho more >> src/a.txt\nexit 1\n', 0o755);
   git(p, 'add -A');
@@ -60,7 +61,9 @@ test('a worktree without a commit offers its changes, and status names its loop,
   const { stderr } = run(p);
   assert.doesNotMatch(stderr, /git log -p/);
   assert.match(stderr, /look at the rest +git -C \S+ status && git -C \S+ diff HEAD/);
-  const { lastLoop } = p.ralph(['status', '--loop', 'fix', '--json']).json as { lastLoop: { status: string } };
+  const { lastLoop } = (await commandHere(p, ['status', '--loop', 'fix', '--json'])).json as {
+    lastLoop: { status: string };
+  };
   const inside = p.ralph(['status', '--loop', 'fix', '--json'], {}, tree(p)).json as { lastLoop: { status: string } };
   assert.deepEqual(lastLoop, inside.lastLoop);
   for (const words of someOf(
@@ -120,7 +123,7 @@ test('the settings of the project may contain the set-up', (t) => {
   assert.ok(existsSync(tree(p, 'set-up.txt')));
 });
 
-test('an existing worktree is refused, resumed in, or restarted in', (t) => {
+test('an existing worktree is refused, resumed in, or restarted in', async (t) => {
   const p = repository(t);
   writeFileSync(join(p.dir, 'do.sh'), 'echo working\n');
   git(p, 'commit -qam lazy');
@@ -136,10 +139,10 @@ test('an existing worktree is refused, resumed in, or restarted in', (t) => {
   assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
   assert.match(found.stdout, / Next: \S*.* resume fix --max-iterations \d+$/m);
   assert.match(
-    p.ralph(['undo', 'fix', '--dry-run']).stdout,
+    (await commandHere(p, ['undo', 'fix', '--dry-run'])).stdout,
     /^Only in \.ralph\/worktrees\/fix:\nNew since the start:\n/,
   );
-  assert.match(p.ralph(['undo', 'fix']).stderr, /Show what it would do: \S*.* undo fix --dry-run$/m);
+  assert.match((await commandHere(p, ['undo', 'fix'])).stderr, /Show what it would do: \S*.* undo fix --dry-run$/m);
   const named = p.ralph(['resume', 'fix', '--max-iterations', '5']);
   assert.match(named.stdout, /Iteration 5 of 5/, named.stdout + named.stderr);
   assert.match(p.ralph(['resume', '--max-iterations', '6']).stdout, /Iteration 6 of 6/, 'the only one');
@@ -182,11 +185,11 @@ longTest('a loop in a worktree is resumed without its name where the loops of th
   );
 });
 
-longTest('where a loop in a worktree cannot be undone, the advice is about the worktree', (t) => {
+longTest('where a loop in a worktree cannot be undone, the advice is about the worktree', async (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   p.sh(`git -C '${tree(p)}' switch -q -c other`);
-  const { code, stderr } = p.ralph(['undo', 'fix', '--dry-run']);
+  const { code, stderr } = await commandHere(p, ['undo', 'fix', '--dry-run']);
   assert.equal(code, 1);
   const there =
     /: git -C '\S*\/worktrees\/fix' switch ralph\/fix\. .*: git -C '\S*\/worktrees\/fix' restore --source=\w+ -- PATH/;
@@ -237,7 +240,7 @@ test('an interrupted creation is repeated; a foreign folder and a branch with it
   assert.equal(run(r).code, 0, 'merged, it may begin again');
 });
 
-test('remove loses nothing without a yes at the terminal, keeps the journals and is not for agents', (t) => {
+test('remove loses nothing without a yes at the terminal, keeps the journals and is not for agents', async (t) => {
   const p = repository(t);
   assert.equal(run(p).code, 0);
   const refused = p.ralph(['worktree', 'remove', 'fix']);
@@ -256,7 +259,7 @@ test('remove loses nothing without a yes at the terminal, keeps the journals and
   assert.equal(existsSync(tree(p)), false);
   assert.equal(git(p, 'branch --list ralph/*'), '');
   assert.ok(existsSync(join(String(json['kept']), '.claude/context/runtime/ralph-archive.fix')));
-  assert.equal(p.ralph(['worktree', 'list', '--json']).json['worktrees']?.toString(), '');
+  assert.equal((await commandHere(p, ['worktree', 'list', '--json'])).json['worktrees']?.toString(), '');
   const again = run(p);
   assert.equal(again.code, 0, `and the way is free: ${again.stdout}${again.stderr}`);
   assert.doesNotMatch(refused.stderr, /--force/);
@@ -289,7 +292,7 @@ test('two loops in worktrees run at once, keep them, and are shown and steered f
     existsSync(at(name, 'who.txt')) ? readFileSync(at(name, 'who.txt'), 'utf8') : '';
   await until('both work', () => ['fix', 'other'].every((name) => who(name) !== ''));
   assert.deepEqual(['fix', 'other'].map(who), ['fix\n', 'other\n']);
-  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, unknown>[];
+  const loops = (await commandHere(p, ['list', '--json'])).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, status, mode, holder, worktree }) => [
       ...[name, status, mode, (holder as { alive: boolean } | null)?.alive ?? null],
@@ -301,13 +304,13 @@ test('two loops in worktrees run at once, keep them, and are shown and steered f
       ['other', 'running', 'runner', true, 'ralph/other'],
     ],
   );
-  assert.equal(p.ralph(['status', '--loop', 'fix', '--json']).json['active'], true);
-  assert.match(p.ralph(['stop']).stderr, /2 loops are active here/);
+  assert.equal((await commandHere(p, ['status', '--loop', 'fix', '--json'])).json['active'], true);
+  assert.match((await commandHere(p, ['stop'])).stderr, /2 loops are active here/);
   assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /a loop \(running\) runs in the worktree fix/);
-  assert.equal(p.ralph(['stop', '--loop', 'fix']).code, 0);
+  assert.equal((await commandHere(p, ['stop', '--loop', 'fix'])).code, 0);
   writeFileSync(at('fix', 'go'), '');
   assert.equal(await ends[0], 3);
-  assert.equal(p.ralph(['stop']).code, 0, 'the only one that is left');
+  assert.equal((await commandHere(p, ['stop'])).code, 0, 'the only one that is left');
   writeFileSync(at('other', 'go'), '');
   assert.equal(await ends[1], 3);
   assert.equal(git(p, 'status --porcelain -- do.sh jobs src'), '');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { RunData } from '../../../src/web/model/report-data.ts';
+import { commandHere } from '../../support/command-here.ts';
 import { type PlanProject, planProject, planText } from '../../support/plan-beside.ts';
 import { someOf } from '../../support/short-form.ts';
 import {
@@ -74,15 +75,18 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
   assert.deepEqual(problems, []);
   await page.context().close();
   // Afterwards as well, from what was kept of the worktrees.
-  assert.equal(p.ralph(['report', '--out', '../later.html']).code, 0);
+  assert.equal((await commandHere(p, ['report', '--out', '../later.html'])).code, 0);
   const [before, later] = ['plan', 'later'].map((name) => tasksIn(p.read(`../${name}.html`)));
   assert.deepEqual(later, before);
-  const archived = p.ralph(['archive', '--json']).json['runs'] as { file: string; run: { done: number } }[];
+  const archived = (await commandHere(p, ['archive', '--json'])).json['runs'] as {
+    file: string;
+    run: { done: number };
+  }[];
   assert.deepEqual(
     archived.map(({ run }) => run.done),
     [2],
   );
-  assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['title'], 'Plan');
+  assert.equal((await commandHere(p, ['archive', 'show', archived[0]?.file ?? ''])).json['title'], 'Plan');
   await assertOneRow(t, p);
 });
 
@@ -137,18 +141,19 @@ test('the report of a plan in one tree has its title, and all of its tasks with 
   assert.equal(made.length, 2);
 });
 
-test('a report finds a loop by its name in the worktree where it ran', (t) => {
+test('a report finds a loop by its name in the worktree where it ran', async (t) => {
   const p = repository(t, ['a', 'b'], CLAIMS);
   const { code, stdout } = run(p, [...jobs(['a', 'b']), '--parallel', '2']);
   assert.equal(code, 0, stdout);
   for (const words of [['a'], ['jobs/a'], ['--loop', 'a']]) {
-    const { json, stderr } = p.ralph(['report', ...words, '--json']);
+    const { json, stderr } = await commandHere(p, ['report', ...words, '--json']);
     assert.deepEqual([json['path'], json['status']], ['.ralph/reports/ralph-report-a.html', 'complete'], stderr);
   }
   assert.equal(p.has('.ralph/reports/ralph-report-a.html'), true);
   // The controls: a name that no loop has, and the path of a task that has not run.
   p.write('jobs/c/RALPH.md', 'Do it.\n');
-  for (const word of ['c', 'jobs/c']) assert.match(p.ralph(['report', word]).stderr, /no loop has worked on/);
+  for (const word of ['c', 'jobs/c'])
+    assert.match((await commandHere(p, ['report', word])).stderr, /no loop has worked on/);
 });
 
 test('a report that could not be written is refused before a loop begins', (t) => {

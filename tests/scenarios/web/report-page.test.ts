@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { localTime } from '../../../src/text/time.ts';
+import { commandHere } from '../../support/command-here.ts';
 import { initRepository } from '../../support/git.ts';
 import { project } from '../../support/project.ts';
 import { screenshotPath } from '../../support/screenshots.ts';
@@ -28,7 +29,7 @@ after(() => browser.close());
 test('a report of 300 iterations is one file that opens without network, errors or accessibility problems', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 300, hostile: true });
-  const { code, stderr } = p.ralph(['report', 'dates']);
+  const { code, stderr } = await commandHere(p, ['report', 'dates']);
   assert.equal(code, 0, stderr);
   const path = join(p.dir, '.ralph/reports/ralph-report-dates.html');
   const data = /id="data">(.*)<\/script>/.exec(readFileSync(path, 'utf8'))?.[1] ?? '';
@@ -53,7 +54,7 @@ test('a report of 300 iterations is one file that opens without network, errors 
 test('the report says what was proved, and shows each iteration by key and click', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 100 });
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await counts(page, 'section[aria-labelledby=proof] tbody tr', (count) => count === 3);
@@ -84,7 +85,7 @@ test('the report says what was proved, and shows each iteration by key and click
 test("an agent's text stays text: tags, script ends, terminal codes, direction marks", async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.said', /hidden/);
@@ -101,7 +102,7 @@ test("an agent's text stays text: tags, script ends, terminal codes, direction m
 test('control: a page whose data could end its element runs what an agent wrote', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, hostile: true });
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const path = join(p.dir, '.ralph/reports/ralph-report.html');
   const broken = readFileSync(path, 'utf8')
     .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, '')
@@ -123,7 +124,7 @@ test('long names, paths and outputs fit a narrow window, and each line is read i
   const { files } = writeLongLoop(p.dir, p.env, { name: 'n'.repeat(60), iterations: 23 });
   const events = readFileSync(files.events, 'utf8').replaceAll('src/date/parse-iso.ts', LONG);
   writeFileSync(files.events, events.replaceAll('not ok 4 - slugify keeps 3 dashes', `${HEBREW}\\n${LONG}`));
-  p.ralph(['report', '--out', 'r.html']);
+  await commandHere(p, ['report', '--out', 'r.html']);
   for (const width of someOf([320, 768], 2)) {
     const { page, problems } = await watchedPage(browser, { scheme: 'light', width }, 'file:');
     await page.goto(pathToFileURL(join(p.dir, 'r.html')).href);
@@ -216,23 +217,33 @@ async function dateTimeOf(page: Page): Promise<string> {
   return (await page.getAttribute('.head time', 'datetime')) ?? '';
 }
 
-test('a report is written only over another report', (t) => {
+test('a report is written only over another report', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   p.write('notes.html', '<p>mine</p>');
-  assert.match(p.ralph(['report', '--out', 'notes.html']).stderr, /notes\.html exists and is not a report/);
+  assert.match(
+    (await commandHere(p, ['report', '--out', 'notes.html'])).stderr,
+    /notes\.html exists and is not a report/,
+  );
   assert.equal(p.read('notes.html'), '<p>mine</p>');
-  assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
-  assert.equal(p.ralph(['report', '--out', 'r.html']).code, 0);
+  assert.equal((await commandHere(p, ['report', '--out', 'r.html'])).code, 0);
+  assert.equal((await commandHere(p, ['report', '--out', 'r.html'])).code, 0);
   const agent = { CLAUDECODE: '1' };
   assert.match(
-    p.ralph(['report', '--out', '../out.html'], agent).stderr,
+    (await commandHere(p, ['report', '--out', '../out.html'], agent)).stderr,
     /An agent can write a report only to a new file of the project/,
   );
-  assert.match(p.ralph(['report', '--out', '.claude/x.html'], agent).stderr, /An agent can write a report/);
+  assert.match(
+    (await commandHere(p, ['report', '--out', '.claude/x.html'], agent)).stderr,
+    /An agent can write a report/,
+  );
   assert.ok(!existsSync(join(p.dir, '..', 'out.html')));
-  assert.equal(p.ralph(['report', '--out', 'agents.html'], agent).code, 0, 'control: a new file of the project');
-  assert.match(p.ralph(['report', 'nothing']).stderr, /no loop has worked on nothing/);
+  assert.equal(
+    (await commandHere(p, ['report', '--out', 'agents.html'], agent)).code,
+    0,
+    'control: a new file of the project',
+  );
+  assert.match((await commandHere(p, ['report', 'nothing'])).stderr, /no loop has worked on nothing/);
 });
 
 test('a report shows uncommitted changes without the path of the project', async (t) => {
@@ -244,7 +255,7 @@ test('a report shows uncommitted changes without the path of the project', async
   git('commit', '-qm', 'one');
   p.write('notes.txt', `two at ${p.dir}/x\n`);
   p.write('new.txt', 'three\n');
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 390 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const changes = 'section[aria-labelledby=changes]';
@@ -256,12 +267,12 @@ test('a report shows uncommitted changes without the path of the project', async
   await page.context().close();
 });
 
-test('the report of a loop whose state is damaged names the file instead of showing an earlier loop', (t) => {
+test('the report of a loop whose state is damaged names the file instead of showing an earlier loop', async (t) => {
   const p = project(t);
   const { files } = writeLongLoop(p.dir, p.env, { name: 'a', iterations: 2 });
-  assert.equal(p.ralph(['report', 'a']).code, 0, 'control');
+  assert.equal((await commandHere(p, ['report', 'a'])).code, 0, 'control');
   writeFileSync(files.state, '{"schemaVersion": 3, ');
-  const { code, stderr } = p.ralph(['report', 'a']);
+  const { code, stderr } = await commandHere(p, ['report', 'a']);
   assert.deepEqual([code, /ralph-state\.a\.json cannot be used \(corrupt\)/.test(stderr)], [1, true], stderr);
 });
 
@@ -277,7 +288,7 @@ test('a report lists the commits of all iterations, and names their number at th
     git('add', 'notes.txt');
     p.sh(`GIT_COMMITTER_DATE=${at} git -c user.name=a -c user.email=a@b commit -qm "${subject}"`);
   }
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.head .facts', / · 2 commits · /);
@@ -304,7 +315,7 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
   writeFileSync(join(files.archiveDir, archived), JSON.stringify(later));
   const events = readFileSync(files.events, 'utf8').replaceAll(/"costUsd":[\d.]+/g, '"costUsd":null');
   writeFileSync(files.events, events);
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   await shows(page, '.head .facts', /^6 of 100 iterations · cost unknown · hook mode/);
@@ -318,7 +329,7 @@ test('a report of a loop whose clock was set back claims neither a time nor a co
 test('a report of a running loop says as of when its figures are, whenever it is opened', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 3, live: true, driven: true });
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'light', width: 768 }, 'file:');
   await page.clock.setFixedTime(Date.now() + 48 * 3_600_000);
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
@@ -330,7 +341,7 @@ test('a report of a running loop says as of when its figures are, whenever it is
 test('on paper a report is dark on light, with what is folded away on the screen', async (t) => {
   const p = project(t);
   writeLongLoop(p.dir, p.env, { name: null, iterations: 40 });
-  p.ralph(['report']);
+  await commandHere(p, ['report']);
   const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 1_000 }, 'file:');
   await page.goto(pathToFileURL(join(p.dir, '.ralph/reports/ralph-report.html')).href);
   const [figures, colour] = ['section[aria-labelledby=figures] tbody tr', 'getComputedStyle(document.body).color'];
@@ -375,22 +386,22 @@ test('run writes the wanted report at its end, and refuses at the start one that
   await page.context().close();
 });
 
-test('a report names the archived loop that is asked for', (t) => {
+test('a report names the archived loop that is asked for', async (t) => {
   const p = project(t);
   const { loopId } = writeLongLoop(p.dir, p.env, { name: 'dates', iterations: 4 });
-  const { json } = p.ralph(['report', 'dates', '--archived', loopId, '--json']);
+  const { json } = await commandHere(p, ['report', 'dates', '--archived', loopId, '--json']);
   assert.deepEqual(json, {
     success: true,
     path: '.ralph/reports/ralph-report-dates.html',
     loopId,
     status: 'circuit-open',
   });
-  assert.match(p.ralph(['report', 'dates', '--archived', 'x']).stderr, /there is no archived loop x/);
+  assert.match((await commandHere(p, ['report', 'dates', '--archived', 'x'])).stderr, /there is no archived loop x/);
 });
 
-test('the copy that init puts into a project says where report and dashboard are, and lists its commands', (t) => {
+test('the copy that init puts into a project says where report and dashboard are, and lists its commands', async (t) => {
   const p = project(t);
-  p.ralph(['init']);
+  await commandHere(p, ['init']);
   const copy = 'node .claude/skills/ralph-loop/scripts/main.cjs';
   writeLongLoop(p.dir, p.env, { name: null, iterations: 2 });
   for (const command of someOf(['report', 'dashboard'], 2)) {
