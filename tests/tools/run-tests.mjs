@@ -26,9 +26,9 @@ const ONLY_IN_LONG_FORM =
   );
 const IS_LONG = process.env['RALPH_TEST_LONG'] === '1';
 /** How many files of a folder share a process, which loads their code once. In the long form some last minutes. */
-const TOGETHER = { unit: 14, property: 4, ...(IS_LONG ? {} : { client: 5, scenarios: 6, faults: 2 }) };
-/** What a file does before or after tests that would meet those of other files. A unit test only makes a folder of its own. */
-const FOR_ALL = { unit: /^(?:before|after)Each\(/m, others: /^(?:before|after)(?:Each)?\(/m };
+const TOGETHER = { unit: 8, property: 4, ...(IS_LONG ? {} : { client: 5, scenarios: 6, faults: 2 }) };
+/** What a file does for all of its tests. */
+const FOR_ALL = /^(?:before|after)(?:Each)?\(/m;
 /** Tests of the client, of fleets and of plans wait for much of their time: a core serves four files. */
 const AT_ONCE = Math.min(8, Math.max(4, 4 * availableParallelism()));
 /** A run of which nothing is heard for so long hangs. No limit for a file: beside other load a whole one may take long. */
@@ -120,8 +120,7 @@ function inGroups(files) {
   const open = new Map();
   for (const file of files) {
     const [, folder] = file.split(/[\\/]/);
-    const forAll = FOR_ALL[folder] ?? FOR_ALL.others;
-    const isAlone = isNamed(file) || isFirst(file) || forAll.test(readFileSync(file, 'utf8'));
+    const isAlone = isNamed(file) || isFirst(file) || FOR_ALL.test(readFileSync(file, 'utf8'));
     const group = isAlone ? [] : (open.get(folder) ?? []);
     if (group.length === 0) groups.push(group);
     group.push(file);
