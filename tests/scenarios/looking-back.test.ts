@@ -133,7 +133,7 @@ const ENDS: readonly [as: string, next: RegExp][] = [
   ['idle-limit', /idle\.max/],
   ['budget-exhausted', /what its budget allows/],
   ['rate-limited', /limit has reset/],
-  ['blocked', /Unblock/],
+  ['blocked', /Remove what blocks the task/],
   ['needs-verification', /manual work/],
   ['paused-for-review', /Review/],
   ['timeout', /timeout/],
