@@ -3,7 +3,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
 import { textOrNull } from '../hosts/fields.ts';
 import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/project-files.ts';
-import { MARK } from '../sandbox/gate-environment.ts';
+import { MARK } from '../sandbox/environment.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
 import { withPrefix } from '../state/process/program.ts';

@@ -41,7 +41,7 @@ export interface CheckResult {
 }
 
 /** Contract that stands after lost evidence was replaced by the present state. */
-export interface RenewedContract {
+interface RenewedContract {
   readonly contractHash: string;
   readonly maxIterations: number;
 }

@@ -1,11 +1,11 @@
 import type { ChecklistCount } from '../text/markdown/lists.ts';
 import { tokens } from './events.ts';
 import { CLOSED_BREAKER } from './policy/breaker.ts';
-import { NOT_IDLE, stoppedFor, stoppedSince } from './policy/budget.ts';
+import { NOT_IDLE, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { NO_NOTICES, running } from './transitions/build.ts';
-import { requeueInFlight } from './transitions/suspend.ts';
+import { requeueInFlight } from './transitions/delivery.ts';
 
 /** Marks in no transcript. */
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };

@@ -18,27 +18,26 @@ import {
   unclaimedText,
 } from './messages.ts';
 import { CLOSED_BREAKER, EMPTY_STREAK, nextStreak } from './policy/breaker.ts';
-import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/budget.ts';
+import { afterStop, isWaited, onThisClock, stoppedFor, stoppedSince } from './policy/loop-time.ts';
 import { countsOf, proofOf } from './policy/proof.ts';
 import type { Policy } from './schema/contract.ts';
 import type { LiveState, LoopState, StateOf } from './schema/state.ts';
 import type { Transition } from './transitions/build.ts';
 import { end, event, headOf, overtaken, pause, recordPause, running, withChecklist } from './transitions/build.ts';
 import { timePassed } from './transitions/check-limits.ts';
-import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
-import { planRead, planTurnEnded, planVerified } from './transitions/plan-events.ts';
 import {
   firstPrompt,
-  interrupted,
   noticed,
   overridden,
   promptMade,
   released,
   steeringDelivered,
   suspended,
-  userPrompt,
   waitedOut,
-} from './transitions/suspend.ts';
+} from './transitions/delivery.ts';
+import { decideNext, iterationEnded } from './transitions/iteration-ended.ts';
+import { planRead, planTurnEnded, planVerified } from './transitions/plan-events.ts';
+import { interrupted, userPrompt } from './transitions/user-turn.ts';
 
 export type { Transition } from './transitions/build.ts';
 

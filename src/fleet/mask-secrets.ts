@@ -1,4 +1,4 @@
-import { secretNames } from '../sandbox/bubblewrap.ts';
+import { secretNames } from '../sandbox/secret-names.ts';
 
 const MASK = '***';
 /** Minimum length of a secret; a shorter value would mask ordinary words. */

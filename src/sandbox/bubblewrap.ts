@@ -7,6 +7,7 @@ import { outsideRoot } from '../state/loop-files.ts';
 import { onPath } from '../state/process/find-program.ts';
 import { firstLine } from '../text/quote.ts';
 import { PACKAGES, SANDBOX_PROBLEMS, type SandboxProblem } from './messages.ts';
+import { secretNames } from './secret-names.ts';
 
 const TIME_LIMIT_MS = 10_000;
 
@@ -149,13 +150,4 @@ export function sandboxTerms(settings: SandboxSettings, projectDir: string, env:
     denyRead: deny_read.map(absolute),
     network: typeof network === 'boolean' ? network : [...network],
   };
-}
-
-/** Returns the names of secrets in an environment, except those that one of the user's commands names. */
-export function secretNames(env: Readonly<Record<string, string | undefined>>, commands: readonly string[]): string[] {
-  return Object.keys(env).filter((name) => {
-    if (!/(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)$/i.test(name) || !/^\w+$/.test(name)) return false;
-    const used = new RegExp(`(?<!\\w)${name}(?!\\w)`);
-    return !commands.some((command) => used.test(command));
-  });
 }

@@ -5,8 +5,7 @@ import type { Sandbox } from '../engine/schema/contract.ts';
 import { readRegularFile, writeAtomically, writeRecord } from '../state/files/regular-file.ts';
 import { configFolder } from '../state/home-folder.ts';
 import { onPath } from '../state/process/find-program.ts';
-import { MARK } from './gate-environment.ts';
-import { gitSettings } from './git-settings.ts';
+import { gitSettings, MARK } from './environment.ts';
 import { isMissing, type PlaceholderFiles, SHOWN } from './placeholders.ts';
 
 interface ClientSandbox {

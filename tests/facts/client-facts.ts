@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { OLDEST_CLIENT } from '../../src/hosts/claude/claude-code.ts';
-import { OLDEST_CODEX } from '../../src/hosts/codex/find-codex.ts';
+import { OLDEST_CODEX } from '../../src/hosts/codex/codex.ts';
 import { atLeast } from '../../src/text/version.ts';
 import { CLIENTS, type ClientName, installed, newest } from './install.ts';
 import { judge, readStored, STORED, type Stored, versionsOf } from './stored.ts';

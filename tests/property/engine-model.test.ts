@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckResult, Effect, EngineEvent, OperatorCommand } from '../../src/engine/events.ts';
 import { bindSession, initialState, resumeState } from '../../src/engine/initial-state.ts';
-import { timeStopped } from '../../src/engine/policy/budget.ts';
+import { timeStopped } from '../../src/engine/policy/loop-time.ts';
 import type { Policy } from '../../src/engine/schema/contract.ts';
 import { iterationRecord, loopEvent } from '../../src/engine/schema/records.ts';
 import { commonPart, type LoopState, statusPart } from '../../src/engine/schema/state.ts';

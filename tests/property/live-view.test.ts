@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
 import { painter, printable } from '../../src/term/format.ts';
 import { frameOf } from '../../src/term/live/frame.ts';
-import { EDITS, inserted, type Key, NEW_INPUT, readKeys, sent } from '../../src/term/live/input-line.ts';
+import { EDITS, inserted, type Key, NEW_INPUT, readKeys, sent } from '../../src/term/live/input.ts';
 import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/live-terminal.ts';
 import { nextView } from '../../src/term/live/next-view.ts';
 import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';

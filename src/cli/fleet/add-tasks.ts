@@ -1,10 +1,10 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { prepareSubmissions } from '../../fleet/contract-terms.ts';
 import type { Submission } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { addLoop, loopNamed } from '../../fleet/queue/loop-index.ts';
+import { prepareSubmissions } from '../../fleet/submission-terms.ts';
 import { sha256 } from '../../state/hash-contract.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { readArguments } from '../../task/settings/build-contract.ts';

@@ -1,4 +1,3 @@
-import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { readCheckpoint } from '../../fleet/git/checkpoint.ts';
 import { askGit } from '../../fleet/git/git.ts';
 import { fetchMirror } from '../../fleet/git/mirror.ts';
@@ -7,6 +6,7 @@ import { envelopeOf, FleetKey, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS } from '../../fleet/messages.ts';
 import { type FleetServer, KEYS } from '../../fleet/queue/connect.ts';
 import { addLoop, loopsNamed } from '../../fleet/queue/loop-index.ts';
+import { loopEnvironment } from '../../fleet/submission-terms.ts';
 import { findClient } from '../../hosts/claude/claude-code.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';

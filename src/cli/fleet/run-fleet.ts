@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loopEnvironment } from '../../fleet/contract-terms.ts';
 import { controlLoop, type FleetControl } from '../../fleet/control.ts';
 import { plainUrl } from '../../fleet/git/place.ts';
 import { closeWorkspace, staleWorkspaces } from '../../fleet/git/workspace.ts';
@@ -8,6 +7,7 @@ import { FleetKey, repositoryId } from '../../fleet/job.ts';
 import { FLEET_TEXTS, WORKER_TEXTS } from '../../fleet/messages.ts';
 import { checkKey, forgetOld, loopNamed } from '../../fleet/queue/loop-index.ts';
 import { EventReader } from '../../fleet/queue/loop-streams.ts';
+import { loopEnvironment } from '../../fleet/submission-terms.ts';
 import { FleetWorker } from '../../fleet/worker/worker.ts';
 import { isActivity } from '../../state/event-stream.ts';
 import { fleetVariables } from '../../state/process/fleet-variables.ts';

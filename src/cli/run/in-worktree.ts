@@ -4,7 +4,7 @@ import { approveSettings } from '../../drive/start/approve.ts';
 import { prepareStart } from '../../drive/start/prepare-contract.ts';
 import type { Prepared, StartRequest } from '../../drive/start/stages.ts';
 import { startOf, unagreedSettings } from '../../drive/start/terms/agreed-settings.ts';
-import { ignoredFiles, stampOf, stampsOf } from '../../drive/worktree/copy-task.ts';
+import { ignoredFiles, stampOf, stampsOf } from '../../drive/worktree/copy-files.ts';
 import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { holdingsOf, lossTexts, removeWorktree } from '../../drive/worktree/remove-worktree.ts';

@@ -1,4 +1,4 @@
-import { type Key, readKeys } from '../../term/live/input-line.ts';
+import { type Key, readKeys } from '../../term/live/input.ts';
 
 /** Keys of the terminal, one after the other, and other events for the code that waits for them. */
 export class KeyQueue {

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { settingsOf } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/read-settings.ts';
 import { hostNamed } from '../../hosts/hosts.ts';
 import { bundledText } from '../../install/files/planned-files.ts';
 import { safePath } from '../../install/project-files.ts';

@@ -3,9 +3,9 @@ import { guardRules } from '../../drive/hook/guard-context.ts';
 import { tddCommand } from '../../drive/prompt/extra-sections.ts';
 import type { StartedLoop } from '../../drive/start/stages.ts';
 import type { AgentSettings } from '../../install/settings/session-settings.ts';
-import { secretNames } from '../../sandbox/bubblewrap.ts';
 import { clientSandbox, gitExcludes } from '../../sandbox/client-settings.ts';
 import { tddCalls } from '../../sandbox/messages.ts';
+import { secretNames } from '../../sandbox/secret-names.ts';
 import { checkCommands } from '../../state/tdd-store.ts';
 
 /** Adds the sandbox of a started loop to the settings of its client; without one they stay unchanged. */

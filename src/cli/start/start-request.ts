@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { checkExistingLoop } from '../../drive/start/beginning-state.ts';
-import { CLIENT_KEYS, lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
+import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
+import { CLIENT_KEYS } from '../../drive/start/read-settings.ts';
 import type { StartRequest } from '../../drive/start/stages.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';

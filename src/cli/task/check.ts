@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { StartProblems } from '../../drive/start/examine-start.ts';
-import { settingsOf } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/read-settings.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';

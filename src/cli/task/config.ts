@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { settingsOf } from '../../drive/start/find-task.ts';
+import { settingsOf } from '../../drive/start/read-settings.ts';
 import { placeFile, readText, safePath } from '../../install/project-files.ts';
 import { insertIntoJson, memberOf, parseSettings } from '../../install/settings/settings-sources.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';

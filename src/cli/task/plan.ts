@@ -6,7 +6,7 @@ import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
-import { otherLoopText } from '../../task/other-loops.ts';
+import { otherLoopText } from '../../task/other-tools.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { type Paint, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';

@@ -1,5 +1,6 @@
 import type { BudgetReading } from '../../engine/events.ts';
-import { addUsage, readBudget, timeSpent } from '../../engine/policy/budget.ts';
+import { addUsage, readBudget } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Contract, Policy } from '../../engine/schema/contract.ts';
 import type { LoopState, UsageState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';

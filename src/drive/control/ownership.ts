@@ -3,7 +3,7 @@ import type { ClientIdentity } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
-import { withoutGitExcludes } from '../../sandbox/gate-environment.ts';
+import { withoutGitExcludes } from '../../sandbox/environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { findContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';

@@ -2,7 +2,7 @@ import type { EventOf } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiError } from '../../engine/transition.ts';
 import type { Transition } from '../../engine/transitions/build.ts';
-import { interrupted } from '../../engine/transitions/suspend.ts';
+import { interrupted } from '../../engine/transitions/user-turn.ts';
 import { interruptedAt } from '../../hosts/claude/transcript/transcript.ts';
 import { rolloutError } from '../../hosts/codex/rollout.ts';
 import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';

@@ -1,6 +1,6 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
-import { timeReading, untilTimeUp } from '../../engine/policy/budget.ts';
+import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import { proveEvidence } from '../../state/evidence/evidence.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { readLoop } from '../../state/loop-files.ts';

@@ -13,8 +13,7 @@ import { clientAlive, type DriverContext, drivenElsewhere, isHeldByAnother } fro
 import { applyEffects } from '../records/apply-effects.ts';
 import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { bind } from './bind.ts';
-import { dispatchOwn } from './own-loop.ts';
+import { bind, dispatchOwn } from './own-loop.ts';
 
 /** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<HookAnswer | null> {

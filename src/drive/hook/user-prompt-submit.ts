@@ -12,8 +12,7 @@ import { callingClient, clearCancellation, isCancelled, sameClient } from '../co
 import { lostTurn } from '../control/present-state.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
 import { applyEffects } from '../records/apply-effects.ts';
-import { bind } from './bind.ts';
-import { dispatchOwn, ownLoop } from './own-loop.ts';
+import { bind, dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;

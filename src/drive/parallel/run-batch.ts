@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { exitCode } from '../../engine/exit-code.ts';
-import { billedTokens, timeSpent } from '../../engine/policy/budget.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Batch, BatchTask } from '../../engine/schema/batch.ts';
 import { describeLoop, endedLoopOf } from '../status/loop-report.ts';
 import { checkedOut, tipOf } from '../worktree/repository.ts';

@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
 import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt, planKey } from '../../engine/plan/attempt.ts';
-import { hasEvidence, mayBeProved, proofLine, type TaskWork, taskProof } from '../../engine/plan/progress-entry.ts';
-import { baselineOf } from '../../engine/policy/proof.ts';
+import {
+  baselineOf,
+  hasEvidence,
+  mayBeProved,
+  proofLine,
+  type TaskWork,
+  taskProof,
+} from '../../engine/policy/proof.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';

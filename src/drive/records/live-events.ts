@@ -1,7 +1,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isUnjoined } from '../../engine/initial-state.ts';
-import { billedTokens, timeStopped } from '../../engine/policy/budget.ts';
+import { billedTokens } from '../../engine/policy/budget.ts';
+import { timeStopped } from '../../engine/policy/loop-time.ts';
 import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { appendEvent, type Entry, readStream } from '../../state/event-stream.ts';

@@ -1,5 +1,6 @@
 import { windowText } from '../../engine/messages.ts';
-import { isWaited, reachedWindow, spentOf, untilTimeUp } from '../../engine/policy/budget.ts';
+import { reachedWindow, spentOf } from '../../engine/policy/budget.ts';
+import { isWaited, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { bindSession } from '../../engine/initial-state.ts';
-import { allowanceOf, knownSpent, reachedWindow, smallerAllowance, timeSpent } from '../../engine/policy/budget.ts';
+import { allowanceOf, knownSpent, reachedWindow, smallerAllowance } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { hasRules } from '../../guard/guard.ts';
 import type { AgentMessage } from '../../hosts/agent/agent-message.ts';

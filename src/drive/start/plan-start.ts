@@ -7,7 +7,7 @@ import { unlessLost } from '../../state/evidence/evidence-lost.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
-import { otherLoopText } from '../../task/other-loops.ts';
+import { otherLoopText } from '../../task/other-tools.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { MAIN_BRANCHES } from '../../task/settings/main-branches.ts';
 import { progressPath } from '../../task/task-file.ts';

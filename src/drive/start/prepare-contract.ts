@@ -3,8 +3,7 @@ import { PLAIN_FORM } from '../../engine/plan/commit-subject.ts';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import type { Policy, TaskTerms } from '../../engine/schema/contract.ts';
 import type { TddRecord } from '../../engine/schema/tdd.ts';
-import { readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
-import { sha256 } from '../../state/hash-contract.ts';
+import { readRegularFile } from '../../state/files/regular-file.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { decidingEnvironment } from '../../task/commands/deciding-environment.ts';
 import { projectChecks } from '../../task/draft/project-signals.ts';
@@ -16,7 +15,8 @@ import { buildContract, type ContractTerms, normaliseValidation } from '../../ta
 import { checklistItems, countChecklist } from '../../text/markdown/lists.ts';
 import { ifRefused, RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, START_TEXTS } from '../turn/messages.ts';
-import { agentOf, findTask, readSettings } from './find-task.ts';
+import { findTask } from './find-task.ts';
+import { agentOf, readSettings } from './read-settings.ts';
 import type { ContractRequest, Prepared, PreparedContract, Resolved, StartRequest } from './stages.ts';
 import { taskTermsOf } from './terms/arguments.ts';
 import { confinementOf } from './terms/confinement.ts';
@@ -163,38 +163,4 @@ function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], 
   );
   const longest = Math.max((policy.idle?.maxDelayMs ?? 0) / 1000, policy.backgroundWaitMs / 1000, checks);
   return longest < STOP_TIMEOUT_SECONDS ? null : START_TEXTS.tooSlow(longest, STOP_TIMEOUT_SECONDS);
-}
-
-/**
- * Returns the terms that a user agrees to, identical on every machine: the sandbox's settings as written instead of its
- * absolute paths, no hashes of files in a home directory, and the command that sets up each new work tree.
- */
-export function portableTerms(prepared: PreparedContract): ConsentTerms {
-  const { sandbox, worktreeSetup } = prepared.resolved.settings;
-  const own = preparedTerms(prepared, null).filter(
-    ([key]) => !/^sandbox(?:\.|$)/.test(key) && !key.startsWith('script ~'),
-  );
-  const asWritten = Object.entries(sandbox).map(([key, value]) => [`sandbox.${key}`, JSON.stringify(value)] as const);
-  return [...own, ...asWritten, ...(worktreeSetup === null ? [] : [['worktree_setup', worktreeSetup] as const])];
-}
-
-/** Variable that names the terms of a supervised run: SHA-256 and path of a file. Agents and checks never see it. */
-const FIXED = 'RALPH_FIXED_TERMS';
-const MOST_BYTES = 16 * 1024 * 1024;
-
-/** Writes terms for a run, which uses them instead of the then current task file, settings and scripts. */
-export function passTerms(path: string, fixed: PreparedContract): NodeJS.ProcessEnv {
-  const text = JSON.stringify(fixed);
-  writeAtomically(path, text, 0o600);
-  return { [FIXED]: `${sha256(text)} ${path}` };
-}
-
-/** Takes the terms of this run from the environment; undefined if none are fixed. Throws `contract-changed` for others. */
-export function takeFixedTerms(env: NodeJS.ProcessEnv): PreparedContract | undefined {
-  const [, hash, path] = /^(\w+) (.+)$/s.exec(env[FIXED] ?? '') ?? [];
-  delete env[FIXED];
-  if (path === undefined) return undefined;
-  const text = readRegularFile(path, MOST_BYTES) ?? '';
-  if (sha256(text) !== hash) throw new RalphError('contract-changed', START_TEXTS.otherTerms);
-  return JSON.parse(text) as PreparedContract;
 }

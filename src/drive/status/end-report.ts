@@ -1,5 +1,6 @@
 import { type EndReport, reportLines, type ShownNotice } from '../../engine/end-report.ts';
-import { billedTokens, timeSpent, timeStopped, totalCost } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { timeSpent, timeStopped } from '../../engine/policy/loop-time.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';

@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { planKey, tasksByKey } from '../../engine/plan/attempt.ts';
-import { billedTokens, timeSpent, totalCost } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Batch, Run, RunTask } from '../../engine/schema/batch.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';

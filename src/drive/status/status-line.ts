@@ -1,6 +1,7 @@
 import { needsMessage } from '../../engine/initial-state.ts';
 import { currentIteration, pausedText } from '../../engine/messages.ts';
-import { addUsage, timeSpent } from '../../engine/policy/budget.ts';
+import { addUsage } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -1,5 +1,5 @@
 import { sleptText } from '../../engine/messages.ts';
-import { timeReading } from '../../engine/policy/budget.ts';
+import { timeReading } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { orLogged, readState } from '../../state/loop-files.ts';
 import { lookAtClock } from '../../state/process/sleep-watch.ts';

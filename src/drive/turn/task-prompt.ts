@@ -1,5 +1,5 @@
 import type { Told } from '../../engine/events.ts';
-import { timeSpent } from '../../engine/policy/budget.ts';
+import { timeSpent } from '../../engine/policy/loop-time.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
 import {

@@ -17,7 +17,7 @@ import {
   ignoredFiles,
   isSame,
   stampsOf,
-} from './copy-task.ts';
+} from './copy-files.ts';
 import { WORKTREE_TEXTS } from './messages.ts';
 import { holdingsOf, removeFiles } from './remove-worktree.ts';
 import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';

@@ -7,7 +7,7 @@ import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { isLoopsOwn } from '../../task/left-out.ts';
 import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
-import { ignoredFiles, isSame, stampOf, unsavedSubmodules } from './copy-task.ts';
+import { ignoredFiles, isSame, stampOf, unsavedSubmodules } from './copy-files.ts';
 import { some, WORKTREE_TEXTS } from './messages.ts';
 import {
   askGit,

@@ -15,15 +15,8 @@ import {
   windowText,
 } from '../messages.ts';
 import { type Trip, tripped } from '../policy/breaker.ts';
-import {
-  idleElapsed,
-  idleWait,
-  isCostUnknown,
-  reachedWindow,
-  readBudget,
-  timeReading,
-  timeSpent,
-} from '../policy/budget.ts';
+import { isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
+import { idleElapsed, idleWait, timeReading, timeSpent } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
 import type { Transition } from './build.ts';

@@ -14,14 +14,15 @@ import {
   timeIsUpText,
 } from '../messages.ts';
 import { repeatsOf, sampleBreaker } from '../policy/breaker.ts';
-import { addUsage, anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/budget.ts';
+import { addUsage } from '../policy/budget.ts';
+import { anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading } from '../policy/loop-time.ts';
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals/signals.ts';
 import { common, end, event, prompt, release, releasePaused, running, type Transition } from './build.ts';
 import { decide, endBy, limitReached, withinLimits } from './check-limits.ts';
-import { interruptedByUser } from './suspend.ts';
+import { interruptedByUser } from './user-turn.ts';
 
 /** Handles the end of the agent's turn: decides whether it is an iteration, and what follows. */
 export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {

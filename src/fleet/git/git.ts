@@ -1,4 +1,4 @@
-import { gitSettings } from '../../sandbox/git-settings.ts';
+import { gitSettings } from '../../sandbox/environment.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { type ProgramEnd, runToEnd } from '../../state/process/run-to-end.ts';
 import { NO_FILE, partsOf, type Settings } from '../../task/git/run-git.ts';

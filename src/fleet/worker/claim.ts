@@ -3,7 +3,6 @@ import { isVerified } from '../../drive/status/ended-loop.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
-import { agreeTo, type FleetTerms, fleetTerms } from '../contract-terms.ts';
 import { type CheckpointMeta, type Meta, readCheckpoint } from '../git/checkpoint.ts';
 import { fetchMirror, readRef } from '../git/mirror.ts';
 import { publish, unlikeAtEnd } from '../git/publish.ts';
@@ -13,6 +12,7 @@ import { GIT_TEXTS, PUBLISH_TEXTS, WORKER_TEXTS } from '../messages.ts';
 import { Reservations } from '../queue/budget.ts';
 import type { LoopResult } from '../queue/loop-index.ts';
 import { EventSink } from '../queue/loop-streams.ts';
+import { agreeTo, type FleetTerms, fleetTerms } from '../submission-terms.ts';
 import { LoopHolder } from './hold-loop.ts';
 import { CheckpointLine, type Claim, type HeldEnd, LoopCommands, LostLoop, PutBack } from './holding.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Supervised, type SupervisedEnd, supervise } from '../../drive/parallel/supervise.ts';
 import type { Permit } from '../../drive/runner/runner.ts';
-import { passTerms } from '../../drive/start/prepare-contract.ts';
+import { passTerms } from '../../drive/start/terms/portable-terms.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import { billedTokens, type Spent, spentOf } from '../../engine/policy/budget.ts';

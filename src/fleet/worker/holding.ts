@@ -4,7 +4,6 @@ import { operate } from '../../drive/control/operate.ts';
 import { steering } from '../../engine/events.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/message.ts';
-import type { FleetTerms } from '../contract-terms.ts';
 import { type Meta, makeCheckpoint, pushCheckpoint } from '../git/checkpoint.ts';
 import type { FleetPlace } from '../git/place.ts';
 import type { Workspace } from '../git/workspace.ts';
@@ -14,6 +13,7 @@ import type { FleetLimits, Reservations } from '../queue/budget.ts';
 import { type FleetServer, KEYS } from '../queue/connect.ts';
 import type { LoopProgress } from '../queue/loop-index.ts';
 import { type EventSink, type FleetCommand, readCommands } from '../queue/loop-streams.ts';
+import type { FleetTerms } from '../submission-terms.ts';
 
 /** Leaves a job to its current holder; nothing is published. */
 export class LostLoop extends Error {}

@@ -1,12 +1,12 @@
 import type { Job, Worker } from 'bullmq';
 import { RalphError } from '../../text/message.ts';
-import { loopEnvironment } from '../contract-terms.ts';
 import { envelopeOf, jobIdOf, type Submission } from '../job.ts';
 import { WORKER_TEXTS } from '../messages.ts';
 import { heldUntil } from '../queue/budget.ts';
 import { type FleetServer, KEYS, queueOf } from '../queue/connect.ts';
 import type { LoopProgress, LoopResult } from '../queue/loop-index.ts';
 import { isPaused, loopProgress, loopResult, loopsNamed } from '../queue/loop-index.ts';
+import { loopEnvironment } from '../submission-terms.ts';
 import { withoutWork, workOn } from './claim.ts';
 import { type Claim, LockKeeper, LostLoop, PutBack, thisWorker } from './holding.ts';
 

@@ -220,7 +220,7 @@ type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
 /** `open`: the result depends on a word that is known only at run time. */
 type Match = 'yes' | 'no' | 'open';
 
-export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
+function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
   const program = programName(command);
   if (![program, command.name].some((name) => name !== '' && isWanted(rule.command, name, caseInsensitive)))
     return 'no';
@@ -234,7 +234,7 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
 }
 
 /** Returns whether a pipeline runs the programs of `{pipeline}` in this order, possibly with others between them. */
-export function matchesPipelineRule(
+function matchesPipelineRule(
   rule: PipelineRule,
   elements: ShellReading['pipelines'][number],
   caseInsensitive: boolean,
@@ -313,7 +313,7 @@ export function commandTexts(command: ShellCommand): string[] {
 }
 
 /** Returns the texts of pipelines for patterns: each as a whole, and every two of its commands, the earlier one first. */
-export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
+function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   const texts = new Set<string>();
   for (const elements of pipelines) {
     texts.add(elements.map((element) => element.map(named).join('; ')).join(' | '));

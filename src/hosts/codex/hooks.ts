@@ -7,8 +7,8 @@ import { RalphError } from '../../text/message.ts';
 import { excerpt, oneLine, shellWord } from '../../text/quote.ts';
 import { type Fields, fieldsOf, listOf, parseFields, stringsOf, textOf } from '../fields.ts';
 import { type HookGroup, type HookPlace, hookCommand, SESSION_HOOKS, type UserHooks } from '../host.ts';
-import { codexHome } from './find-codex.ts';
 import { NO_TERMINAL, TERMINAL } from './hook-output.ts';
+import { codexHome } from './rollout.ts';
 
 const { PreToolUse, PostToolUse } = SESSION_HOOKS;
 const TOOL_HOOKS = { PreToolUse, PostToolUse };

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { UsageDelta } from '../../engine/events.ts';
 import { readOn } from '../../state/files/journal-lines.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
+import { homeFolder } from '../../state/home-folder.ts';
 import type { AgentMessage } from '../agent/agent-message.ts';
 import { apiErrorKind } from '../agent/classify-run.ts';
 import { scan } from '../claude/transcript/transcript.ts';
 import { countOf, type Fields, fieldsOf, listOf, textOf, textOrNull } from '../fields.ts';
 import type { SessionError } from '../host.ts';
-import { codexHome } from './find-codex.ts';
 
 /**
  * Reads what the stream lacks from the rollouts of a thread and of its subagents while they grow: the tokens of each request,
@@ -166,4 +166,8 @@ function resetIn(message: string, now: Date): string | null {
   // A time without a day is the next one. The minute that it names may have begun.
   if (day === undefined && at.getTime() + 60_000 < now.getTime()) at.setDate(at.getDate() + 1);
   return at.toISOString();
+}
+
+export function codexHome(env: NodeJS.ProcessEnv): string {
+  return env['CODEX_HOME'] || join(homeFolder(env), '.codex');
 }

@@ -266,7 +266,7 @@ interface Memory {
 const memories = new Map<string, Memory>();
 
 /** Begins the memory of a loop that this process begins to drive. Returns a function that ends it. */
-export function beginMemory({ evidence }: LoopFiles): () => void {
+function beginMemory({ evidence }: LoopFiles): () => void {
   memories.set(evidence, { digests: new Map(), notices: [] });
   return () => void memories.delete(evidence);
 }
@@ -280,7 +280,7 @@ export function hold(files: LoopFiles, loopId: string, name: string, is: string)
  * Returns the digest that this process remembers of an entry, if the entry has another one that the user has not accepted
  * since; null if it can be believed, as always in a process that does not drive the loop.
  */
-export function heldAgainst(files: LoopFiles, loopId: string, name: string, bytes: Buffer): string | null {
+function heldAgainst(files: LoopFiles, loopId: string, name: string, bytes: Buffer): string | null {
   const held = memories.get(files.evidence)?.digests.get(name);
   const is = held && sha256(bytes);
   if (held === undefined || is === undefined || held.is === is) return null;
@@ -297,7 +297,7 @@ function acceptedOf(files: LoopFiles, loopId: string): number {
 const MOST_NOTICES = 100;
 
 /** Throws `evidence-lost` if notices are gone that this process has seen: reports would no longer name what they say. */
-export function proveNotices(files: LoopFiles, loopId: string): void {
+function proveNotices(files: LoopFiles, loopId: string): void {
   const memory = memories.get(files.evidence);
   if (memory === undefined) return;
   const now = noticesOf(files, loopId).map((notice) => JSON.stringify(notice));

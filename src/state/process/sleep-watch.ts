@@ -1,4 +1,4 @@
-import { withoutSleep } from '../../engine/policy/budget.ts';
+import { withoutSleep } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { instantOf } from '../../text/time.ts';
 import { uptimeMs } from './identity.ts';

@@ -16,7 +16,7 @@ import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.t
 import { type ReadYaml, readYaml } from '../frontmatter/read-yaml.ts';
 import { type Frontmatter, ITERATION_CAP } from '../frontmatter/schema.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
-import { fromHere, otherLoopText } from '../other-loops.ts';
+import { fromHere, otherLoopText } from '../other-tools.ts';
 import { checkSettings, entriesOf } from '../settings/check-settings.ts';
 import { BY_FILE, FINDINGS_LOG, FORMER_LOG, gateOf } from '../settings/defaults.ts';
 import { DEFAULT_TASK, hasFolder, PROGRESS_FILE, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import type { Contract } from '../../engine/schema/contract.ts';
-import { gateEnvironment } from '../../sandbox/gate-environment.ts';
+import { gateEnvironment } from '../../sandbox/environment.ts';
 import { namesIn, readRecord } from '../../state/files/regular-file.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { copyGitView } from '../git/git-view.ts';

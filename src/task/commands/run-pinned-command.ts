@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
-import { gateEnvironment } from '../../sandbox/gate-environment.ts';
+import { gateEnvironment } from '../../sandbox/environment.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { configFolder, homeFolder } from '../../state/home-folder.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';

@@ -3,8 +3,7 @@ import { copyFileSync, existsSync, lstatSync, mkdirSync, rmSync, statSync, utime
 import { dirname, join } from 'node:path';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import { type Confinement, confine } from '../../sandbox/bubblewrap.ts';
-import { gateEnvironment } from '../../sandbox/gate-environment.ts';
-import { gitSettings } from '../../sandbox/git-settings.ts';
+import { gateEnvironment, gitSettings } from '../../sandbox/environment.ts';
 import { isOfDeadProcess, namesIn, uniqueToken } from '../../state/files/regular-file.ts';
 import { onPath } from '../../state/process/find-program.ts';
 import { runToEnd } from '../../state/process/run-to-end.ts';

@@ -2,7 +2,7 @@ import { pausedText } from '../../engine/messages.ts';
 import { costText, countText } from '../../text/figures.ts';
 import { formatDuration } from '../../text/time.ts';
 import { cells, graphemes, wrap } from '../write-text.ts';
-import type { InputLine } from './input-line.ts';
+import type { InputLine } from './input.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { clipped, needsGap, openText, type Row, rowCells, type Span, type View } from './view.ts';
 

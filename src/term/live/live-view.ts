@@ -2,7 +2,7 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { show } from '../../state/process/program.ts';
 import { RalphError } from '../../text/message.ts';
 import { painter, printable } from '../format.ts';
-import { EDITS, inserted, type Key, NEW_INPUT, sent } from './input-line.ts';
+import { EDITS, inserted, type Key, NEW_INPUT, sent } from './input.ts';
 import { LiveTerminal } from './live-terminal.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { nextView, withHeading } from './next-view.ts';

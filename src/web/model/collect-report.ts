@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
-import { billedTokens, idleElapsed, stoppedSince, timeSpent, totalCost } from '../../engine/policy/budget.ts';
+import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
+import { idleElapsed, stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Run } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, lastWhere, readStream } from '../../state/event-stream.ts';

@@ -7,7 +7,7 @@ import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop/stop.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import type { OperatorCommand, UsageDelta } from '../../../src/engine/events.ts';
-import { untilTimeUp } from '../../../src/engine/policy/budget.ts';
+import { untilTimeUp } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { NO_FACTS } from '../../../src/hosts/agent/agent-message.ts';
 import type { StartAgent } from '../../../src/hosts/agent/agent-run.ts';

@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { stoppedFor } from '../../../src/engine/policy/budget.ts';
+import { stoppedFor } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { beginCounters } from '../../../src/state/counters-file.ts';
 import { writeContract } from '../../../src/state/evidence/store-evidence.ts';

@@ -1,7 +1,7 @@
 import xterm from '@xterm/headless';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import type { Paint } from '../../../src/term/format.ts';
-import { type InputLine, NEW_INPUT } from '../../../src/term/live/input-line.ts';
+import { type InputLine, NEW_INPUT } from '../../../src/term/live/input.ts';
 import { lastPicture, NOTHING_DRAWN, nextPicture, type Scene } from '../../../src/term/live/live-terminal.ts';
 import { nextView } from '../../../src/term/live/next-view.ts';
 import { NEW_VIEW } from '../../../src/term/live/view.ts';

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { steering } from '../../../src/engine/events.ts';
 import { currentIteration, pausedText } from '../../../src/engine/messages.ts';
 import { planName } from '../../../src/engine/plan/commit-subject.ts';
-import { allowanceOf, smallerAllowance, spentOf, untilTimeUp } from '../../../src/engine/policy/budget.ts';
+import { allowanceOf, smallerAllowance, spentOf } from '../../../src/engine/policy/budget.ts';
+import { untilTimeUp } from '../../../src/engine/policy/loop-time.ts';
 import { at, ended, paused, policy, running } from './support/loop.ts';
 
 test('an allowance is what is left of each limit, never less than nothing, and no limit stays none', () => {

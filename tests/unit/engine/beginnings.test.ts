@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { adoptFourKeys, bindSession, initialState, resumeState } from '../../../src/engine/initial-state.ts';
 import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
-import { NOT_IDLE } from '../../../src/engine/policy/budget.ts';
+import { NOT_IDLE } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';
 import { RalphError } from '../../../src/text/message.ts';

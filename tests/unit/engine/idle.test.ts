@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { idleLimitText } from '../../../src/engine/messages.ts';
-import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../../../src/engine/policy/budget.ts';
+import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../../../src/engine/policy/loop-time.ts';
 import type { IdlePolicy } from '../../../src/engine/schema/contract.ts';
 import type { IdleState, LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';

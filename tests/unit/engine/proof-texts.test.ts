@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckResult } from '../../../src/engine/events.ts';
-import type { TaskWork } from '../../../src/engine/plan/progress-entry.ts';
-import { hasEvidence, mayBeProved, proofLine, taskProof } from '../../../src/engine/plan/progress-entry.ts';
-import { allPassed, baselineOf, isGreen } from '../../../src/engine/policy/proof.ts';
+import type { TaskWork } from '../../../src/engine/policy/proof.ts';
+import {
+  allPassed,
+  baselineOf,
+  hasEvidence,
+  isGreen,
+  mayBeProved,
+  proofLine,
+  taskProof,
+} from '../../../src/engine/policy/proof.ts';
 import { baselineText, proofText, unprovedText } from '../../../src/engine/proof-texts.ts';
 
 const result = (name: string, outcome: CheckResult['outcome'], more: Partial<CheckResult> = {}): CheckResult => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { initialState, resumeState } from '../../../src/engine/initial-state.ts';
-import { timeSpent, timeStopped, untilTimeUp, withoutSleep } from '../../../src/engine/policy/budget.ts';
+import { timeSpent, timeStopped, untilTimeUp, withoutSleep } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';
 import { validateLoopState } from '../../../src/state/loop-files.ts';

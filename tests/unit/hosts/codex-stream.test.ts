@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CODEX, eventReader, sandboxFor } from '../../../src/hosts/codex/codex.ts';
+import { CODEX, sandboxFor } from '../../../src/hosts/codex/codex.ts';
 import { apiFailure } from '../../../src/hosts/codex/rollout.ts';
+import { eventReader } from '../../../src/hosts/codex/start-codex.ts';
 import { refuseUnsupported } from '../../../src/hosts/hosts.ts';
 
 const read = (events: readonly object[]) => {

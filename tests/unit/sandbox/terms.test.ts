@@ -1,7 +1,8 @@
-import { sandboxProblem, sandboxTerms, secretNames } from '../../../src/sandbox/bubblewrap.ts';
+import { sandboxProblem, sandboxTerms } from '../../../src/sandbox/bubblewrap.ts';
 import { clientSandbox, gitExcludes } from '../../../src/sandbox/client-settings.ts';
-import { withoutGitExcludes } from '../../../src/sandbox/gate-environment.ts';
+import { withoutGitExcludes } from '../../../src/sandbox/environment.ts';
 import { exclusionText } from '../../../src/sandbox/messages.ts';
+import { secretNames } from '../../../src/sandbox/secret-names.ts';
 import { checkTaskFile } from '../../../src/task/check/check-task-file.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve-policy.ts';
 import { folderWith, writeFiles } from '../../support/folder.ts';

@@ -6,7 +6,7 @@ import { initialState } from '../../../src/engine/initial-state.ts';
 import { addRunUsage } from '../../../src/engine/policy/budget.ts';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { frameOf } from '../../../src/term/live/frame.ts';
-import { NEW_INPUT } from '../../../src/term/live/input-line.ts';
+import { NEW_INPUT } from '../../../src/term/live/input.ts';
 import { nextView } from '../../../src/term/live/next-view.ts';
 import { NEW_VIEW, type View } from '../../../src/term/live/view.ts';
 import { liveScreen } from '../../support/terminal/live-screen.ts';

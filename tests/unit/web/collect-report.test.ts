@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
-import { timeSpent } from '../../../src/engine/policy/budget.ts';
+import { timeSpent } from '../../../src/engine/policy/loop-time.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { readHistory, reportData, rowOf, shownText } from '../../../src/web/model/collect-report.ts';

@@ -1,4 +1,4 @@
-import { untilTimeUp } from '../../../engine/policy/budget.ts';
+import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { after } from '../../../text/time.ts';

@@ -10,7 +10,7 @@ import { changedLinks, linkTarget } from '../../../task/git/nested-repositories.
 import { RalphError } from '../../../text/message.ts';
 import { redact } from '../../../text/redact/redact.ts';
 import { describeLoop } from '../../status/loop-report.ts';
-import { isSame } from '../../worktree/copy-task.ts';
+import { isSame } from '../../worktree/copy-files.ts';
 import { WORKTREE_TEXTS } from '../../worktree/messages.ts';
 import { holdingsOf, removeWorktree } from '../../worktree/remove-worktree.ts';
 import {

@@ -5,7 +5,7 @@ import type { Contract } from '../../../engine/schema/contract.ts';
 import { runProofs } from '../../../task/commands/gate.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
 import { commandGuard } from '../../control/command-guard.ts';
-import { copyTask, ignoredFiles } from '../../worktree/copy-task.ts';
+import { copyTask, ignoredFiles } from '../../worktree/copy-files.ts';
 import { furnish } from '../../worktree/make-worktree.ts';
 import { removeFiles } from '../../worktree/remove-worktree.ts';
 import { askGit, checkedOut, type GitRun, isRegistered, repositoryOf, userGit } from '../../worktree/repository.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EngineEvent } from '../../../engine/events.ts';
-import { isWaited, untilTimeUp } from '../../../engine/policy/budget.ts';
+import { isWaited, untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { hostOf } from '../../../hosts/hosts.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
-import { readConfigs } from '../../../../src/drive/start/find-task.ts';
+import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
 import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../../src/guard/guard.ts';
 import { managedDir } from '../../../../src/state/home-folder.ts';
