@@ -122,10 +122,12 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   });
   const leader = child.pid;
   if (leader === undefined) return over;
-  const timeout = { kind: 'timeout' } as const;
-  const waiting = new AbortController();
-  signal.addEventListener('abort', () => waiting.abort(), { signal: waiting.signal });
-  const limit = delay(timeoutMs, timeout, { signal: waiting.signal }).catch(() => timeout);
+  let stop = (): void => undefined;
+  const limit = new Promise<{ readonly kind: 'timeout' }>((resolve) => {
+    stop = () => resolve({ kind: 'timeout' });
+  });
+  const timer = setTimeout(stop, timeoutMs);
+  signal.addEventListener('abort', stop, { once: true });
   try {
     const end = await Promise.race([over, limit]);
     if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
@@ -133,7 +135,8 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
     await Promise.race([closed, delay(DRAIN_MS, undefined, { ref: false })]);
     return end;
   } finally {
-    waiting.abort();
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
     forgetGroup(leader);
     child.stdout?.destroy();
     child.stderr?.destroy();

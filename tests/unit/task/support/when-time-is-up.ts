@@ -14,8 +14,12 @@ export async function whenTimeIsUp<T>(
 ): Promise<T> {
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
-    const working = work();
-    await Promise.race([until(what, holds), working.then(() => Promise.reject(new Error(`over before ${what}`)))]);
+    let isOver = false;
+    const working = work().finally(() => {
+      isOver = true;
+    });
+    await until(what, () => isOver || holds());
+    if (isOver) throw new Error(`over before ${what}`, { cause: await working });
     mock.timers.tick(ms - 1);
     mock.timers.tick(1);
     mock.timers.reset();
