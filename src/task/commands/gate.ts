@@ -179,7 +179,7 @@ const DOTS = /--(?:test-)?reporters?[ =]dot/;
 const NO_COUNT =
   'its reporter does not say how many tests ran, so a pass proves nothing. Add the default one to the command, which only the user may change.';
 /** What a shell says of a program that it does not find. */
-const NOT_FOUND = /^(?:\S*sh: )?(?:line )?\d+: (\S+): (?:command )?not found$/m;
+const NOT_FOUND = /^(?:\S*sh: (?:(?:line )?\d+: )?|(?:line )?\d+: )(\S+): (?:command )?not found$/m;
 const NO_RUN = 'called in this way it runs no test, so a pass proves nothing. Only the user may change the command.';
 const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
 

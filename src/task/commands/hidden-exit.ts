@@ -7,12 +7,12 @@ import { fileRoles } from '../pinned-scripts/file-roles.ts';
 import { makeCall } from '../pinned-scripts/makefile.ts';
 import { packageScripts, scriptCall } from '../pinned-scripts/package-scripts.ts';
 
-const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|rm\s+-\w*f)\b(?:[^|&;()<>{}${'`'}\n]|\d?>&\d)*)`;
+const IDLE = String.raw`(?:true|:|exit\s+0|(?:echo|printf|rm\s+-\w*f)\b(?:[^|&;()<>{}${'`'}\n]|>&\d)*)`;
 const ALWAYS_PASSES = new RegExp(
   String.raw`(?:(?:\|\||;|(?<!&&\s*|\\)\n)\s*${IDLE};?|\|\|\s*(?:\{\s*${IDLE};\s*\}|\(\s*${IDLE}\s*\)))\s*$|(?<![&>|])&\s*$`,
 );
 /** A command that cannot fail and checks nothing, such as a heading between others. */
-const IS_IDLE = new RegExp(String.raw`^\s*(?:${IDLE}|(?:mkdir -p|cd|export) [^|&;]*)?\s*$`);
+const IS_IDLE = new RegExp(String.raw`^\s*(?:${IDLE}|(?:mkdir -p|cd|export) [^|&;]*|#(?!!).*)?\s*$`);
 /** What ends a command before its end: `grep -r TODO src && exit 1 || true` fails as it should. */
 const ENDS_BEFORE = /\bexit\s*(?:[;|}]|\s(?!0\b)\S)|\bset\s(?:[^;&|\n]*\s)?(?:-\w*e|errexit\b)/;
 /** A filter at the end; none in a substitution, whose exit code is not used; `sort -c` is a check. */
@@ -20,7 +20,10 @@ const FILTER = /(?<!\|)\|&?\s*(tail|head|tee|cat|less|sort(?!\s+-\w*c)|sed|tr|cu
 const COMMENT = /(?<=^|\s)#[^'"\n]*$/gm;
 /** Words before the program that decides. */
 const WRAPPERS = /^(?:env|time|timeout|nice|command|exec|cross-env|[\d.]+[smh]?|\w+=.*|-.*)$/s;
-/** Scripts may run one another. */
+/** What decides without being a program, or goes back to another folder. */
+const DECIDES_ALONE = /(?:^|[\s;&|(])(?:!\s|\[\[\s|\(\(|\(\s*cd\s[\s\S]*\)\s*\S)/;
+/** How a script may end before its end by other text than its own. */
+const MAY_STOP = /^#!.*\s-\w*e|(?:^|[;&|({]|\b(?:then|do|else)\s)[ \t]*(?:source|\.|trap)\s/m;
 const MAX_DEPTH = 10;
 /** Filters that may cut failures from what a runner counts. */
 const CUTS = /^(?:tail|head|sed|cut)$/i;
@@ -31,7 +34,7 @@ const CUTS = /^(?:tail|head|sed|cut)$/i;
  * tests, which decide where nothing is cut off.
  */
 export function hiddenExit(written: string, isCounted = false, folder = '', depth = 0): string | null {
-  const run = written.replace(COMMENT, '').trim();
+  const run = written.replace(COMMENT, '').replace(/\n\s+/g, '\n').trim();
   const always = isCounted ? null : ALWAYS_PASSES.exec(run);
   const isQuoted = ((always && run.slice(0, always.index).match(/['"]/g)) ?? []).length % 2 === 1;
   if (always !== null && !isQuoted && !ENDS_BEFORE.test(run))
@@ -48,7 +51,7 @@ export function hiddenExit(written: string, isCounted = false, folder = '', dept
 function hiddenBelow(run: string, isCounted: boolean, folder: string, depth: number): string | null {
   let found: string | null = null;
   let base = folder;
-  for (const words of /(?:^|[\s;&|(])!\s/.test(run) ? [] : commandWords(run)) {
+  for (const words of DECIDES_ALONE.test(run) ? [] : commandWords(run)) {
     if (words[0] === 'cd') base = resolve(base, words[1] ?? '');
     if (IS_IDLE.test(words.join(' '))) continue;
     const script = scriptOf(words, base);
@@ -69,6 +72,7 @@ function scriptOf(all: readonly string[], base: string) {
   const words = all.slice(all.findIndex((word) => !WRAPPERS.test(word)));
   const [program = ''] = words;
   const made = /^(?:g?make|just)$/.test(program) ? makeCall(words, base) : null;
+  if (made?.isPlain === false) return null;
   if (made !== null) return { name: made.files[0], folder: made.directory, texts: made.recipes };
   const call = /^(?:npm|pnpm|yarn|bun)$/.test(program) ? scriptCall(words) : null;
   if (call !== null) {
@@ -80,6 +84,7 @@ function scriptOf(all: readonly string[], base: string) {
   const isShell = /^(?:ba|z|da|k)?sh$/.test(program);
   const [name = ''] = isShell ? fileRoles(words, (word) => existsSync(resolve(base, word))).runs : [program];
   const text = /[/.]/.test(name) ? (readRegularFile(resolve(base, name), MAX_SHELL_TEXT) ?? '') : '';
-  const mayStop = words.some((word) => /^-\w*e/.test(word)) || /^#!.*\s-\w*e|^\s*(?:source|\.|trap)\s/m.test(text);
-  return mayStop || !(isShell || /^#!.*sh\b/.test(text)) ? null : { name, folder: base, texts: [text] };
+  const mayStop = words.some((word) => /^-\w*e|^errexit$|^pipefail$/.test(word)) || MAY_STOP.test(text);
+  const isRead = isShell ? text !== '' || words.includes('-c') : /^#!.*\b(?:ba|z|da|k)?sh\b/.test(text);
+  return mayStop || !isRead ? null : { name, folder: base, texts: [text] };
 }

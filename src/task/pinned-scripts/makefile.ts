@@ -32,6 +32,9 @@ export type GoalProgram = keyof typeof GOAL_PROGRAMS;
 const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 100;
 
+/** Settings of another default goal, and of a shell that ends at what fails. */
+const SETTINGS = /^(?:\.DEFAULT_GOAL|(?:export\s+)?(?:\.?SHELL|set +shell).*(?:[\s"'=]-\w*e|pipefail))/m;
+
 interface MakeCall {
   readonly directory: string;
   /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
@@ -41,6 +44,8 @@ interface MakeCall {
   readonly goals: readonly string[];
   /** Commands of the rules that the call may run; one that may fail begins with a "-". */
   readonly recipes: readonly string[];
+  /** Whether it runs these rules, each command in a shell of its own that ends only at its end. */
+  readonly isPlain: boolean;
 }
 
 /** Returns what a call of make, just or task runs; null if the words are not such a call, or there is no file. Never throws. */
@@ -66,7 +71,9 @@ export function makeCall(words: readonly string[], base: string): MakeCall | nul
   const recipes = recipesOf(rules, operands.length === 0 && name === 'task' ? ['default'] : operands);
   const absent = named === undefined ? names.slice(0, names.indexOf(first)) : [];
   const goals = operands.filter((goal) => name === 'make' && !rules.get('.PHONY')?.needs.includes(goal));
-  return { directory, files, absent, recipes, goals };
+  const isFound = operands.length === 0 || operands.some((goal) => rules.has(goal));
+  const isPlain = isFound && !texts.some((text) => SETTINGS.test(text));
+  return { directory, files, absent, recipes, goals, isPlain };
 }
 
 /** Returns the file with the goals of make, just or task that a folder has. */

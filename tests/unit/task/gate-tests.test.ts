@@ -96,13 +96,15 @@ test('a check whose exit code says nothing proves nothing, unless its runner cou
     'set -o pipefail; echo fine | cat',
     'test -f missing.txt || exit 1; true',
     ...[`${RUN} cart.test.js | tail -5`, `${RUN} web.test.js | tail -5`],
+    // So does the shell of macOS say it.
+    '! false nosuch && echo "bash: nosuch: command not found"',
   ]);
   assert.deepEqual(
     results.map(({ outcome }) => outcome),
     [
       ...['unavailable', 'ok', 'unavailable', 'unavailable', 'ok'],
       ...['unavailable', 'unavailable', 'unavailable', 'ok', 'failed', 'ok', 'failed'],
-      ...['unavailable', 'unavailable'],
+      ...['unavailable', 'unavailable', 'unavailable'],
     ],
   );
   assert.match(results[0]?.detail ?? '', /^it runs Makefile, which exits with 0 .* Only the user may change that\.$/);

@@ -96,6 +96,7 @@ const scripts = (all: Record<string, string>): Record<string, string> => ({
 });
 const recipe = (...lines: string[]): Record<string, string> => ({ Makefile: ['test:', ...lines].join('\n\t') });
 const shell = (text: string): Record<string, string> => ({ 'check.sh': text });
+const soft = scripts({ test: 'tsc || true' });
 const hidden = (context: TestContext, run: string, files: Record<string, string>): string | null =>
   hiddenExit(run, false, folderWith(context, files));
 
@@ -136,6 +137,9 @@ test('a check is refused whose script, recipe or shell script passes whatever fa
       /^runs check\.sh, which .* remove "echo "All good""/,
     ],
     ['./check.sh', shell('#!/bin/bash\nnpx tsc; rm -rf out\n'), /remove "; rm -rf out"/],
+    ['make -j 4 test', recipe('# in short', 'pytest || true'), /remove "\|\| true"/],
+    ["bash -c 'npm test'", scripts({ test: 'tsc || true' }), /the script "test"/],
+    ['make test', { Makefile: 'SHELL := /bin/bash\ntest:\n\ttsc | tee log\n' }, /remove "\| tee log"/],
   ] as const)
     assert.match(hidden(context, run, files) ?? '', why, run);
 });
@@ -171,7 +175,33 @@ test('control: a check whose scripts may fail is not', (context) => {
     ['./check.py', { 'check.py': '#!/usr/bin/env python3\nprint(1); exit\n' }],
     ['./check.sh', shell('#!/bin/sh\n# later\nexit 0\n')],
     ['sh missing.sh', {}],
+    // A command of the shell itself, a script out of reach and another folder decide as well.
+    ['npm test && [[ -s out ]]', soft],
+    ['npm test && ((RANDOM > 1))', soft],
+    ['npm test && bash missing.sh', soft],
+    ['npm test && bash big.sh', { ...soft, 'big.sh': `${'# a line\n'.repeat(2000)}tsc\n` }],
+    [
+      '(cd web && npm test) && npm test',
+      { ...scripts({ test: 'tsc' }), 'web/package.json': soft['package.json'] ?? '' },
+    ],
+    // Shells that end at what fails, and texts for other shells.
+    ['make test', { Makefile: '.SHELLFLAGS := -eu -o pipefail -c\ntest:\n\ttsc | tee log\n' }],
+    ['make test', { Makefile: 'SHELL = /bin/bash -e\ntest:\n\ttsc; echo ok\n' }],
+    ['just', { justfile: 'set shell := ["bash", "-euo", "pipefail", "-c"]\ntest:\n  tsc | tee log\n' }],
+    ['bash -o errexit check.sh', shell('npx tsc\necho ok\n')],
+    ['bash -o pipefail check.sh', shell('npx tsc | tee log\n')],
+    ['sh check.sh', shell('if [ -f lib.sh ]; then . ./lib.sh; fi\nnpx tsc\necho ok\n')],
+    ['sh check.sh', shell('cd "$(dirname "$0")" && . ./lib.sh\nnpx tsc\necho ok\n')],
+    ['./check.sh', shell('#!/usr/bin/env fish\ntsc; or return 1\necho ok\n')],
+    // Goals that are not found, and a default that is not the first.
+    ['make', { Makefile: '.DEFAULT_GOAL := test\nclean:\n\t-rm -rf out\ntest:\n\ttsc\n' }],
+    ['make lint', { Makefile: 'include $(ROOT)/common.mk\nclean:\n\t-rm -rf out\n' }],
     ['node check.js', { 'check.js': 'run() || true' }],
   ] as const)
     assert.equal(hidden(context, run, files), null, `${run} ${JSON.stringify(files)}`);
+});
+
+test('scripts that repeat blank lines and redirections are read to their end', (context) => {
+  for (const text of [`a${'\n'.repeat(9000)}b`, `x;echo ${'1>&2'.repeat(3000)}(`])
+    assert.equal(hidden(context, 'sh check.sh', shell(text)), null);
 });
