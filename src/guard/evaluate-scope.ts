@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { inScope, isGlob } from '../engine/plan/attempt.ts';
+import { inScope, isGlob } from '../engine/plan/task-order.ts';
 import { namedPlainly } from './files/evaluate-files.ts';
 import { simpleGlob } from './files/path-pattern.ts';
 import { newBudget, type Reached, reachedByTool, reachedPaths } from './files/reached-paths.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { nextPlanTask, type PlanTask } from '../../src/engine/plan/attempt.ts';
+import { nextPlanTask, type PlanTask } from '../../src/engine/plan/task-order.ts';
 import { blockTask, readPlan, tickTask } from '../../src/task/plan/read-plan.ts';
 import fc, { binaryText, runs } from '../support/property.ts';
 

@@ -1,7 +1,7 @@
 import { basename, relative, resolve } from 'node:path';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
-import { nextPlanTask, type PlanChoice } from '../../engine/plan/attempt.ts';
 import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
+import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
 import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { show } from '../../state/process/program.ts';

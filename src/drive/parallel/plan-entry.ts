@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { exitCode } from '../../engine/exit-code.ts';
-import { blockedIn, planKey, planStop, withoutChangeIn } from '../../engine/plan/attempt.ts';
+import { blockedIn, planStop, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { planStopText } from '../../engine/plan/messages.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';

@@ -1,5 +1,4 @@
-import { planKey, readyTasks } from '../../engine/plan/attempt.ts';
-import { sequentialOrder, tasksToBegin } from '../../engine/plan/side-by-side.ts';
+import { planKey, readyTasks, sequentialOrder, tasksToBegin } from '../../engine/plan/task-order.ts';
 import { allPassed } from '../../engine/policy/proof.ts';
 import type { BatchTask } from '../../engine/schema/batch.ts';
 import type { PlanFileTask } from '../../task/plan/read-plan.ts';

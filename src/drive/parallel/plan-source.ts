@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { planKey } from '../../engine/plan/attempt.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import { homeFolder } from '../../state/home-folder.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { holdPlan, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';

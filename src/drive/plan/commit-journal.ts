@@ -2,10 +2,11 @@ import { appendFileSync, existsSync, readFileSync, realpathSync, statSync, trunc
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
-import { nextPlanTask, planStop, withDone } from '../../engine/plan/attempt.ts';
+import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { BODY_LIMIT, commitSubject, PLAIN_FORM, planName } from '../../engine/plan/commit-subject.ts';
 import type { ProgressEntry } from '../../engine/plan/progress-entry.ts';
 import { pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
+import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import type { TaskWork } from '../../engine/policy/proof.ts';
 import { proofLine } from '../../engine/policy/proof.ts';
 import { modeOf, readRegularFile, removeIfThere, writeAtomically } from '../../state/files/regular-file.ts';

@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { isForUser, planKey, tasksByKey } from '../../engine/plan/attempt.ts';
+import { isForUser } from '../../engine/plan/attempt.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LinkTarget, linkTarget, nestedRepositories } from '../../task/git/nested-repositories.ts';

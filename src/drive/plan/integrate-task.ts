@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import { planKey, tasksByKey } from '../../engine/plan/attempt.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Effect, Told } from '../../engine/events.ts';
-import { isLastAttempt, planKey, tasksByKey, withoutChangeIn } from '../../engine/plan/attempt.ts';
+import { isLastAttempt, withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { lastProgress } from '../../engine/plan/progress-entry.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import { type AssembledPrompt, section } from '../../engine/prompt/assemble-prompt.ts';
 import { recordNotice } from '../../state/event-stream.ts';

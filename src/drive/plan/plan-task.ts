@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CheckResult, Effect } from '../../engine/events.ts';
-import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt, planKey } from '../../engine/plan/attempt.ts';
+import { attemptVerdict, isForUser, misfitVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import {
   baselineOf,
   hasEvidence,

@@ -1,4 +1,4 @@
-import { planKey } from '../../engine/plan/attempt.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import { hostSession } from '../../hosts/claude/host-session.ts';
 import { type LoopFiles, readContract, readState } from '../../state/loop-files.ts';
 import { withState } from '../../state/with-state.ts';

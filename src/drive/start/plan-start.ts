@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { nextPlanTask, planKey, planOf } from '../../engine/plan/attempt.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
+import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { filesAtEnd } from '../../state/evidence/evidence.ts';
 import { unlessLost } from '../../state/evidence/evidence-lost.ts';

@@ -4,12 +4,8 @@ import { hasRules } from '../../guard/guard.ts';
 import { hostNamed, hostOf, refuseUnsupported } from '../../hosts/hosts.ts';
 import { regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
-import {
-  type ConfigSource,
-  type ResolvedPolicy,
-  resolvePolicy,
-  type SettingSources,
-} from '../../task/settings/resolve-policy.ts';
+import type { ConfigSource, ResolvedPolicy, SettingSources } from '../../task/settings/resolve-policy.ts';
+import { resolvePolicy } from '../../task/settings/resolve-policy.ts';
 import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { planKey } from '../../engine/plan/attempt.ts';
 import { CONVENTIONAL_FORM, commitSubject, PLAIN_FORM, planName } from '../../engine/plan/commit-subject.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import type { Sandbox } from '../../engine/schema/contract.ts';
 import type { Confinement } from '../../sandbox/bubblewrap.ts';
 import { acceptedForm } from '../../task/git/commit-form.ts';

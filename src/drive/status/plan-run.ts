@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { planKey, tasksByKey } from '../../engine/plan/attempt.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { Batch, Run, RunTask } from '../../engine/schema/batch.ts';

@@ -1,5 +1,5 @@
 import { hasWord } from '../../text/characters.ts';
-import { type PlanTask, planKey, tasksByKey } from './attempt.ts';
+import { type PlanTask, planKey, tasksByKey } from './task-order.ts';
 
 /** Task with the further parts that the lint examines. */
 export interface LintedTask extends PlanTask {

@@ -2,7 +2,8 @@ import { counted } from '../../text/figures.ts';
 import { advise, type Message } from '../../text/message.ts';
 import { asSentence, quoted } from '../../text/quote.ts';
 import type { PlanState } from '../schema/plan.ts';
-import { type PlanStop, planKey, type ToldTask } from './attempt.ts';
+import type { PlanStop, ToldTask } from './attempt.ts';
+import { planKey } from './task-order.ts';
 
 /** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. `why` is the reason of a task that was blocked. */
 export function planStopText(

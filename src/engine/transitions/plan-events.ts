@@ -1,10 +1,12 @@
 import { shorten } from '../../text/quote.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { failureLines, reasonText } from '../messages.ts';
-import type { PlanAttempt, PlanTask, ToldTask } from '../plan/attempt.ts';
-import { blockedIn, nextPlanTask, planKey, planOf, planStop, readyTasks, withDone } from '../plan/attempt.ts';
+import type { PlanAttempt, ToldTask } from '../plan/attempt.ts';
+import { blockedIn, planOf, planStop, withDone } from '../plan/attempt.ts';
 import { statedBlockers } from '../plan/blockers.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
+import type { PlanTask } from '../plan/task-order.ts';
+import { nextPlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
 import { missingTestsText } from '../proof-texts.ts';

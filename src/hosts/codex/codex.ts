@@ -1,15 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RalphError } from '../../text/message.ts';
-import {
-  type AgentTerms,
-  type FoundClient,
-  type Host,
-  namedClient,
-  onlyInClaudeCode,
-  promptRefused,
-  type SessionTerms,
-} from '../host.ts';
+import type { AgentTerms, FoundClient, Host, SessionTerms } from '../host.ts';
+import { namedClient, onlyInClaudeCode, promptRefused } from '../host.ts';
 import { BY_HAND, TERMINAL } from './hook-output.ts';
 import { toml, trustedHooks, USER_HOOKS } from './hooks.ts';
 import { rolloutError } from './rollout.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import picomatch from 'picomatch';
-import { inScope, isGlob } from '../../engine/plan/attempt.ts';
+import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { isWithin } from '../project-file.ts';

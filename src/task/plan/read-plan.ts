@@ -1,6 +1,6 @@
 import { compareItems } from '../../engine/identity/items.ts';
-import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/attempt.ts';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
+import { type PlanTask, planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { show } from '../../state/process/program.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { type Line, lines } from '../../text/markdown/lines.ts';

@@ -1,4 +1,4 @@
-import type { PlanTaskStatus } from '../../engine/plan/attempt.ts';
+import type { PlanTaskStatus } from '../../engine/plan/task-order.ts';
 import { withoutEnds } from '../../text/characters.ts';
 import type { Line } from '../../text/markdown/lines.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effect } from '../../../src/engine/events.ts';
-import type { PlanAttempt, PlanTaskStatus, ToldTask } from '../../../src/engine/plan/attempt.ts';
+import type { PlanAttempt, ToldTask } from '../../../src/engine/plan/attempt.ts';
 import { attemptVerdict, isLastAttempt, misfitVerdict, planOf, resumedPlan } from '../../../src/engine/plan/attempt.ts';
+import type { PlanTaskStatus } from '../../../src/engine/plan/task-order.ts';
 import type { PlanState } from '../../../src/engine/schema/plan.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { transition } from '../../../src/engine/transition.ts';

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextPlanTask, type PlanTask, planKey } from '../../../src/engine/plan/attempt.ts';
-import { mayOverlap, sequentialOrder, tasksToBegin } from '../../../src/engine/plan/side-by-side.ts';
+import {
+  mayOverlap,
+  nextPlanTask,
+  type PlanTask,
+  planKey,
+  sequentialOrder,
+  tasksToBegin,
+} from '../../../src/engine/plan/task-order.ts';
 import fc from '../../support/property.ts';
 
 const plan = (tasks: readonly Partial<PlanTask>[]): PlanTask[] =>

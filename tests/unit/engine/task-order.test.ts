@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PlanTask, PlanTaskStatus } from '../../../src/engine/plan/attempt.ts';
-import { inScope, nextPlanTask, planKey } from '../../../src/engine/plan/attempt.ts';
+import type { PlanTask, PlanTaskStatus } from '../../../src/engine/plan/task-order.ts';
+import { inScope, nextPlanTask, planKey } from '../../../src/engine/plan/task-order.ts';
 
 function task(id: string, status: PlanTaskStatus, ...dependsOn: string[]): PlanTask {
   return { id, title: 't', status, dependsOn, scope: [], line: 1 };

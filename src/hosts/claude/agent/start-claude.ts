@@ -176,7 +176,10 @@ export function usageMeter() {
       isPriced = costUsd !== null && (costUsd > 0 || isAny(usage));
     },
     /** Returns the usage; null if nothing is known to be billed. `costUsd` is null if part of it has an unknown cost. */
-    read: () => ({ usage: isPriced || isAny(sum) ? { ...sum } : null, costUsd: isPriced ? cost : null }),
+    read: () => ({
+      usage: isPriced || isAny(sum) ? { ...sum } : null,
+      costUsd: isPriced ? cost : null,
+    }),
   };
 }
 
