@@ -194,7 +194,7 @@ test('nothing is merged over changes of the user, as start and end say, until a 
   git(p, 'checkout -q work.sh');
   const again = p.ralph(['resume']);
   assert.equal(again.code, 0, again.stdout + again.stderr);
-  assert.match(again.stderr, /all tasks have ended; their work is integrated\./);
+  assert.match(again.stderr, /all tasks have ended; integrating their work\./);
   assert.deepEqual([p.read('a.txt'), p.read('b.txt')], ['a\n', 'b\n']);
   assert.match(p.ralph(['resume']).stderr, /there is no live loop here/, 'nothing is left');
 });

@@ -31,7 +31,7 @@ export const PARALLEL_TEXTS = {
   },
   resumes: (left: number, tasks: number): string =>
     left === 0
-      ? 'all tasks have ended; their work is integrated.'
+      ? 'all tasks have ended; integrating their work.'
       : `${left} of ${counted(tasks, 'task')} ${left === 1 ? 'has not ended and is' : 'have not ended and are'} resumed.`,
   sameName: (name: string, one: string, other: string): string =>
     `${one} and ${other} would both be the loop ${name}. Rename one of them, or run them separately.`,
@@ -110,6 +110,8 @@ export const INTEGRATE_TEXTS = {
     `${name}: nothing was integrated. ${left} Everything is kept in ${dir}.`,
   noWorktree: (name: string, dir: string, elsewhere: string | null): string =>
     `${name}: nothing was integrated, because its worktree is not in ${dir}${elsewhere === null ? '' : `: the branch is checked out in ${elsewhere}`}.`,
+  unmerged: (name: string, files: readonly string[], dir: string): string =>
+    `${name}: nothing was integrated, because a merge in ${dir} has conflicts in ${files.join(', ')}. Solve them and commit there.`,
   submodules: (name: string, paths: readonly string[], dir: string): string =>
     `${name}: nothing was integrated, because commits of the submodule ${paths.join(', ')} are only in its worktree ${dir}. Push them from there, and fetch them in the project.`,
   links: (name: string, paths: readonly string[]): string =>
@@ -117,6 +119,7 @@ export const INTEGRATE_TEXTS = {
   hooks: (name: string): string =>
     `${name}: nothing was integrated, because git hooks were changed while the loop ran, and its last changes are not committed. Review them: git rev-parse --git-path hooks`,
   noLoop: 'no ended loop is in its worktree, so its checks are unknown.',
+  later: 'a later loop in its worktree has not completed. Complete it, or merge the branch.',
   noContract: (name: string, path: string): string =>
     `the checks of ${name} are unknown: ${path} is lost or was changed.`,
   red: (name: string, branch: string, commit: string, reasons: readonly string[]): string =>

@@ -60,12 +60,10 @@ export async function runParallel(context: CommandContext, command: Command): Pr
 
 function firstText({ plan, tasks, atOnce }: Batch, resumes: boolean): string {
   const left = tasks.filter(({ step }) => step !== 'ended').length;
-  if (plan !== undefined) {
-    return resumes
-      ? PARALLEL_TEXTS.planResumes(plan.path)
-      : PARALLEL_TEXTS.planStarts(plan.path, plan.maxTasks, atOnce);
-  }
-  return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
+  if (plan === undefined)
+    return resumes ? PARALLEL_TEXTS.resumes(left, tasks.length) : PARALLEL_TEXTS.starts(tasks.length, atOnce);
+  const { path, maxTasks } = plan;
+  return resumes ? PARALLEL_TEXTS.planResumes(path) : PARALLEL_TEXTS.planStarts(path, maxTasks, atOnce);
 }
 
 /** Returns a task as `--json` prints it. */

@@ -119,7 +119,7 @@ class OneIntegration {
     return this.#failed(INTEGRATE_TEXTS.moves(name));
   }
 
-  /** Refuses a worktree that is missing, is not on its branch, or has commits in a submodule, which a merge leaves behind. */
+  /** Refuses a worktree that is missing, off its branch, or in conflict, or has commits in a submodule, which a merge leaves behind. */
   #refuseStand(): Ended {
     const { projectDir, name, env } = this.#request;
     const { dir, branch } = this.#place;
@@ -132,6 +132,9 @@ class OneIntegration {
       const left = WORKTREE_TEXTS.leftBranch(branch, stands.branch, stands.commit);
       return this.#failed(INTEGRATE_TEXTS.left(name, left, dir));
     }
+    const listed = userGit(dir, ['diff', '--name-only', '--diff-filter=U', '-z'], env);
+    const unmerged = listed.text.split('\0').filter(Boolean);
+    if (unmerged.length > 0) return this.#failed(INTEGRATE_TEXTS.unmerged(name, unmerged, dir));
     const { submodules } = holdingsOf({ projectDir, place: this.#place, env });
     return submodules.length === 0 ? null : this.#failed(INTEGRATE_TEXTS.submodules(name, submodules, dir));
   }
@@ -177,8 +180,10 @@ class OneIntegration {
   #verified(): Verified & { readonly loopId: string } {
     const { projectDir, name, env } = this.#request;
     const files = worktreeLoop(projectDir, name, env);
-    const { lastState } = describeLoop(files, env);
+    const { live, lastState } = describeLoop(files, env);
     if (lastState === null) throw new RalphError('contract-missing', INTEGRATE_TEXTS.noLoop);
+    if (live !== null || lastState.status !== 'ended' || lastState.ended.as !== 'complete')
+      throw new RalphError('refused', INTEGRATE_TEXTS.later);
     const { loopId } = lastState;
     const { setUp = null, copies = [] } = readWorktreeRecord(projectDir, name, env) ?? {};
     return { ...termsOf(projectDir, { name, loopId, setUp, copies }, env), loopId };

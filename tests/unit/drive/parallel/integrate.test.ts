@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { driverContext } from '../../../../src/drive/control/ownership.ts';
 import { stop } from '../../../../src/drive/hook/stop/stop.ts';
 import { type Integration, integrate } from '../../../../src/drive/parallel/delivery/integrate.ts';
@@ -57,11 +58,10 @@ async function worktree(t: TestContext, commits: boolean, validation = 'true') {
   return { projectDir, base, env, place, git, again, delivery, told };
 }
 
-/** Runs a loop with this check to its end, and returns its id. */
-async function completeLoop(projectDir: string, validation: string, given: NodeJS.ProcessEnv): Promise<string> {
+/** Starts a loop with this check in a worktree, and returns its state. */
+function startLoop(projectDir: string, validation: string, env: NodeJS.ProcessEnv) {
   put(join(projectDir, '.claude/ralph/PROMPT.md'), `---\nvalidation: ['${validation}']\n---\nDo it.\n`);
-  const env = { ...given, CLAUDE_PROJECT_DIR: projectDir, RALPH_LOOP: 'one' };
-  const { state } = startNow({
+  return startNow({
     projectDir,
     name: 'one',
     task: null,
@@ -75,7 +75,13 @@ async function completeLoop(projectDir: string, validation: string, given: NodeJ
     clientVersion: null,
     bundleDir: null,
     baseline: null,
-  });
+  }).state;
+}
+
+/** Runs a loop with this check to its end, and returns its id. */
+async function completeLoop(projectDir: string, validation: string, given: NodeJS.ProcessEnv): Promise<string> {
+  const env = { ...given, CLAUDE_PROJECT_DIR: projectDir, RALPH_LOOP: 'one' };
+  const state = startLoop(projectDir, validation, env);
   const message = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
   const payload = { hook_event_name: 'Stop', session_id: 'session-1', last_assistant_message: message };
   const input = parseHookInput(JSON.stringify(payload));
@@ -270,4 +276,40 @@ test('a branch is merged with a commit although merge.ff allows none', async (t)
   const { message, outcome } = await again();
   assert.equal(outcome, 'done', message);
   assert.ok(existsSync(join(projectDir, 'made.txt')));
+});
+
+test('a merge with conflicts in the worktree is not committed as work of its loop', async (t) => {
+  const { projectDir, place, git, again } = await worktree(t, true);
+  writeFileSync(join(projectDir, 'made.txt'), 'other\n');
+  git('add', 'made.txt');
+  git('commit', '-q', '-m', 'Make another');
+  const head = git('rev-parse', 'HEAD');
+  assert.match((await again()).message, /ralph\/one conflicts with the current branch in made\.txt/);
+  assert.throws(() => git('-C', place.dir, 'merge', '-q', 'main'));
+  const { message, outcome } = await again();
+  assert.equal(outcome, 'failed');
+  assert.match(message, /a merge in \S+ has conflicts in made\.txt\. Solve them and commit there\./);
+  assert.equal(git('rev-parse', 'HEAD'), head);
+  writeFileSync(join(place.dir, 'made.txt'), 'both\n');
+  git('-C', place.dir, 'add', 'made.txt');
+  assert.equal((await again()).outcome, 'done', 'the user has solved them');
+  assert.equal(readFileSync(join(projectDir, 'made.txt'), 'utf8'), 'both\n');
+});
+
+test('what a later loop in the worktree does is not integrated before it is complete', async (t) => {
+  const { place, env, git, again } = await worktree(t, true);
+  const head = git('rev-parse', 'HEAD');
+  const at = new Date().toISOString();
+  startLoop(place.projectDir, 'true', env);
+  put(join(place.dir, 'half.txt'), 'half\n');
+  for (const how of ['live', 'cancelled']) {
+    if (how === 'cancelled') operate(loopFiles(place.projectDir, 'one', env), env, at, () => ({ kind: 'cancel' }));
+    const { message, outcome } = await again();
+    assert.equal(outcome, 'failed', how);
+    assert.match(message, /a later loop in its worktree has not completed/, how);
+    assert.equal(git('-C', place.dir, 'status', '--short', 'half.txt'), '?? half.txt', how);
+    assert.equal(git('rev-parse', 'HEAD'), head, how);
+  }
+  await completeLoop(place.projectDir, 'true', env);
+  assert.equal((await again()).outcome, 'done', 'control');
 });
