@@ -199,11 +199,12 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   const idsOf = async (...words: string[]): Promise<Set<string>> =>
     new Set((await git(around, ['rev-list', ...words])).text.split('\n').filter(Boolean));
   const inLoop = end === null || end.head === head ? null : await idsOf(`${start.head}..${end.head}`);
-  // What changes nothing of the project's folder is the work of another loop in the repository, or of the user.
-  const [here, elsewhere] = [
-    await idsOf('--no-merges', '--full-history', range, '--', '.'),
-    await idsOf('--no-merges', '--full-history', range, '--', ':(exclude).'),
-  ];
+  // What changes nothing of the project's folder is the work of another loop in the repository, or of the user; but files in
+  // a folder above it, such as a lock file, belong to all projects below.
+  const changing = (...paths: string[]) => idsOf('--no-merges', '--full-history', range, '--', ...paths);
+  const above = around.prefix.split('/').slice(1);
+  const here = await changing('.', ...above.map((_, at) => `:(glob)${'../'.repeat(at + 1)}*`));
+  const elsewhere = await changing(':(exclude).');
   // Git stores whole seconds.
   const others = lines.filter(
     ([, id = '', at = '']) =>

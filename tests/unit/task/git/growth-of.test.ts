@@ -89,13 +89,18 @@ test('an undo of a folder is refused where a commit since the start changes othe
   commit('here', 'p [a]/f');
   commit('both', 'p [a]/f', 'lock');
   commit('empty');
+  commit('above', 'lock');
   git(top, 'checkout', '-qb', 'side');
   commit('side', 'p [a]/f');
   git(top, 'checkout', '-q', '-');
   commit('main', 'p [a]/f', 'lock');
   git(top, 'merge', '-q', '-s', 'ours', '-m', 'joined', 'side');
   const said = (commits: readonly string[]): string[] => commits.map((one) => one.split(' ').slice(1).join(' '));
-  assert.deepEqual(said((await plan()).commits).sort(), ['both', 'empty', 'here', 'joined', 'main', 'side'], 'control');
+  assert.deepEqual(
+    said((await plan()).commits).sort(),
+    ['above', 'both', 'empty', 'here', 'joined', 'main', 'side'],
+    'control',
+  );
   commit('work of b', 'b/f');
   await assert.rejects(plan(), {
     message: /not the loop's or are of another folder: [0-9a-f]+ work of b\. Nothing was changed\./,
