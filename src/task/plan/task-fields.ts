@@ -13,10 +13,13 @@ interface TaskHead {
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
-const MARK = '[([](blocked|manual-verify|no-change)[)\\]]';
+/** Pattern for a mark; `[blocked](https://…)` is a link. */
+const MARK = '[([](blocked|manual-verify|no-change)(?:\\)|\\](?!\\([^()]*[/.#]))';
 /** Pattern for a mark before the task or its title, also within its bold; another one matches a mark after it. */
-const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
+const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}:?[ \\t]*`, 'i');
 const MARK_BEHIND = new RegExp(`()${MARK}$`, 'i');
+/** Pattern for what is left of `**(blocked)**`. */
+const EMPTY_BOLD = /^(?:\*{4}|_{4}|\*\*(?=\s)|__(?=\s))\s*/;
 const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
@@ -37,7 +40,7 @@ export function readHead(line: string): TaskHead | null {
     let rest = text;
     for (let found = mayHaveMarks && pattern.exec(rest); found; found = pattern.exec(rest)) {
       marks.push(String(found[2]).toLowerCase());
-      rest = rest.replace(pattern, '$1').trimEnd();
+      rest = rest.replace(pattern, '$1').replace(EMPTY_BOLD, '').trimEnd();
     }
     return rest;
   };

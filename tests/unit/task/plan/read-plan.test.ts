@@ -231,6 +231,10 @@ test('a mark counts before and behind id and title, inside and outside bold text
     '**Task 1 (blocked): a**',
     'Task 1 (blocked) - a',
     '**Task 1: (blocked) a**',
+    'Task 1: **(blocked)** a',
+    '**Task 1:** *(blocked)* a',
+    '**(blocked)** Task 1: a',
+    'Task 1: (blocked): a',
   ];
   for (const spelling of spellings) {
     const { tasks, problems } = readPlan(`- [ ] ${spelling}\n  - Acceptance: yes\n  - Scope: \`a\`\n`);
@@ -242,6 +246,8 @@ test('a mark counts before and behind id and title, inside and outside bold text
   assert.deepEqual([manual?.title, manual?.status], ['look (closely)', 'manual-verify']);
   const [remark] = readPlan('- [ ] **Task 3 (2h): look**\n').tasks;
   assert.deepEqual([remark?.title, remark?.status], ['look', 'open']);
+  const [link] = readPlan('- [ ] Task 4: [blocked](https://example.test/a) is listed\n').tasks;
+  assert.equal(link?.status, 'open', 'a link is no mark');
 });
 
 test('an invalid mark is an error, unless the task is done', () => {
