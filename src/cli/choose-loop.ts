@@ -9,6 +9,7 @@ import { isUnjoined } from '../engine/initial-state.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
+import { withPrefix } from '../state/process/program.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
 import { endedState, lastArchived } from '../state/with-state.ts';
@@ -300,4 +301,13 @@ export function chosenRun(context: CommandContext, path: string | null): Project
   if (current.run.live) return current;
   const ended = endedLast(context, null)?.lastLoop?.endedAt ?? '';
   return (current.run.endedAt ?? '') >= ended ? current : null;
+}
+
+/** Says beforehand which loop a command without a name is about if the last run has several, and how the others are taken back. */
+export function tellOfRun(context: CommandContext): void {
+  const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
+  const name = endedLast(context, null)?.files.name;
+  const about = name == null ? '' : ` This is about its loop ${name}.`;
+  const text = `The last run, ${found?.run.title}, has several tasks.${about} git revert takes back a commit of the others.`;
+  if (found !== null) context.err(withPrefix(advise(text, 'See them', 'status')));
 }

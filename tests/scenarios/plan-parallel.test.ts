@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agreeTo } from '../support/agree-to.ts';
+import { commandHere } from '../support/command-here.ts';
 import type { PlanProject, TaskLine } from '../support/plan-beside.ts';
 import { CHECK, listedRuns, MAKES, planProject, planText } from '../support/plan-beside.ts';
 import { DIST } from '../support/project.ts';
@@ -322,6 +323,10 @@ test('work that fails beside other work is returned once, then blocked with the 
     assert.match(stdout, /Resume: .* resume\.$/m);
   }
   assert.match(p.ralph(['list']).stdout, /^Plan +PLAN\.md +blocked +1 of 2 /m);
+  const about =
+    /^ralph-loop: The last run, Plan, has several tasks\. This is about its loop PLAN-Task-2\. git revert .*\. See them: \S.* status\.$/m;
+  for (const words of [['undo', '--dry-run'], ['verify']]) assert.match((await commandHere(p, words)).stderr, about);
+  assert.doesNotMatch((await commandHere(p, ['undo', 'PLAN-Task-2', '--dry-run'])).stderr, about, 'control');
 });
 
 longTest('a session ends after its number of tasks, and the next one continues from there', (t) => {

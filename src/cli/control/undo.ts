@@ -20,7 +20,7 @@ import { about, advise, commandLine, RalphError } from '../../text/message.ts';
 import { shellWord } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
 import { agrees } from '../ask.ts';
-import { endedLoop, liveLoops } from '../choose-loop.ts';
+import { endedLoop, liveLoops, tellOfRun } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 
 const WHY: Readonly<Record<LeftAlone['why'], string>> = {
@@ -47,6 +47,7 @@ export const UNDO_COMMAND: Command = {
   run(context) {
     const { back: isBack, 'dry-run': isDry } = context.values;
     if (isDry === true && isBack === true) throw new RalphError('usage', 'undo takes --back or --dry-run, not both.');
+    tellOfRun(context);
     const loop = loopToUndo(context);
     return isDry === true ? undo(context, loop) : alone(context, loop, isBack === true ? back : undo);
   },

@@ -14,6 +14,7 @@ import { printable, table } from '../../term/format.ts';
 import { RalphError } from '../../text/message.ts';
 import { firstLine } from '../../text/quote.ts';
 import { localTime } from '../../text/time.ts';
+import { tellOfRun } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { LEFT, watchChecks } from '../start/first-checks.ts';
 import { type Subject, subjectOf } from './proof-subject.ts';
@@ -31,6 +32,7 @@ export const VERIFY_COMMAND: Command = {
   control: true,
   async run(context) {
     if (context.positionals.length > 1) throw new RalphError('usage', 'verify takes one loop or task.');
+    if (context.values['proof'] === undefined) tellOfRun(context);
     const subject = subjectOf(context);
     const { record } = subject;
     const around = await repositoryAround(context.projectDir, context.env, subject.contract.sandbox);
