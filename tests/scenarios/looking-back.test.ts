@@ -394,7 +394,7 @@ test('check without a file reads PROMPT.md, and a warning alone is not an error'
   assert.deepEqual([code, json['ok'], (json['problems'] as unknown[]).length], [0, true, 1]);
 });
 
-test('a loop whose state file is gone is named by status and explain, and resumed', async (t) => {
+test('a loop whose state file is gone or corrupt is named by status and explain, and resumed', async (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   assert.equal(p.ralph(['start']).code, 0);
@@ -406,6 +406,13 @@ test('a loop whose state file is gone is named by status and explain, and resume
   assert.match((await commandHere(p, ['explain'])).stdout, gone);
   const { code, stderr } = p.ralph(['resume']);
   assert.equal(code, 0, stderr);
+  assert.equal((await commandHere(p, ['status', '--json'])).json['status'], 'running');
+  p.write(join(RUNTIME, 'ralph-state.json'), '{"half');
+  const corrupt =
+    /is corrupt: [\s\S]*Its counters are in the journal\. Resume: \S.* resume\. Or archive the file: .* reset\./;
+  for (const name of ['status', 'explain']) assert.match((await commandHere(p, [name])).stdout, corrupt, name);
+  const again = p.ralph(['resume']);
+  assert.equal(again.code, 0, again.stderr);
   assert.equal((await commandHere(p, ['status', '--json'])).json['status'], 'running');
 });
 

@@ -39,9 +39,9 @@ test('a message that came too late for the loop is reported, and delivered when 
   assert.doesNotMatch(more.stdout, /before the agent heard/);
 });
 
-test('a terminated runner says that the loop is kept, and how to resume it', async (t) => {
+test('a terminated runner says that the loop is kept, and how to resume it, also with a corrupt state', async (t) => {
   const p = project(t);
-  const cmd = agent(p, 'exec sleep 30');
+  const cmd = agent(p, '[ -e go ] || exec sleep 30');
   task(p, `agent: ${cmd}`);
   agreeTo(p.dir, p.env, { agent: cmd });
   const child = spawn(process.execPath, [MAIN, 'run'], { cwd: p.dir, env: p.env });
@@ -55,6 +55,10 @@ test('a terminated runner says that the loop is kept, and how to resume it', asy
     stdout,
     /^ralph-loop: This runner has left the loop, which is still live\. Resume: ralph-loop resume\.\n/m,
   );
+  p.write('.claude/context/runtime/ralph-state.json', '{"half');
+  p.write('go', '');
+  const resumed = p.ralph(['resume', '--max-iterations', '2']);
+  assert.deepEqual([resumed.code, runs(p)], [2, 3], resumed.stdout + resumed.stderr);
 });
 
 test('the limits on time, cost and tokens have options of their own', async (t) => {

@@ -80,7 +80,7 @@ export function explain(report: LoopReport): Explanation {
     case 'newer':
       return unusable(EXPLAIN_TEXTS.newer(files.state), files);
     case 'corrupt':
-      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem), files);
+      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem, report.lost !== null), files);
     case 'absent':
       if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(report.lost.iteration), files);
       return lastState === null ? unusable(EXPLAIN_TEXTS.none, files) : explained(lastState, report);

@@ -38,9 +38,11 @@ export const EXPLAIN_TEXTS = {
     why: `The state file ${path} was written by a newer ralph-loop.`,
     next: 'Update this one.',
   }),
-  corrupt: (path: string, problem: string): Explained => ({
+  corrupt: (path: string, problem: string, isKept: boolean): Explained => ({
     why: `The state file ${path} is corrupt: ${problem}.`,
-    next: advise('Archive the file, then start again.', 'Archive it', 'reset'),
+    next: isKept
+      ? offer('Its counters are in the journal.', { Resume: 'resume', 'Or archive the file': 'reset' })
+      : advise('Archive the file, then start again.', 'Archive it', 'reset'),
   }),
 } as const;
 

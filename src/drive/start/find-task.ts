@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files/regular-file.ts';
 import { sha256 } from '../../state/hash-contract.ts';
-import { type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles, loopFiles, readState } from '../../state/loop-files.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
@@ -126,7 +126,10 @@ export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.P
 
 /** Returns the task of the loop in these files, or of the last archived one; null if there was none. */
 export function lastTaskOf(files: LoopFiles): string | null {
-  return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
+  const { kind } = readState(files.state);
+  if (kind === 'four-keys') return DEFAULT_TASK;
+  const found = kind === 'loop' ? 'absent' : findContract(files);
+  return (typeof found === 'string' ? lastLoopIn(files) : found.contract)?.taskPath ?? null;
 }
 
 export function lastLoopIn(files: LoopFiles): LoopState | null {

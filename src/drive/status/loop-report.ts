@@ -37,7 +37,7 @@ export interface LoopReport {
   readonly taskPath: string | null;
 }
 
-/** Loop whose state file is missing; `iteration` comes from its journal. */
+/** Loop whose state file is missing or corrupt; `iteration` comes from its journal. */
 type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
 
 /** Fields of the state that views show unchanged. */
@@ -97,7 +97,7 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   const ended = found.kind === 'loop' && found.state.status === 'ended';
   const last = ended ? { state: found.state, file: files.state } : lastArchived(files);
   const lastLoop = last === null ? null : endedLoopOf(last.state, last.file, noticesOf(files, last.state.loopId));
-  const contract = found.kind === 'absent' ? findContract(files) : 'absent';
+  const contract = found.kind === 'absent' || found.kind === 'corrupt' ? findContract(files) : 'absent';
   const lost = typeof contract === 'string' ? null : lostLoopOf(files, contract.contract, lastLoop);
   const taskPath = live?.taskPath ?? lost?.taskPath ?? lastLoop?.taskPath ?? null;
   const kind = live === null ? taskKind(taskPath ?? '') : kindByContract(files, live.taskPath);
