@@ -29,12 +29,8 @@ export function withoutHooks(
   created?: readonly string[],
 ): string {
   const { mark, body } = withoutMark(settings);
-  let text = body;
-  for (;;) {
-    const rest = withoutNext(text, parseSettings(text, path, comments), created, isTaken);
-    if (rest === null) return mark + text;
-    text = rest;
-  }
+  const rest = withoutNext(body, parseSettings(body, path, comments), created, isTaken);
+  return rest === null ? settings : withoutHooks(mark + rest, path, isTaken, comments, created);
 }
 
 function ended(text: string, record: SettingsRecord | null): string | null {
