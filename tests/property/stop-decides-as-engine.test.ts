@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hookDriver } from '../../src/drive/hook/stop/open-turn.ts';
+import { hookDriver } from '../../src/drive/hook/stop/hook-driver.ts';
 import { stop } from '../../src/drive/hook/stop/stop.ts';
 import { isStep, newTurn, type Step } from '../../src/drive/turn/turn.ts';
 import { countersOf } from '../../src/engine/counters.ts';

@@ -8,10 +8,8 @@ import { filesSince, type Repository, readRepository } from '../../task/git/read
 import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { RalphError } from '../../text/message.ts';
-import type { CommitIntent, OpenTask } from '../records/open-task-file.ts';
-import { writeIntent } from '../records/open-task-file.ts';
-import type { CheckedWork } from './commit-journal.ts';
-import { isProved, moveBranch } from './commit-journal.ts';
+import { type CommitIntent, type OpenTask, writeIntent } from '../records/open-task-file.ts';
+import { type CheckedWork, isProved, moveBranch } from './commit-journal.ts';
 import { isOfTask, reportsOf } from './examine-work.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, ownPaths, type PlanChecks, type PlanPlace } from './plan-place.ts';

@@ -4,8 +4,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { blockTask } from '../../task/plan/read-plan.ts';
 import { RalphError } from '../../text/message.ts';
-import type { OpenTask } from '../records/open-task-file.ts';
-import { dropIntent, readOpenTask, writeIntent, writeOpenTask } from '../records/open-task-file.ts';
+import { dropIntent, type OpenTask, readOpenTask, writeIntent, writeOpenTask } from '../records/open-task-file.ts';
 import type { CheckedWork, FoundWork } from './commit-journal.ts';
 import {
   entryId,

@@ -1,12 +1,10 @@
 import { shorten } from '../../text/quote.ts';
 import type { Effect, EventOf } from '../events.ts';
 import { failureLines, reasonText } from '../messages.ts';
-import type { PlanAttempt, ToldTask } from '../plan/attempt.ts';
-import { blockedIn, planOf, planStop, withDone } from '../plan/attempt.ts';
+import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
 import { statedBlockers } from '../plan/blockers.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
-import type { PlanTask } from '../plan/task-order.ts';
-import { nextPlanTask, planKey, readyTasks } from '../plan/task-order.ts';
+import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import { proofOf } from '../policy/proof.ts';
 import { missingTestsText } from '../proof-texts.ts';

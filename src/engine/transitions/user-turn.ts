@@ -3,8 +3,7 @@ import { isBefore } from '../../text/time.ts';
 import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import type { Transition } from './build.ts';
-import { event, pause, recordPause, running, tellPause } from './build.ts';
+import { event, pause, recordPause, running, type Transition, tellPause } from './build.ts';
 
 /** Handles a prompt in the session: the launcher's first one, the client's own notification, or the user's. */
 export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): Transition {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Dirent, Stats } from 'node:fs';
-import { fstatSync, lstatSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { type Dirent, fstatSync, lstatSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs';
 import { READ_PLAIN, withDescriptor } from '../files/regular-file.ts';
 
 /** Version of a file: type, permissions and content. */

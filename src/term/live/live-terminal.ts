@@ -1,8 +1,7 @@
 import type { Paint } from '../format.ts';
 import { inForeground, wrap, wrapText } from '../write-text.ts';
 import { type Frame, frameOf, type Size } from './frame.ts';
-import type { InputLine } from './input.ts';
-import { type Key, readKeys } from './input.ts';
+import { type InputLine, type Key, readKeys } from './input.ts';
 import { clipped, closeText, type Line, painted, printRows, rowCells, type View } from './view.ts';
 
 /** Shortest time between two drawings. */

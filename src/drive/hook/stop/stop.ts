@@ -21,11 +21,11 @@ import {
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import type { Dispatched, Loaded, Turn } from '../../turn/turn.ts';
-import { CLIENT_GONE, dispatch, pauseForLoss } from '../../turn/turn.ts';
+import { CLIENT_GONE, type Dispatched, dispatch, type Loaded, pauseForLoss, type Turn } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
-import { hookDriver, loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
+import { hookDriver } from './hook-driver.ts';
+import { loadLoop, type OpenedTurn, openTurn } from './open-turn.ts';
 
 interface StopOptions {
   /** Timeout with which the hook is registered, in milliseconds; the hook cannot ask the client for it. */

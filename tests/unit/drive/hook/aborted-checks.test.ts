@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runEffects } from '../../../../src/drive/effects/run-effects.ts';
-import { hookDriver, openTurn } from '../../../../src/drive/hook/stop/open-turn.ts';
+import { hookDriver } from '../../../../src/drive/hook/stop/hook-driver.ts';
+import { openTurn } from '../../../../src/drive/hook/stop/open-turn.ts';
 import { readState } from '../../../../src/state/loop-files.ts';
 import '../../../support/starts-processes.ts';
 import { AT, aHook, aProject, rewrite, start } from '../../../support/drive/drive-project.ts';

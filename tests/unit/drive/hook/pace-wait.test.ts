@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { driverContext } from '../../../../src/drive/control/ownership.ts';
 import { runEffects } from '../../../../src/drive/effects/run-effects.ts';
-import { hookDriver } from '../../../../src/drive/hook/stop/open-turn.ts';
+import { hookDriver } from '../../../../src/drive/hook/stop/hook-driver.ts';
 import { newTurn } from '../../../../src/drive/turn/turn.ts';
 import type { Effect } from '../../../../src/engine/events.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
