@@ -93,7 +93,7 @@ export function restsOf({ terms }: Prepared, commit: string): PlanBatch['plan'][
   return { commit, files: [...new Set(files)], patterns: [...guardrails.protectedFiles, ...unchanged] };
 }
 
-/** Returns the files that the checks of a plan rest on and that its branch has otherwise than the commit known for them. */
+/** Returns the files behind a plan's checks that its branch holds in another version than the commit in the plan's record. */
 export function changedSince(
   projectDir: string,
   { commit, files, patterns }: NonNullable<PlanBatch['plan']['rests']>,

@@ -98,7 +98,7 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   });
 }
 
-/** Returns whether a person has put the session into plan mode, in which the agent could only say so until a limit. */
+/** Returns whether a person has put the session into plan mode, in which its agent can change nothing. */
 function isPlanning({ state, policy, stored }: Loaded, { env, input }: DriverContext): boolean {
   if (input.raw['permission_mode'] !== 'plan' || stored?.contract.client?.permissionMode === 'plan') return false;
   const isAttended = env['CLAUDE_CODE_SESSION_ATTENDED'] !== '0' && !launchedHeadless(env);
