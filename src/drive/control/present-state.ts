@@ -24,12 +24,12 @@ export function withLostTurn(state: LoopState): Transition {
 
 /** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an error of the API in Codex; null if nothing did. */
 export function lostTurn(state: LoopState): EventOf<'interrupted' | 'api-error'> | null {
-  const { mode, turn, lastDecision } = state;
+  const { mode, status, turn, lastDecision } = state;
   const { transcriptPath: path } = state.marks;
-  const isAtWork = mode === 'hook' && state.status === 'running' && turn === 'agent' && clientAlive(state);
-  if (!isAtWork || path === null || lastDecision === null) return null;
+  const mayWork = mode === 'hook' && turn === 'agent' && (status === 'running' || status === 'paused');
+  if (!mayWork || !clientAlive(state) || path === null || lastDecision === null) return null;
   const at = interruptedAt(path, lastDecision.at);
   if (at !== null) return { type: 'interrupted', at, by: 'signal' };
-  const error = rolloutError(path);
-  return error?.at == null || isBefore(error.at, lastDecision.at) ? null : { type: 'api-error', at: error.at, error };
+  const error = status === 'running' ? rolloutError(path) : null;
+  return error?.at && isBefore(lastDecision.at, error.at) ? { type: 'api-error', at: error.at, error } : null;
 }

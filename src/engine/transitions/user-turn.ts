@@ -66,9 +66,13 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
     const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
     return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
   }
-  // An earlier pause keeps its reason, and missing consent stays missing.
-  if (state.status === 'paused' || state.status === 'awaiting-consent')
-    return { state, effects: [{ type: 'allow', message: null }] };
+  // An earlier pause keeps its reason, and missing consent stays missing. Esc ends a turn that went on in a pause.
+  if (state.status === 'paused' || state.status === 'awaiting-consent') {
+    const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by === 'signal';
+    const lastDecision = state.lastDecision && { ...state.lastDecision, at: happened.at };
+    const next: LoopState = isOver ? { ...state, turn: 'rest', lastDecision } : state;
+    return { state: next, effects: [{ type: 'allow', message: null }] };
+  }
   const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
   const next = pause(state, happened.at, 'interrupted', message);
   return recordPause({ ...next, turn: 'rest' }, 'allow', { by: happened.by });

@@ -147,14 +147,21 @@ describe('an interruption', () => {
       ['interrupted', 'signal'],
       ['operator', 'client-exit'],
     ] as const) {
-      assert.deepEqual(transition(paused(reason), interrupted(by), LOOP).state, paused(reason));
+      const before = paused(reason);
+      const { state } = transition(before, interrupted(by), LOOP);
+      assert.deepEqual('paused' in state && state.paused, 'paused' in before && before.paused);
     }
   });
 
   test('keeps the reason of a pause, and missing consent', () => {
     for (const before of [paused('operator'), awaitingConsent()]) {
       const { state, effects } = transition(before, interrupted('signal'), LOOP);
-      assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
+      // A turn that went on is over.
+      assert.deepEqual(
+        [state.status, state.turn, effects],
+        [before.status, 'rest', [{ type: 'allow', message: null }]],
+      );
+      assert.deepEqual('paused' in state && state.paused, 'paused' in before && before.paused);
     }
   });
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
+import { lostTurn } from '../../../../src/drive/control/present-state.ts';
 import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
@@ -67,6 +69,10 @@ test('a prompt of the user in a session that a new client resumed interrupts not
 /** The transcript of the loop's session ends with these entries, of after its last prompt. */
 async function endsWith(project: Project, ...entries: readonly object[]): Promise<void> {
   await inSecondIteration(project);
+  noted(project, ...entries);
+}
+
+function noted(project: Project, ...entries: readonly object[]): void {
   const state = stateOf(project);
   const transcriptPath = join(project.directory, '..', 'transcript.jsonl');
   const timestamp = new Date(Date.now() + 1_000).toISOString();
@@ -96,6 +102,19 @@ test('work in the background that ends after Esc does not continue the loop; con
     assert.equal(answer?.decision, decision);
     assert.deepEqual([stateOf(project).status, stateOf(project).iteration], decision ? ['running', 2] : ['paused', 1]);
   }
+});
+
+test('Esc in a turn in which its user has paused the loop ends the turn, so one resume is enough', async (t) => {
+  const project = aProject(t);
+  const message = { content: [{ type: 'text', text: '[Request interrupted by user]' }] };
+  await endsWith(project);
+  const now = (): string => new Date().toISOString();
+  operate(project.files, FORMER, now(), () => ({ kind: 'pause' }));
+  assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['paused', 'agent'], 'control: its turn goes on');
+  noted(project, { type: 'user', message });
+  operate(project.files, FORMER, now(), () => ({ kind: 'resume' }));
+  assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'rest']);
+  assert.equal(lostTurn(stateOf(project)), null);
 });
 
 test('a session that its user has put into plan mode is paused at the end of the turn; others go on', async (t) => {
