@@ -10,7 +10,6 @@ import { LAUNCH_TEXTS, START_TEXTS } from '../../drive/turn/messages.ts';
 import { projectOfLoop } from '../../drive/worktree/worktree-place.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { bundleDir } from '../../install/project-files.ts';
-import { lastWhere } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { findContract, findEndedContract, LOOP_NAME, loopFiles, readState } from '../../state/loop-files.ts';
 import { readGitPins } from '../../task/git/git-pins.ts';
@@ -114,8 +113,7 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   if (lost === null && (state === null || !needsDriver(files, state))) return operateResume(context, files);
   const run = state !== null && loss === null ? runOfPart(context, files, state) : null;
   if (run !== null) return startDriver(run, 'runner', { resume: true }, run.files);
-  const begun = lost && lastWhere(files, lost.loopId, ['loop.started', 'loop.resumed']);
-  const mode = begun?.['mode'] === 'runner' ? 'runner' : lost === null ? (state?.mode ?? 'hook') : 'hook';
+  const mode = lost?.mode ?? state?.mode ?? 'hook';
   const launched = mode === 'hook' ? launchOf(context, files, state) : {};
   const values = {
     resume: true,

@@ -7,7 +7,7 @@ import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { CommonState, LoopState, StateOf } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
-import { lastRecord } from '../../state/event-stream.ts';
+import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
@@ -31,14 +31,14 @@ export interface LoopReport {
   readonly lastLoop: EndedLoop | null;
   readonly lastState: LoopState | null;
   readonly kind: TaskKind;
-  /** Loop whose state file is missing although it has not ended, from its contract; null if there is none. */
+  /** Loop whose state file is missing or corrupt although it has not ended, from its contract; null if there is none. */
   readonly lost: LostLoop | null;
   /** Task file of the live or the last loop, relative to the project; null if unknown. */
   readonly taskPath: string | null;
 }
 
-/** Loop whose state file is missing or corrupt; `iteration` comes from its journal. */
-type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration'>>;
+/** Loop whose state file is missing or corrupt; `iteration` and `mode` come from its journal. */
+type LostLoop = Readonly<Pick<CommonState, 'loopId' | 'taskPath' | 'iteration' | 'mode'>>;
 
 /** Fields of the state that views show unchanged. */
 type Facts = 'iteration' | 'startedAt' | 'mode' | 'taskPath' | 'maxIterations';
@@ -107,11 +107,13 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
 /** Returns the lost loop: an ended loop has no contract, so a contract without a state file belongs to a lost one. */
 function lostLoopOf(
   files: LoopFiles,
-  { loopId, taskPath }: Omit<LostLoop, 'iteration'>,
+  { loopId, taskPath }: Pick<LostLoop, 'loopId' | 'taskPath'>,
   ended: EndedLoop | null,
 ): LostLoop | null {
   if (ended?.loopId === loopId) return null;
-  return { loopId, taskPath, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
+  const begun = lastWhere(files, loopId, ['loop.started', 'loop.resumed']);
+  const mode = begun?.['mode'] === 'runner' ? 'runner' : 'hook';
+  return { loopId, taskPath, iteration: lastRecord(files, loopId)?.iteration ?? 0, mode };
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
