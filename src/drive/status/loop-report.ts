@@ -5,7 +5,7 @@ import { needsMessage } from '../../engine/initial-state.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
-import type { CommonState, LoopState, StateOf } from '../../engine/schema/state.ts';
+import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
@@ -139,14 +139,7 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     status: liveStatus(state, clientAlive),
     ...pick(state, ['mode', 'taskPath', 'maxIterations', 'idleIterations']),
     waitingUntil: state.status === 'waiting' ? state.waiting.until : retryAt,
-    waitingFor:
-      state.status === 'waiting'
-        ? waitReason(state)
-        : retryAt
-          ? 'retry'
-          : clientAlive !== false && needsMessage(state)
-            ? 'message'
-            : null,
+    waitingFor: waitReason(state, retryAt, clientAlive),
     paused: state.status === 'paused' ? state.paused : null,
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
@@ -165,8 +158,10 @@ export function retryAtOf(files: LoopFiles, { mode, status, loopId, epoch }: Loo
   return isOpen && typeof spawn.retryAt === 'string' ? spawn.retryAt : null;
 }
 
-function waitReason({ turn, waiting }: StateOf<'waiting'>): 'idle' | 'pace' | 'answer' {
-  return turn === 'user' ? 'answer' : (waiting.why ?? 'idle');
+function waitReason(state: LoopState, retryAt: string | null, alive: boolean | null): LiveLoop['waitingFor'] {
+  if (state.status === 'waiting') return state.turn === 'user' ? 'answer' : (state.waiting.why ?? 'idle');
+  if (retryAt) return 'retry';
+  return alive !== false && needsMessage(state) ? 'message' : null;
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -33,7 +33,7 @@ const MAX_BYTES = 512 * 1024;
 const MAX_INCLUDES = 100;
 
 /** Settings of another default goal, and of a shell that ends at what fails. */
-const SETTINGS = /^(?:\.DEFAULT_GOAL|(?:export\s+)?(?:\.?SHELL|set +shell).*(?:[\s"'=]-\w*e|pipefail))/m;
+const SETTINGS = /^(?:\.DEFAULT_GOAL|(?:export\s+)?(?:\.?SHELL|set +shell).*(?:[\s"'=]-\w*e|errexit|pipefail))/m;
 
 interface MakeCall {
   readonly directory: string;

@@ -186,6 +186,7 @@ test('control: a check whose scripts may fail is not', (context) => {
     ],
     // Shells that end at what fails, and texts for other shells.
     ['make test', { Makefile: '.SHELLFLAGS := -eu -o pipefail -c\ntest:\n\ttsc | tee log\n' }],
+    ['make test', { Makefile: '.SHELLFLAGS = -o errexit -c\ntest:\n\ttsc; echo ok\n' }],
     ['make test', { Makefile: 'SHELL = /bin/bash -e\ntest:\n\ttsc; echo ok\n' }],
     ['just', { justfile: 'set shell := ["bash", "-euo", "pipefail", "-c"]\ntest:\n  tsc | tee log\n' }],
     ['bash -o errexit check.sh', shell('npx tsc\necho ok\n')],

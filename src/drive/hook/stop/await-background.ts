@@ -52,11 +52,10 @@ export async function waitForBackground(
     case 'aborted':
       return run(handleAbort(turn));
     case 'message':
-      return run(dispatch(turn, { type: 'turn-released', at, why: 'message' }));
+    case 'notification':
+      return run(dispatch(turn, { type: 'turn-released', at, why: end === 'message' ? end : 'background' }));
     case 'command':
       return run(released(dispatch(turn, { type: 'turn-released', at, why: 'message' })));
-    case 'notification':
-      return run(dispatch(turn, { type: 'turn-released', at, why: 'background' }));
     case 'elapsed':
     case 'deadline':
       applyEffects(turn.context.files, at, dispatch(turn, { type: 'waited-out', at, taskIds }).effects);
