@@ -163,9 +163,8 @@ const needsPerson = (line: string): string => `An undo needs a person who agrees
 /** Returns whether new files are removed as well; null if the user declines the undo. */
 async function agreesToRemove({ added }: UndoPlan): Promise<boolean | null> {
   if (!(await agrees('Undo this?'))) return null;
-  return (
-    added.length > 0 && agrees(`Remove the ${added.length === 1 ? 'new file' : `${added.length} new files`} as well?`)
-  );
+  const what = added.length === 1 ? 'new file' : `${added.length} new files`;
+  return added.length > 0 && agrees(`Remove the ${what} as well?`);
 }
 
 async function back(context: CommandContext, { files, state }: UndoneLoop): Promise<number> {

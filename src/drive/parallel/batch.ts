@@ -236,21 +236,9 @@ function subjectOf({ plan, tasks }: Run): string {
 
 /** Stands for a run whose record is lost, which no list may leave out. */
 function lostRun({ message }: RalphError, at: string): ProjectRun {
-  const run = wholeRun({
-    id: 'lost',
-    title: PARALLEL_TEXTS.lostTitle,
-    plan: null,
-    atOnce: 1,
-    status: 'unreadable',
-    live: false,
-    startedAt: at,
-    endedAt: at,
-    durationMs: null,
-    why: message,
-    next: '',
-    tasks: [],
-  });
-  return { run, members: new Set(), loop: null };
+  const none = { plan: null, atOnce: 1, live: false, durationMs: null, next: '', tasks: [] };
+  const what = { id: 'lost', title: PARALLEL_TEXTS.lostTitle, status: 'unreadable', why: message };
+  return { run: wholeRun({ ...none, ...what, startedAt: at, endedAt: at }), members: new Set(), loop: null };
 }
 
 export interface Where {

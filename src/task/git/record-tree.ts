@@ -248,11 +248,8 @@ export async function recordPaths(
     const isFolder = (path: string): boolean => existsSync(onDisk(around.top, path)) && !isFileAt(around.top, path);
     const folders = here.filter(isFolder);
     if (folders.length > 0) await updateIndex(around, files, folders, '--force-remove');
-    await indexPaths(
-      around,
-      files,
-      here.filter((path) => !folders.includes(path)),
-    );
+    const others = here.filter((path) => !folders.includes(path));
+    await indexPaths(around, files, others);
     await keepTree(around, { tree: must(await git(around, ['write-tree'], { index: files })), ...as }, true);
   });
 }

@@ -126,11 +126,8 @@ function refuseUnfinished({ gitDir, projectDir }: Around, startedAt: number): vo
   const { command } = begun;
   const text = `A git ${command} that began since the start of the loop is not finished. Nothing was changed.`;
   // A reset checks out another commit, so that it keeps no files.
-  const ends = command === 'bisect' ? 'To end it' : 'To end it and keep all files';
-  throw new RalphError(
-    'refused',
-    `${text} ${ends}: ${gitIn(projectDir)} ${command} ${command === 'bisect' ? 'reset' : '--quit'}.`,
-  );
+  const [ends, how] = command === 'bisect' ? ['To end it', 'reset'] : ['To end it and keep all files', '--quit'];
+  throw new RalphError('refused', `${text} ${ends}: ${gitIn(projectDir)} ${command} ${how}.`);
 }
 
 const IGNORE_RULES = /(?:^|\/)\.gitignore$/;
@@ -189,10 +186,7 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   if (head === start.head) return [];
   const words = ['log', '--left-right', '--no-show-signature', '--format=%m%x09%H%x09%ct%x09%h %s'];
   const list = await git(around, [...words, `${start.head}...${head}`]);
-  const lines = list.text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.split('\t'));
+  const lines = list.text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
   if (!list.ok || lines.some(([side]) => side === '<'))
     throw new RalphError('refused', `The history since the start was rewritten. Nothing was changed. ${advice}`);
   const range = `${start.head}..${head}`;
@@ -225,17 +219,11 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
   return lines.map(([, , , text = '']) => text);
 }
 
-/** Compares the project's files with their start, ignored ones of it included, and names those that differ from `end`. */
-function projectSince(
-  around: Around,
-  start: string,
-  end: string | null,
-): Promise<{
-  readonly since: readonly TreeChange[];
-  readonly later: ReadonlySet<Path>;
-  /** Repositories within the project that hold what their commit does not. */
-  readonly repositories: readonly Path[];
-}> {
+/**
+ * Compares the project's files with their start, ignored ones of it included. `later`: those that differ from `end`;
+ * `repositories`: those within the project that hold what their commit does not.
+ */
+function projectSince(around: Around, start: string, end: string | null) {
   return withFilesIndexed(around, async (index) => {
     let since = await changesFrom(around, start, { index });
     const ignored = since.filter(({ path, is }) => is === null && isFileAt(around.top, path)).map(({ path }) => path);

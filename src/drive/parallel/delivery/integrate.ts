@@ -168,11 +168,9 @@ class OneIntegration {
     const staged = new Set(userGit(dir, known, env).text.split('\0'));
     const isThere = (path: string): boolean => lstatSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
     const toAdd = paths.filter((path) => !staged.has(path) || isThere(path)).map((path) => `:(literal)${path}`);
-    const added =
-      toAdd.length === 0 ? { ok: true, complaint: '' } : userGit(dir, ['add', '--all', '--', ...toAdd], env);
-    const committed = added.ok
-      ? userGit(dir, ['commit', '--quiet', '-m', `feat: work of the loop ${name}`], env)
-      : added;
+    const added = toAdd.length === 0 ? null : userGit(dir, ['add', '--all', '--', ...toAdd], env);
+    const words = ['commit', '--quiet', '-m', `feat: work of the loop ${name}`];
+    const committed = added?.ok === false ? added : userGit(dir, words, env);
     return committed.ok ? null : this.#failed(INTEGRATE_TEXTS.uncommitted(name, dir, committed.complaint));
   }
 
