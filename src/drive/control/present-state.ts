@@ -24,12 +24,11 @@ export function withLostTurn(state: LoopState): Transition {
 
 /** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an error of the API in Codex; null if nothing did. */
 export function lostTurn(state: LoopState): EventOf<'interrupted' | 'api-error'> | null {
-  const { mode, status, turn, lastDecision } = state;
-  const { transcriptPath: path } = state.marks;
+  const { mode, status, turn, lastDecision, marks } = state;
   const mayWork = mode === 'hook' && turn === 'agent' && (status === 'running' || status === 'paused');
-  if (!mayWork || !clientAlive(state) || path === null || lastDecision === null) return null;
-  const at = interruptedAt(path, lastDecision.at);
+  if (!mayWork || !clientAlive(state) || marks.transcriptPath === null || lastDecision === null) return null;
+  const at = interruptedAt(marks.transcriptPath, lastDecision.at);
   if (at !== null) return { type: 'interrupted', at, by: 'signal' };
-  const error = status === 'running' ? rolloutError(path) : null;
+  const error = status === 'running' ? rolloutError(marks.transcriptPath) : null;
   return error?.at && isBefore(lastDecision.at, error.at) ? { type: 'api-error', at: error.at, error } : null;
 }

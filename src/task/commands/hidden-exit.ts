@@ -72,8 +72,7 @@ function scriptOf(all: readonly string[], base: string) {
   const words = all.slice(all.findIndex((word) => !WRAPPERS.test(word)));
   const [program = ''] = words;
   const made = /^(?:g?make|just)$/.test(program) ? makeCall(words, base) : null;
-  if (made?.isPlain === false) return null;
-  if (made !== null) return { name: made.files[0], folder: made.directory, texts: made.recipes };
+  if (made) return made.isPlain ? { name: made.files[0], folder: made.directory, texts: made.recipes } : null;
   const call = /^(?:npm|pnpm|yarn|bun)$/.test(program) ? scriptCall(words) : null;
   if (call !== null) {
     const folder = resolve(base, call.directory ?? '');

@@ -35,21 +35,13 @@ const MAX_INCLUDES = 100;
 /** Settings of another default goal, and of a shell that ends at what fails. */
 const SETTINGS = /^(?:\.DEFAULT_GOAL|(?:export\s+)?(?:\.?SHELL|set +shell).*(?:[\s"'=]-\w*e|errexit|pipefail))/m;
 
-interface MakeCall {
-  readonly directory: string;
-  /** Paths relative to `directory`: the makefile, its includes, and names that would take precedence over it. */
-  readonly files: readonly string[];
-  readonly absent: readonly string[];
-  /** Goals by name, except those declared as phony. */
-  readonly goals: readonly string[];
-  /** Commands of the rules that the call may run; one that may fail begins with a "-". */
-  readonly recipes: readonly string[];
-  /** Whether it runs these rules, each command in a shell of its own that ends only at its end. */
-  readonly isPlain: boolean;
-}
-
-/** Returns what a call of make, just or task runs; null if the words are not such a call, or there is no file. Never throws. */
-export function makeCall(words: readonly string[], base: string): MakeCall | null {
+/**
+ * Returns what a call of make, just or task runs; null if the words are not such a call, or there is no file. Never throws.
+ * `files` and `absent` are relative to `directory`: the makefile with its includes, and names that would precede it. `goals`
+ * are not phony. `recipes` are the commands that it may run; one that may fail begins with a "-". `isPlain`: it runs these,
+ * each in a shell that ends only at its end.
+ */
+export function makeCall(words: readonly string[], base: string) {
   const at = words.findIndex((word) => /^(?:.*\/)?(?:g?make|just|task)$/.test(word));
   if (at === -1) return null;
   const name = /g?(make|just|task)$/.exec(words[at] ?? '')?.[1] as GoalProgram;
