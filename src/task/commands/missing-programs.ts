@@ -263,12 +263,14 @@ const OF_NPM: Readonly<Record<string, string>> = {
 
 /** Returns a sentence with the line that installs what is missing, or says how to correct the command. */
 function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace): string {
+  const { manager } = packageManager(dir);
   switch (kind) {
     case 'program': {
       if (existsSync(join(dir, 'node_modules', '.bin', name))) return ` Write: npx ${name}`;
-      if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${packageManager(dir).manager} install`;
+      if (isDependency(dir, OF_NPM[name] ?? name)) return ` Install it: ${manager} install`;
       if (OF_PYTHON.has(name)) return ` Install it: python3 -m pip install ${name}`;
-      if (OF_NPM[name] !== undefined) return ` Install it: npm install --save-dev ${OF_NPM[name]}`;
+      if (OF_NPM[name] !== undefined)
+        return ` Install it: ${manager} ${manager === 'npm' ? 'install' : 'add'} -D ${OF_NPM[name]}`;
       if (name === 'pnpm' || name === 'yarn' || name === 'bun') return ` Install it: npm install --global ${name}`;
       return ' Install it, or correct the command.';
     }
@@ -276,8 +278,7 @@ function help({ kind, name, hint = '', files }: Missing, { dir }: ProjectPlace):
       return ` Install it: python3 -m pip install ${name}`;
     case 'file':
     case 'argument':
-      if (/(?:^|\/)node_modules\//.test(name))
-        return ` Install the dependencies: ${packageManager(dir).manager} install`;
+      if (/(?:^|\/)node_modules\//.test(name)) return ` Install the dependencies: ${manager} install`;
       return ` Correct the path; if the task creates it, name it there or list it under "may_change": [${files.join()}]`;
     case 'script':
     case 'target':

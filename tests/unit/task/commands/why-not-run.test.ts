@@ -53,6 +53,14 @@ for (const [run, says] of CANNOT)
     assert.match(why(t, run) ?? '', says);
   });
 
+test('a missing program is installed by the package manager of the project', (t) => {
+  const failed = { name: 'it', outcome: 'failed', detail: '', exitCode: 127 } as const;
+  const said = (files: Readonly<Record<string, string>>) =>
+    whyNotRun(failed, { run: 'eslint .' }, { dir: folderWith(t, files), env: { PATH: '/nonexistent' } }, {});
+  assert.match(said({}) ?? '', /Install it: npm install -D eslint$/);
+  assert.match(said({ 'package.json': '{}', 'pnpm-lock.yaml': '' }) ?? '', /Install it: pnpm add -D eslint$/);
+});
+
 /** Checks that did run, and failed for what they found. */
 const FAILED = [
   'node there.js',
