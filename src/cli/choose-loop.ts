@@ -308,6 +308,7 @@ export function tellOfRun(context: CommandContext): void {
   const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
   const name = endedLast(context, null)?.files.name;
   const about = name == null ? '' : ` This is about its loop ${name}.`;
-  const text = `The last run, ${found?.run.title}, has several tasks.${about} git revert takes back a commit of the others.`;
+  const how = found?.run.plan == null ? '' : ' git revert takes back the commit of a task.';
+  const text = `The last run, ${found?.run.title}, has several tasks.${about}${how}`;
   if (found !== null) context.err(withPrefix(advise(text, 'See them', 'status')));
 }
