@@ -128,7 +128,11 @@ test('a loop whose turn has ended without a hook is paused for every command, be
   assert.deepEqual([state()['status'], state()['turn'], await status()], ['running', 'rest', 'running']);
   assert.match((await commandHere(p, ['status'])).stdout, /^The loop is waiting for a message in its session\.$/m);
   assert.match((await commandHere(p, ['explain'])).stdout, /It goes on after a message in its session/);
-  changeState(p, { turn: 'agent', lastDecision });
+  const until = '2099-01-01T00:00:00Z';
+  const waiting = { since: at, until, delayMs: 1, last: false, woken: false, seen: null };
+  changeState(p, { status: 'waiting', waiting, turn: 'agent', lastDecision });
+  assert.equal(await status(), 'paused', 'Codex ends a hook that waits without a signal');
+  changeState(p, { status: 'running', waiting: undefined, lastDecision });
   const payload = { type: 'task_complete', error: { message: 'no such model' } };
   const failed = { timestamp: '2026-01-01T00:00:06.000Z', type: 'event_msg', payload };
   p.write('transcript.jsonl', `${JSON.stringify(failed)}\n`);

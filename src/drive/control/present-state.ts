@@ -17,15 +17,19 @@ export function presentState(files: LoopFiles): ReadState {
 
 /** Pauses a loop whose last turn has ended without a hook. */
 export function withLostTurn(state: LoopState): Transition {
-  const lost = lostTurn(state);
+  // Codex ends a hook that waits without a signal. A message then is answered, and the wait goes on.
+  const lost = lostTurn(state, ['running', 'paused', 'waiting']);
   if (lost === null || state.status === 'ended') return { state, effects: [] };
   return lost.type === 'interrupted' ? interrupted(state, lost) : apiError(state, lost);
 }
 
 /** Returns what ended the turn without a hook, by the transcript: the user (Esc), or an error of the API in Codex; null if nothing did. */
-export function lostTurn(state: LoopState): EventOf<'interrupted' | 'api-error'> | null {
+export function lostTurn(
+  state: LoopState,
+  among: readonly LoopState['status'][] = ['running', 'paused'],
+): EventOf<'interrupted' | 'api-error'> | null {
   const { mode, status, turn, lastDecision, marks } = state;
-  const mayWork = mode === 'hook' && turn === 'agent' && (status === 'running' || status === 'paused');
+  const mayWork = mode === 'hook' && turn === 'agent' && among.includes(status);
   if (!mayWork || !clientAlive(state) || marks.transcriptPath === null || lastDecision === null) return null;
   const at = interruptedAt(marks.transcriptPath, lastDecision.at);
   if (at !== null) return { type: 'interrupted', at, by: 'signal' };
