@@ -5,8 +5,12 @@ import { test } from 'node:test';
 import { shellWord } from '../../src/text/quote.ts';
 import { inLoopProject, type LoopProject, mainPath } from '../support/client/loop-project.ts';
 import { ofType, runRunner } from '../support/client/runner.ts';
-import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
+import type { Workspace } from '../support/client/workspace.ts';
+import { bash, type Step, steps, text, tool } from '../support/model/scripted-model.ts';
 import { IS_LONG, longTest } from '../support/short-form.ts';
+import { until } from '../support/until.ts';
+
+const EVENTS = '.claude/context/runtime/ralph-events.jsonl';
 
 /** A program of the agent's: the guard cannot read what it deletes. */
 const LOSE = `import glob, os
@@ -29,11 +33,11 @@ const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const NAMED = /contract\.json is missing/;
 
 /** The agent's first turn deletes the contract and then calls a blocked command; a later one claims to be done. */
-const script = (program = 'lose.py') =>
+const script = (program = 'lose.py', last: Step = text('That was all.')) =>
   steps([
     bash(`python3 ${program}`),
     bash('touch pushed'),
-    text('That was all.'),
+    last,
     bash('echo work > work.txt'),
     text(`Done.\n\n${COMPLETE}`),
   ]);
@@ -78,7 +82,15 @@ function isPaused(project: LoopProject): void {
 }
 
 test('a runner whose contract is deleted denies the next call, names the file, pauses, and resumes', async () => {
-  await inLoopProject({ standIn: !IS_LONG, ...OPTIONS, init: false }, script(), async (project) => {
+  // The runner looks at its files three times a second; the turn ends when the user has been told.
+  const told = ({ jsonLines }: Workspace): boolean =>
+    jsonLines(EVENTS).some(({ type, message }) => type === 'agent.notice' && NAMED.test(`${message}`));
+  const waiting = (workspace: Workspace) =>
+    script('lose.py', async () => {
+      await until('the user is told', () => told(workspace));
+      return text('That was all.');
+    });
+  await inLoopProject({ standIn: !IS_LONG, ...OPTIONS, init: false }, waiting, async (project) => {
     const run = await runRunner(project);
     assert.equal(run.code, 3, run.stdout + run.stderr);
     isPaused(project);
