@@ -26,7 +26,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const directory = files.projectDir;
   const committed = await recoverTask(place);
   // If others run beside it, the plan is that of the main project.
-  if (part !== undefined && planIn(place).blocked === null) await catchUp({ ...place, part });
+  const catchesUp = part !== undefined && planIn(place).blocked === null;
+  if (catchesUp) await catchUp({ ...place, part });
   const stands = await readRepository(directory, gitOptions(place));
   const { current: atWork, blocked, resumed } = planIn(place);
   const begins = blocked === null && resumed !== false;
@@ -60,7 +61,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const { head, branch, changed } = stood;
   const users = atStart === null ? plan.tasks : readPlan(atStart).tasks;
-  await storeOpened(place, task, { plan, users, text, before, begins, commit: current.commit, head, branch, changed });
+  const opening = { plan, users, text, before, begins, commit: current.commit, head, branch, changed };
+  await storeOpened(place, task, { ...opening, isAtTip: catchesUp });
   return effects;
 }
 
@@ -78,12 +80,14 @@ interface Opening {
   readonly branch: string;
   /** Uncommitted paths. */
   readonly changed: readonly string[];
+  /** The worktree has just been moved to the tip of the plan's branch. */
+  readonly isAtTip: boolean;
 }
 
 /** Stores a task as the open one; one that is opened again keeps what was recorded at first. */
 async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], opening: Opening): Promise<void> {
   const { files, contract } = place;
-  const { plan, users, text, before, begins, commit, head, branch, changed } = opening;
+  const { plan, users, text, before, begins, commit, head, branch, changed, isAtTip } = opening;
   const directory = files.projectDir;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
   const { scope } = tasksByKey(users).get(planKey(task.id)) ?? task;
@@ -102,7 +106,8 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     scope: again !== null && !begins ? again.scope : await resolveScope(directory, scope, gitOptions(place)),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
-    commit: again?.commit ?? commit,
+    // A process that was killed before it stored the task has told the engine of an earlier tip.
+    commit: again?.commit ?? (isAtTip && !isSame ? head : commit),
     branch: again?.branch ?? branch,
     dirty: again?.dirty ?? dirty,
     dirtyMarks: again === null ? marksOf(directory, dirty) : (again.dirtyMarks ?? {}),
@@ -114,6 +119,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     plan: text,
     planLink: linkText(join(directory, contract.taskPath)),
     progress: readRegularFile(join(directory, progressOf(place))),
+    ...(isAtTip && !isSame && head !== commit && { openedAt: commit }),
     ...(again?.openedAt !== undefined && { openedAt: again.openedAt }),
     ...(again?.entries !== undefined && { entries: again.entries }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),

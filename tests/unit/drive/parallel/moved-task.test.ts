@@ -4,12 +4,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { moveTask, recoverTask } from '../../../../src/drive/plan/integrate-task.ts';
-import { type PartPlace, readMain } from '../../../../src/drive/plan/plan-place.ts';
+import { openTask } from '../../../../src/drive/plan/open-task.ts';
+import { type PartPlace, type PlanPlace, readMain } from '../../../../src/drive/plan/plan-place.ts';
 import type { OpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { beginPlanRecords, readOpenTask, writeOpenTask } from '../../../../src/drive/records/open-task-file.ts';
 import { listEvidence } from '../../../../src/state/evidence/evidence.ts';
 import { lostBy } from '../../../../src/state/evidence/evidence-lost.ts';
 import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
+import { removeIfThere } from '../../../../src/state/files/regular-file.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
@@ -18,7 +20,10 @@ import { ENV, git, repository } from '../../../support/repository.ts';
 
 /** A task's work in a worktree, whose move to the later tip of the plan's branch ended before it moved anything. */
 async function cutMove(t: TestContext) {
-  const mainDir = repository(t, { 'PLAN.md': '- [ ] **Task 1: Make a**\n', 'src/a.ts': 'a\n' });
+  const mainDir = repository(t, {
+    'PLAN.md': '- [ ] **Task 1: Make a**\n  - Acceptance:\n    - It is made\n',
+    'src/a.ts': 'a\n',
+  });
   const directory = join(emptyFolder(t), 'part');
   git(mainDir, 'worktree', 'add', '-q', '-b', 'part', directory);
   const env: Record<string, string | undefined> = { ...ENV, XDG_STATE_HOME: emptyFolder(t) };
@@ -83,4 +88,18 @@ test('a move that another program wrote into the open task is named as lost, and
     return true;
   });
   assert.deepEqual(stands(), { head: commit, later: false, made: 'work\n' });
+});
+
+test('a task that was not stored before a kill is counted from the tip to which its worktree then moves', async (t) => {
+  const { place, files, contract, commit, tip } = await cutMove(t);
+  // Engine and worktree stand at the start, and nothing says that the task is open.
+  removeIfThere(files.openTask);
+  beginPlanRecords(files, 'loop-1', true, null);
+  const current = { id: '1', title: 'Make a', commit };
+  const plan = { current, done: [], attempts: 0, blocked: null, report: null };
+  const evidence = listEvidence(files, 'loop-1');
+  const opening = { ...place, contract: { ...contract, evidence }, state: () => ({ plan }), dispatch: () => [] };
+  await openTask(opening as unknown as PlanPlace);
+  const open = readOpenTask(files, { ...contract, evidence });
+  assert.deepEqual([open?.id, open?.commit, open?.openedAt], ['Task 1', tip, commit]);
 });
