@@ -147,10 +147,7 @@ const ELSEWHERE = ' in another terminal, then send any message in the session';
 
 export const PAUSED_BY_USER = resumable('Paused by the user.', ELSEWHERE);
 export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.', ELSEWHERE);
-export const PAUSED_BY_PLANNING = resumable(
-  'Paused: the session is in plan mode, in which its agent can change nothing. Leave plan mode (shift+tab).',
-  ELSEWHERE,
-);
+export const PAUSED_BY_PLANNING = resumable('Paused: the session is in plan mode. Leave it (shift+tab).', ELSEWHERE);
 const MOST_COMMAND = 80;
 
 /** Says for which background work the end of a turn waits; null is work that is no shell. */

@@ -5,7 +5,8 @@ import { completionText } from '../../../engine/signals/signals.ts';
 import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
-import { findLiveContract } from '../../../state/loop-files.ts';
+import { readBackwards, STREAM_BYTES } from '../../../state/event-stream.ts';
+import { findLiveContract, type LoopFiles } from '../../../state/loop-files.ts';
 import { isAlive } from '../../../state/process/identity.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
@@ -98,13 +99,27 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   });
 }
 
-/** Returns whether a person has put the session into plan mode, in which its agent can change nothing. */
-function isPlanning({ state, policy, stored }: Loaded, { env, input }: DriverContext): boolean {
+/** Returns whether a person has put the session into plan mode. An agent does so without being asked, and goes on. */
+function isPlanning({ state, policy, stored }: Loaded, { env, files, input }: DriverContext): boolean {
   if (input.raw['permission_mode'] !== 'plan' || stored?.contract.client?.permissionMode === 'plan') return false;
   const isAttended = env['CLAUDE_CODE_SESSION_ATTENDED'] !== '0' && !launchedHeadless(env);
   const claim = completionText(policy.completion);
   const claims = claim !== null && input.lastMessage?.includes(claim) === true;
-  return isAttended && !claims && state.status === 'running' && !state.stopRequested;
+  const mayPause = isAttended && !claims && state.status === 'running' && !state.stopRequested;
+  return mayPause && !plansByItself(files, state.loopId);
+}
+
+/** Returns whether the agent's last call about plan mode has begun it. The transcript may still lack that call (measured). */
+function plansByItself(files: LoopFiles, loopId: string): boolean {
+  const isCall = /^(?:Enter|Exit)PlanMode$/;
+  const last = readBackwards(
+    files,
+    loopId,
+    STREAM_BYTES,
+    ['tool.done'],
+    ({ tool }) => isCall.test(String(tool)) && tool,
+  );
+  return last === 'EnterPlanMode';
 }
 
 /** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */

@@ -9,6 +9,7 @@ import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import { hookHost } from '../../../../src/hosts/hook-hosts.ts';
+import { appendEvent } from '../../../../src/state/event-stream.ts';
 import { identityOf } from '../../../../src/state/process/identity.ts';
 import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
 
@@ -134,6 +135,18 @@ test('a session that its user has put into plan mode is paused at the end of the
     const { status, iteration } = stateOf(project);
     assert.deepEqual([status, iteration], decision === undefined ? ['paused', 1] : ['running', 2]);
     if (decision === undefined) assert.match(answer?.systemMessage ?? '', /in plan mode.*ralph-loop resume/s);
+  }
+  for (const [calls, status] of [
+    [['EnterPlanMode', 'Bash'], 'running'],
+    [['EnterPlanMode', 'ExitPlanMode', 'Bash'], 'paused'],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    const { loopId } = stateOf(project);
+    for (const tool of calls)
+      appendEvent(project.files, { type: 'tool.done', at: new Date().toISOString(), loopId, tool });
+    await aStop(project, { prompt_id: 'p1', last_assistant_message: 'A plan.', permission_mode: 'plan' }, FORMER);
+    assert.equal(stateOf(project).status, status, 'an agent that enters it by itself goes on');
   }
   const project = aProject(t);
   await inSecondIteration(project);
