@@ -188,6 +188,7 @@ function verdict(
   timeoutSeconds: number,
   run: string,
 ): Omit<CheckResult, 'name'> {
+  const hides = end.kind === 'exit' && end.code === 0 ? hidden() : null;
   const [, lacks = ''] = NOT_FOUND.exec(output.text()) ?? [];
   const failed = failedTestsText(tests);
   const printed = output.failedPart(MAX_PART) ?? output.text();
@@ -196,7 +197,7 @@ function verdict(
     case 'exit':
       if (end.code !== 0)
         return { outcome: 'failed', exitCode: end.code, detail: with_(failed ?? `exit code ${end.code}.`) };
-      if (hidden !== null) return { outcome: 'unavailable', detail: `it ${hidden} Only the user may change that.` };
+      if (hides !== null) return { outcome: 'unavailable', detail: `it ${hides} Only the user may change that.` };
       if (isAbsence(run, lacks))
         return { outcome: 'unavailable', detail: `it passes because the program "${lacks}" is not on the PATH.` };
       if (tests !== null && tests.failed > 0) return { outcome: 'failed', detail: with_(contradictionText(tests)) };

@@ -30,7 +30,7 @@ type PinnedTerms = Pick<Contract, 'scripts'> &
 
 type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
-  | { readonly kind: 'ran'; readonly outcome: CommandOutcome; readonly hidden: string | null };
+  | { readonly kind: 'ran'; readonly outcome: CommandOutcome; readonly hidden: () => string | null };
 
 /** Runs a command unless one of its scripts changed since the start. Rejects only with the abort's reason. */
 export async function runPinnedCommand(
@@ -63,7 +63,7 @@ export async function runPinnedCommand(
   const outcome = isFromOutside(first.end) ? await runCommand(whole) : first;
   // A script that the task may change is for the agent to correct.
   const folder = contract.mayChange === undefined ? command.directory : '';
-  return { kind: 'ran', outcome, hidden: hiddenExit(command.run, outcome.tests !== null, folder) };
+  return { kind: 'ran', outcome, hidden: () => hiddenExit(command.run, outcome.tests !== null, folder) };
 }
 
 /** Lets go name each test: without -v it reports a package whose tests were all skipped as one that passed. */
