@@ -35,6 +35,12 @@ export function followingWords(decision: string): string {
   return FOLLOWING[decision] ?? statusWords(decision);
 }
 
+/** Returns whether work with these proofs is verified; null if one is unknown, such as that of a task of an earlier run. */
+export function verifiedBy(proofs: readonly (string | null)[]): boolean | null {
+  if (proofs.includes('none')) return false;
+  return proofs.includes(null) ? null : true;
+}
+
 /** Returns the status of a loop in words that stand by themselves; `verified` is null if that is unknown. */
 export function statusSentence(status: string, verified: boolean | null): string {
   if (status === 'complete' && verified !== null) return verified ? 'complete, verified' : 'complete, not verified';

@@ -14,6 +14,7 @@ import { counted } from '../../text/figures.ts';
 import { nullIfRefused } from '../../text/message.ts';
 import { firstLine } from '../../text/quote.ts';
 import { redact } from '../../text/redact/redact.ts';
+import { verifiedBy } from '../../text/status-words.ts';
 import { mapTexts, numberOf } from './event-text.ts';
 import { LoopHistory } from './loop-history.ts';
 import type { Commit, Control, Iteration, LoopRow, ReportData, RunData, Work } from './report-data.ts';
@@ -126,7 +127,7 @@ export function rowOfRun(projectDir: string, run: Run): LoopRow {
     mode: 'runner',
     status,
     live: isOpen,
-    verified: status === 'complete' && tasks.every(({ proof }) => proof !== 'none'),
+    verified: status === 'complete' && verifiedBy(tasks.map(({ proof }) => proof)),
     proof: null,
     iteration: done,
     maxIterations: total,

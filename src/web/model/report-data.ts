@@ -143,7 +143,8 @@ export interface LoopRow {
   readonly mode: string;
   readonly status: string;
   readonly live: boolean;
-  readonly verified: boolean;
+  /** null if it is unknown whether all of it is. */
+  readonly verified: boolean | null;
   /** What a completion rests on; null if the loop is not complete. */
   readonly proof: Proof | null;
   readonly iteration: number;

@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import { costText, counted, countText, dollarText } from '../../text/figures.ts';
+import { verifiedBy } from '../../text/status-words.ts';
 import type { CheckSummary, Iteration, Limit, ReportData, RunData } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { CommitDiff, Diff, FIGURES, IterationPanel, Mark, Plots } from './iteration.ts';
@@ -297,7 +298,7 @@ export function RunView({ data: { run, keys, project, generatedAt } }: { readonl
   ].filter((fact) => fact !== '');
   return html`<header class="head">
       <p class="dim crumbs">${oneLine(project)}${plan !== null && ` · ${oneLine(plan)}`}</p>
-      <h1>${oneLine(title)} <${Badge} status=${status} verified=${run.tasks.every(({ proof }) => proof !== 'none')} /></h1>
+      <h1>${oneLine(title)} <${Badge} status=${status} verified=${verifiedBy(run.tasks.map(({ proof }) => proof))} /></h1>
       ${why !== '' && html`<p class="why">${clean(why)}</p>`}
       <p class="facts">${facts.join(' · ')} <span class="dim">started <${When} at=${startedAt} />, ${endedAt === null ? html`as of <${When} at=${generatedAt} />` : html`ended <${When} at=${endedAt} />`}</span></p>
       ${next !== '' && html`<p class="next"><b>Next:</b> ${steps === undefined ? clean(next) : steps.map(({ verb, command }) => html`<span class="step">${verb}: <${Command} text=${command} /></span>`)}</p>`}
@@ -329,7 +330,7 @@ function TaskRow({ task, loop }: { readonly task: RunTask; readonly loop: string
     <td>${loop === undefined ? name : html`<a href=${`#${loop}`}>${name}</a>`} ${title !== id && oneLine(title)}
       ${head !== '' && html`<br /><span class="dim">${clean(head)}</span>`}
       ${output.length > 0 && html`<${Fold} summary="Output" draw=${() => html`<pre>${clean(output.join('\n'))}</pre>`} />`}</td>
-    <td>${status === 'not-started' ? html`<span class="dim">not started</span>` : html`<${Badge} status=${status} verified=${done && (proof === null ? null : proof !== 'none')} />`}</td>
+    <td>${status === 'not-started' ? html`<span class="dim">not started</span>` : html`<${Badge} status=${status} verified=${done && verifiedBy([proof])} />`}</td>
     <td data-label="Needs:">${needs.length === 0 ? '–' : oneLine(needs.join(', '))}</td>
     <td data-label="Proof:" title=${proof === null ? '' : PROOFS[proof]}>${proved.length === 0 ? '–' : proved.join(', ')}</td>
     <td class="number" data-label="Iterations:">${iterations ?? '–'}</td>

@@ -53,5 +53,6 @@ test('a run is verified only with proof of each task, and claims nothing of what
     'complete',
     'complete, not verified',
   ]);
+  assert.equal(shown(task('a', 'red-to-green'), task('b', null))[0], 'complete', 'nothing is known of one of them');
   assert.deepEqual(shown(task('a', 'still-green'))[0], 'complete, verified', 'control');
 });
