@@ -306,9 +306,10 @@ export function chosenRun(context: CommandContext, path: string | null): Project
 /** Says beforehand which loop a command without a name is about if the last run has several, and how the others are taken back. */
 export function tellOfRun(context: CommandContext): void {
   const found = context.positionals.length === 0 ? chosenRun(context, null) : null;
+  if (found === null) return;
+  const { title, plan } = found.run;
   const name = endedLast(context, null)?.files.name;
   const about = name == null ? '' : ` This is about its loop ${name}.`;
-  const how = found?.run.plan == null ? '' : ' git revert takes back the commit of a task.';
-  const text = `The last run, ${found?.run.title}, has several tasks.${about}${how}`;
-  if (found !== null) context.err(withPrefix(advise(text, 'See them', 'status')));
+  const how = plan === null ? '' : ' git revert takes back the commit of a task.';
+  context.err(withPrefix(advise(`The last run, ${title}, has several tasks.${about}${how}`, 'See them', 'status')));
 }

@@ -46,11 +46,11 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   if (end === 'aborted') return handleAbort(turn);
   const cause = end === 'state-changed' ? 'elapsed' : end === 'command' ? 'message' : end;
   const passed = dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
-  return end === 'command' ? released(passed) : passed;
+  return end === 'command' ? withCommandText(passed) : passed;
 }
 
-/** Adds what its user has to know of a command that ends a turn: none may follow it. */
-export function released({ turn, effects }: Dispatched): Dispatched {
+/** Tells the user that a command of theirs has ended the wait: the agent may get no turn after it, which would continue the loop. */
+export function withCommandText({ turn, effects }: Dispatched): Dispatched {
   return { turn, effects: [{ type: 'notify', message: HOOK_TEXTS.commandRuns }, ...effects] };
 }
 

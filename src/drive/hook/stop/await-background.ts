@@ -7,7 +7,7 @@ import { runEffects } from '../../effects/run-effects.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
-import { released, type WaitEnd, waitUntil } from '../../turn/wait.ts';
+import { type WaitEnd, waitUntil, withCommandText } from '../../turn/wait.ts';
 import type { OpenedTurn } from './open-turn.ts';
 
 /** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
@@ -55,7 +55,7 @@ export async function waitForBackground(
     case 'notification':
       return run(dispatch(turn, { type: 'turn-released', at, why: end === 'message' ? end : 'background' }));
     case 'command':
-      return run(released(dispatch(turn, { type: 'turn-released', at, why: 'message' })));
+      return run(withCommandText(dispatch(turn, { type: 'turn-released', at, why: 'message' })));
     case 'elapsed':
     case 'deadline':
       applyEffects(turn.context.files, at, dispatch(turn, { type: 'waited-out', at, taskIds }).effects);
