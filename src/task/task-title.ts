@@ -35,7 +35,7 @@ export function taskTitle(text: string): string {
     .map((line) => line.trim());
   // The first item of a list is not what the whole of it is about.
   const [first = ''] = lines.filter((line) => line !== '' && !isFilledIn(line) && !(isPart && line.startsWith('#')));
-  const line = /^[-*+] \[.?\]/.test(first) ? '' : first;
+  const line = /^(?:[-*+]|\d{1,9}[.)]) \[.?\]/.test(first) ? '' : first;
   const named = isPart ? line || heading?.title : (heading?.title ?? line);
   // Half a secret, which would be left where it is cut, has no form.
   const title = redact(draftedWords(text)?.replace(/\s+/g, ' ') || named || '');

@@ -8,16 +8,17 @@ import { checkShape } from '../../state/check-shape.ts';
 import { lastWhere } from '../../state/event-stream.ts';
 import { lossText, lostBy } from '../../state/evidence/evidence-lost.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
-import { readRecord, writeAtomically } from '../../state/files/regular-file.ts';
+import { readRecord, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { show, stepsOf } from '../../state/process/program.ts';
 import { archivedNames } from '../../state/with-state.ts';
+import { readPlan } from '../../task/plan/read-plan.ts';
 import { counted } from '../../text/figures.ts';
 import { RalphError } from '../../text/message.ts';
 import { describeLoop } from '../status/loop-report.ts';
-import { OPEN_TASK, planRunOf, reasonIn, tasksOfPlan, wholeRun } from '../status/plan-run.ts';
+import { OPEN_TASK, plannedTasks, planRunOf, reasonIn, tasksOfPlan, wholeRun } from '../status/plan-run.ts';
 import { describeProject, type ProjectLoop } from '../status/project-loops.ts';
 import { keptFiles } from '../worktree/remove-worktree.ts';
 import { worktreeLoop, worktreePlaces } from '../worktree/worktree-place.ts';
@@ -255,7 +256,7 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
   const there = new Set(worktreePlaces(projectDir).map(({ name }) => name));
   const known = ended === null ? batch : withLeft(batch);
   const members = known.tasks.map((task) => memberOf(task, { projectDir, env, at, there }));
-  const tasks = plan === undefined ? members : tasksOfPlan(plan.tasks, members);
+  const tasks = plan === undefined ? members : tasksOfPlan(plannedNow({ ...batch, plan }, projectDir), members);
   return wholeRun({
     id: runId(batch),
     title: titleOf(batch),
@@ -271,6 +272,12 @@ export function runOfBatch(batch: Batch, { projectDir, env, at }: Where): Run {
     ...(ended?.next && { steps: stepsOf({ text: '', advice: [ended.next] }, { name: null, mode: 'runner' }) }),
     tasks,
   });
+}
+
+/** Returns the tasks as the plan has them now, which decides for a run that goes on; as recorded for one that is over. */
+function plannedNow({ plan, ended }: PlanBatch, projectDir: string): PlanBatch['plan']['tasks'] {
+  const text = ended !== null && ended.next === null ? null : readRegularFile(join(projectDir, plan.path));
+  return text === null ? plan.tasks : plannedTasks(readPlan(text).tasks);
 }
 
 /** Identifies a run: a project has one at a time. */

@@ -64,8 +64,11 @@ export function tasksOfPlan(planned: readonly PlannedTask[], begun: readonly Run
     const known = byKey.get(planKey(id));
     const done = own === 'done' || known?.done === true;
     const shown = { id, title, needs, done };
+    // A process that was killed has not recorded what it has ticked.
+    if (own === 'done' && known?.done !== true)
+      return { ...OPEN_TASK, ...known, ...shown, status: 'complete', why: null };
     if (known !== undefined) return { ...known, ...shown };
-    return { ...OPEN_TASK, ...shown, status: own === 'open' ? 'not-started' : done ? 'complete' : own };
+    return { ...OPEN_TASK, ...shown, status: own === 'open' ? 'not-started' : own };
   });
   const keys = new Set(planned.map(({ id }) => planKey(id)));
   return waitsFor([...tasks, ...begun.filter(({ id }) => !keys.has(planKey(id)))]);

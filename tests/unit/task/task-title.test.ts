@@ -16,6 +16,11 @@ test('control: a title without a secret is as it was written', () => {
   assert.equal(taskTitle('# Rename ghp to gh\n'), 'Rename ghp to gh');
 });
 
+test('the first box of a list is no title, whatever begins its line', () => {
+  for (const mark of ['-', '*', '+', '1.', '2)']) assert.equal(taskTitle(`${mark} [ ] **Task 1: Make a**\n`), '', mark);
+  assert.equal(taskTitle('2026. A year of work\n'), '2026. A year of work', 'control');
+});
+
 test('a heading beside others of its level names a part, so the first line of text is the title', () => {
   const checklist = (goal: string): string =>
     `# Goals\n\n<!-- What is to be\nachieved. -->\n${goal}\n# Checklist\n\n- [ ] a\n`;
