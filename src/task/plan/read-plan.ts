@@ -78,7 +78,12 @@ function readItem(
     doubts.push({ line: head.line, taskId: id, rule: 'unknown-mark', message, severity: 'error' });
   }
   if (id === null) {
-    doubt(head.line, 'no-task-id', 'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".');
+    if (read.unknownMark === null)
+      doubt(
+        head.line,
+        'no-task-id',
+        'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".',
+      );
     return { task: null, doubts };
   }
   for (const { text, line, depth, first } of status === 'done' ? [] : below) {
@@ -218,7 +223,9 @@ function unreadTasks(all: readonly Line[], known: ReadonlySet<string>): PlanProb
   const found = all.flatMap((line): PlanProblem[] => {
     const where = placeOf(line);
     if (where === null || !looksLikeTask(line.content, known, where === '')) return [];
-    return [unread(line.content, line.number, where)];
+    // A table may list the tasks of another plan.
+    const hasBox = where === '' && BOX.test(line.content.replace(MARK, '')) && !line.content.startsWith('|');
+    return [unread(line.content, line.number, where, hasBox)];
   });
   return [...found, ...openFences(all)];
 }
@@ -231,10 +238,12 @@ function placeOf({ inFence, inQuote, inHtml, indentedCode, listDepth, itemsBegun
   return listDepth > 1 && itemsBegun > 0 ? null : '';
 }
 
-function unread(text: string, line: number, where: string): PlanProblem {
+/** `hasBox`: it has a mark that is not understood, or one that is none, so a plan that skips it is not done. */
+function unread(text: string, line: number, where: string, hasBox: boolean): PlanProblem {
   const place = where === '' ? '' : ` stands ${where} and`;
-  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is not a task of the plan, so it will be skipped. Write a task as "- [ ] **Task 1: Title**", at the left margin.`;
-  return { line, taskId: null, rule: 'unread-task', message, severity: 'warning' };
+  const skipped = hasBox ? '' : ', so it will be skipped';
+  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is not a task of the plan${skipped}. Write a task as "- [ ] **Task 1: Title**", at the left margin.`;
+  return { line, taskId: null, rule: 'unread-task', message, severity: hasBox ? 'error' : 'warning' };
 }
 
 function looksLikeTask(line: string, known: ReadonlySet<string>, maybeWithoutBox: boolean): boolean {

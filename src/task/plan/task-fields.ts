@@ -24,10 +24,12 @@ const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
 const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
+/** Pattern for what stands where a mark may stand; a link is none. */
+const BEFORE_A_TASK = /^(?:\*\*|__|[*_])?([([][^()[\]]{1,40}[)\]])(?!\()[ \t]*(.*)$/;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
-/** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark, or a mark, in parentheses after the id. */
+/** Pattern for `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, `**Task 5** Title`, with an optional remark, or a mark, in parentheses after the id. */
 const NAMED =
-  /^(tasks?[ \t]+)?([^\s:*`()]+?)(?:[ \t]*(\([^()]*\)))?(?:[ \t]*(\*\*|__|\*|_|`))?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
+  /^(tasks?[ \t]+)?([^\s:*`()]+?)(?:[ \t]*(\([^()]*\)))?(?:[ \t]*(\*\*|__|\*|_|`))?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|(?<=\*\*|__)[ \t]|$)[ \t]*(.*)$/i;
 
 /** Reads the first line of an item; null if it has no box. */
 export function readHead(line: string): TaskHead | null {
@@ -50,10 +52,12 @@ export function readHead(line: string): TaskHead | null {
   const isDone = mark.toLowerCase() === 'x';
   const marked = marks.includes('blocked') ? 'blocked' : marks.includes('manual-verify') ? 'manual-verify' : 'open';
   const noChange = marks.includes('no-change');
+  const [, bracket = null, behind = ''] = (id === null && mayHaveMarks && BEFORE_A_TASK.exec(rest)) || [];
   const unknownMark =
     isDone || !mayHaveMarks
       ? null
-      : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
+      : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ??
+        (named(behind).id === null ? null : bracket));
   return { id, title: title || id || '', status: isDone ? 'done' : marked, noChange, unknownMark };
 }
 

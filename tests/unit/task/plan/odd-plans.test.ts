@@ -44,6 +44,37 @@ for (const [what, ...odd] of [
   });
 }
 
+for (const [head, rule] of [
+  ['- [ ] (bloked) **Task 2: x**', 'unknown-mark'],
+  ['- [ ] **(wip) Task 2: x**', 'unknown-mark'],
+  ['- [ ] [P] Task 2: x', 'unknown-mark'],
+  ['- [-] **Task 2: x**', 'unread-task'],
+  ['1. [>] Task 2: x', 'unread-task'],
+  ['- [ ]**Task 2: x**', 'unread-task'],
+  ['- [ ] (soon) tidy up', null],
+  ['- [ ] [Task 2: x](https://a.b)', null],
+  ['| [ ] Task 2: x | of another plan |', null],
+  ['- ✅ Task 2: x', null],
+] as const) {
+  test(`${rule === null ? 'warns about' : 'refuses'} a plan with ${head}, of which nothing would be done`, () => {
+    const { tasks, problems } = readPlan(lines(REAL, '# More', '', head, ''));
+    assert.equal(tasks.length, 1);
+    const severity = rule === null ? 'warning' : 'error';
+    assert.deepEqual(
+      problems.map((problem) => [problem.line, problem.severity]),
+      [[7, severity]],
+    );
+    if (rule !== null) assert.equal(problems[0]?.rule, rule);
+  });
+}
+
+test('a title may follow the bold name of its task', () => {
+  const titled = (head: string) => readPlan(head).tasks.map(({ id, title, status }) => [id, title, status]);
+  assert.deepEqual(titled('- [ ] **Task 2** Make x'), [['Task 2', 'Make x', 'open']]);
+  assert.deepEqual(titled('- [ ] __Task a__ (blocked) Make x'), [['Task a', 'Make x', 'blocked']]);
+  assert.deepEqual(titled('- [ ] Task list clean up'), []);
+});
+
 test('reports a task that follows another one without a list marker and counts as its text', () => {
   assert.deepEqual(told(lines(REAL.trimEnd(), '[ ] **Task 2: x**', ''), 'unread-task'), [4]);
 });
