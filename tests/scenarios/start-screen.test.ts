@@ -252,6 +252,30 @@ test('--dry-run prints the start and the first prompt, also in a pipe, and leave
   assert.match(p.ralph(['run', 'site', '--dry-run', '--worktree'], env).stderr, /it takes no --worktree/);
 });
 
+test('--dry-run of a plan names the order of its tasks, and prints the prompt of the first; nothing is created', (t) => {
+  const p = projectWithTests(t);
+  const task = (head: string, more = ''): string =>
+    `- [ ] ${head}\n  - Scope: src\n  - Acceptance: it is there\n${more}`;
+  const needs = '  - Depends on: Task 3\n';
+  p.write('PLAN.md', task('**Task 1: A**', needs) + task('(blocked) **Task 2: B**') + task('**Task 3: C**'));
+  p.sh('git init -q -b main && git add -A && git -c user.name=x -c user.email=x@y commit -q -m Begin');
+  p.sh('git config user.name x && git config user.email x@y');
+  const before = [p.tree(), p.read('.git/info/exclude')];
+  const shown = (...more: string[]) =>
+    p.ralph(['run', 'PLAN.md', '--plan', '--dry-run', ...more], { RALPH_CLAUDE: join(p.dir, 'client.sh') });
+  const { code, stdout, stderr } = shown();
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^Notes {5}Tasks, in this order: Task 3, Task 1\.\n {10}Skipped: Task 2 \(blocked\)\.$/m);
+  assert.match(
+    stdout,
+    /Current task: Task 3, C[\s\S]*- \[ \] \*\*Task 3: C\*\*[\s\S]*Change only files in scope: `src`/,
+  );
+  assert.match(stderr, /a plan is not executed on main\. Create a branch/, 'a start would be refused');
+  assert.match(shown('--from', 'Task 1').stderr, /this task depends on Task 3/);
+  p.sh('rm -f runs args.txt');
+  assert.deepEqual([p.tree(), p.read('.git/info/exclude')], before);
+});
+
 test('the screen of a plan names its number of tasks, and does not ask for a check that fails now', async (t) => {
   const p = projectWithTests(t);
   p.write('test/names.test.js', `${TESTS.slice(0, 2).join('\n')}\n`);

@@ -47,7 +47,7 @@ export async function planToStart(
     await offerProjectChecks(context, task);
   }
   // The loop's own state would leave the tree unclean after each task.
-  hideRuntimeDir(files);
+  if (values['dry-run'] !== true) hideRuntimeDir(files);
   return { from: start.from, commitForm: await formOfRepository(projectDir, env) };
 }
 
@@ -84,6 +84,7 @@ export function requireRunOf(part: PartOfPlan, { projectDir, name }: LoopFiles, 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
   const { projectDir, env } = context;
   const name = planBranch(plan);
+  if (context.values['dry-run'] === true) return context.err(withPrefix(PLAN_TEXTS.mainBranch(branch, name)));
   const there = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], { env });
   // An existing branch may contain another version of the plan.
   if (there.kind === 'answer') throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));

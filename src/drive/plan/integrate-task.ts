@@ -84,7 +84,10 @@ function misfit({ results, ...work }: CheckedWork, detail: string, notes: readon
 }
 
 /** Returns the files of a former conflict that still have its markers. */
-export function withMarkers({ files }: PlanPlace, { conflicts = [] }: OpenTask): readonly string[] {
+export function withMarkers(
+  { files }: Pick<PlanPlace, 'files'>,
+  { conflicts = [] }: Pick<OpenTask, 'conflicts'>,
+): readonly string[] {
   return conflicts.filter((path) => MARKERS.test(readRegularFile(join(files.projectDir, path)) ?? ''));
 }
 

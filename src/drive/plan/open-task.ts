@@ -179,12 +179,27 @@ function planAsLeft(place: PlanPlace, committed: string | null, before: OpenTask
   return isLast ? before.plan : null;
 }
 
+/** What a prompt says of a task. */
+type PromptedTask = Pick<
+  OpenTask,
+  'id' | 'title' | 'text' | 'scope' | 'progressPath' | 'progress' | 'noChange' | 'conflicts'
+>;
+
 export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {
+  const task = readOpenTask(place.files, place.contract);
+  return task && promptFor(place, task, told);
+}
+
+/** Returns the prompt of the next attempt at a task; null for a loop without a plan. */
+export function promptFor(
+  place: Pick<PlanPlace, 'files' | 'contract' | 'now' | 'state' | 'part'>,
+  task: PromptedTask,
+  told: Told,
+): AssembledPrompt | null {
   const { files, contract } = place;
   const state = place.state();
   const plan = planIn(place);
-  const task = readOpenTask(files, contract);
-  if (task === null || contract.policy.plan === undefined) return null;
+  if (contract.policy.plan === undefined) return null;
   // Files with conflict markers, if the work was moved before the agent began.
   const marked = withMarkers(place, task);
   const conflicts = marked.length === 0 ? [] : [section('Conflicts', [PART_TEXTS.conflicts(marked, task.id)])];
