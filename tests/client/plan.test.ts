@@ -180,13 +180,47 @@ test('an agent that lies is caught each time with the reason, and its task is bl
         ended.message,
         /Task 1 is blocked: scope: outside the scope of Task 1: lib\.txt\. .* Waiting for it: Task 2/,
       );
-      assert.match(run.stdout, /a commit made during Task 1 was folded in/);
+      assert.match(run.stdout, /1 commit made during Task 1 was folded into the loop's commit: \S+ All done\./);
       assert.deepEqual(commits(), []);
       assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
       assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);
       assert.equal(git('log', '-1', '--format=%s').trim(), 'Begin');
     },
     { standIn: true },
+  );
+});
+
+test('an agent may put back what it changed outside the scope, and nothing else there', async () => {
+  const strays = `mkdir -p src && echo x > src/a && node -e "const f=require('fs');f.writeFileSync('new.txt','x');f.writeFileSync('old.txt','x')"`;
+  const script: Script = {
+    main: ({ sinceText }) => {
+      if (/fix what kept Task 1/.test(sinceText))
+        return together(
+          bash('rm new.txt'),
+          tool('Write', { file_path: 'other.txt', content: 'x' }),
+          bash('echo old > old.txt'),
+        );
+      return /Current task: Task 1/.test(sinceText) ? bash(strays) : text('Summary: it is done.');
+    },
+  };
+  await inPlanProject(
+    ONE,
+    script,
+    async ({ project, commits, dirty }) => {
+      const run = await runRunner(project, { args: [PLAN, '--plan', '--max-tasks', '1'] });
+      assert.match(
+        run.stdout,
+        /outside the scope of Task 1: new\.txt, old\.txt\. Restore these files, and remove new ones\./,
+      );
+      assert.deepEqual(commits(), ['feat: Task 1 - Make it'], run.stdout);
+      assert.deepEqual(dirty(), []);
+      const denied = project.calls().filter((call) => call['phase'] === 'denied');
+      assert.deepEqual(
+        denied.map(({ rule, about }) => [rule, about]),
+        [['scope', 'other.txt']],
+      );
+    },
+    { standIn: true, files: { 'old.txt': 'old\n' } },
   );
 });
 

@@ -252,7 +252,7 @@ test('--dry-run prints the start and the first prompt, also in a pipe, and leave
   assert.match(p.ralph(['run', 'site', '--dry-run', '--worktree'], env).stderr, /it takes no --worktree/);
 });
 
-test('--dry-run of a plan names the order of its tasks, and prints the prompt of the first; nothing is created', (t) => {
+test('--dry-run of a plan shows the order of its tasks and the first prompt, and creates nothing', (t) => {
   const p = projectWithTests(t);
   const task = (head: string, more = ''): string =>
     `- [ ] ${head}\n  - Scope: src\n  - Acceptance: it is there\n${more}`;

@@ -146,7 +146,8 @@ const clientTemporary = (): string => `/tmp/claude-${process.getuid?.() ?? 0}`;
 function scopeOf(task: OpenTask | null, { guardrails }: Contract): TaskScope {
   return {
     task: task?.id ?? 'the task',
-    entries: task?.scope.length ? [...task.scope, ...MEMORY] : [],
+    // The verdict compares the files with git.
+    entries: task?.scope.length ? [...task.scope, ...(task.strayed ?? []), ...MEMORY] : [],
     free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
     noPushTo: guardedBranches(guardrails),
   };

@@ -1,18 +1,25 @@
 import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import { isForUser } from '../../engine/plan/attempt.ts';
 import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LinkTarget, linkTarget, nestedRepositories } from '../../task/git/nested-repositories.ts';
-import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
+import {
+  type Commit,
+  commitsSince,
+  hiddenFiles,
+  type Repository,
+  readRepository,
+} from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { isSameMark, markFile } from '../../task/progress/marks.ts';
+import { workTimes } from '../../task/undo/work-times.ts';
 import { startRecordOf } from '../prompt/project-change.ts';
-import type { OpenTask } from '../records/open-task-file.ts';
+import { type OpenTask, writeOpenTask } from '../records/open-task-file.ts';
 import { replaceText } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { changing, gitOptions, linkText, ownPaths, type PlanPlace, planIn } from './plan-place.ts';
@@ -24,16 +31,19 @@ interface LookedAt {
   /** Those inside the scope, without links out of the repository: their content is not in the commit. */
   readonly within: readonly string[];
   readonly notes: readonly string[];
+  /** The task, which begins after commits of the user. */
+  readonly task: OpenTask;
 }
 
 /**
- * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits, and
- * checks every changed file against the scope. Writes nothing while another branch is checked out. Rejects with the abort's
- * reason; throws disk errors.
+ * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits, keeps
+ * those of the user before them, and checks every changed file against the scope. Writes nothing while another branch is
+ * checked out. Rejects with the abort's reason; throws disk errors.
  */
-export async function examineWork(place: PlanPlace, task: OpenTask): Promise<LookedAt> {
+export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<LookedAt> {
   const { files, contract } = place;
-  const none = { changes: [], within: [], notes: [] };
+  let task = opened;
+  const none = { task, changes: [], within: [], notes: [] };
   const directory = files.projectDir;
   const options = gitOptions(place);
   const known = task.hidden ?? null;
@@ -49,10 +59,21 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   let stands = before;
   if (before.head !== task.commit) {
     const commits = await commitsSince(directory, task.commit, options);
+    const users = usersCommits(place, before, commits);
+    const last = users.at(-1);
+    if (last !== undefined) {
+      notes.push(PLAN_TEXTS.keptCommits(textsOf(users), task.id));
+      // The checks before it say nothing of what comes after it.
+      const { baseline: _, ...rest } = task;
+      task = { ...rest, commit: last.id, openedAt: task.openedAt ?? task.commit };
+      writeOpenTask(files, task);
+    }
     const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
     if (!folded.ok)
       return { ...none, notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
-    notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
+    const own = commits.slice(users.length);
+    if (commits.length === 0) notes.push(PLAN_TEXTS.movedBack(task.id));
+    else if (own.length > 0) notes.push(PLAN_TEXTS.folded(textsOf(own), task.id));
     const after = await readRepository(directory, options);
     if (typeof after === 'string') return { ...none, notes, results: [...held.results, fail('repository', after)] };
     stands = after;
@@ -63,6 +84,10 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
   const isOfChecks = (path: string): boolean => byChecks.includes(path) && !isInScope(path, task.scope);
   const changes = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
+  if (outside.length > 0) {
+    task = { ...task, strayed: outside };
+    writeOpenTask(files, task);
+  }
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
@@ -87,7 +112,30 @@ export async function examineWork(place: PlanPlace, task: OpenTask): Promise<Loo
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
-  return { results, changes, within: within.filter((path) => !leading.includes(path)), notes };
+  return { task, results, changes, within: within.filter((path) => !leading.includes(path)), notes };
+}
+
+const textsOf = (commits: readonly Commit[]): string[] => commits.map(({ text }) => text);
+
+/**
+ * Returns the commits with which the branch began to move that no call of the agent can have made: git stored them, and moved
+ * the branch last, while none ran. A date that a commit names proves nothing. None for an agent that reports no calls.
+ */
+function usersCommits(place: PlanPlace, { gitDir, branch }: Repository, commits: readonly Commit[]): readonly Commit[] {
+  const { files, contract, part } = place;
+  if (commits.length === 0 || part !== undefined) return [];
+  const { isLoops, lastWork } = workTimes(files, contract.loopId, contract.agent === undefined);
+  // A journal that names no call may have lost them.
+  if (lastWork === null) return [];
+  // A worktree has a folder of its own, which names the one of the repository.
+  const shared = resolve(gitDir, readRegularFile(join(gitDir, 'commondir'))?.trim() ?? '');
+  const isUsers = (...path: string[]): boolean => {
+    const stored = lstatSync(join(shared, ...path), { throwIfNoEntry: false });
+    return stored !== undefined && !isLoops(stored.ctimeMs);
+  };
+  if (!isUsers('refs', 'heads', branch ?? '')) return [];
+  const first = commits.findIndex(({ id }) => !isUsers('objects', id.slice(0, 2), id.slice(2)));
+  return first === -1 ? commits : commits.slice(0, first);
 }
 
 /** Returns reports that the checks write: no change of the agent's. What they prove of a commit rests on none of it. */

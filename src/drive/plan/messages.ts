@@ -1,11 +1,12 @@
 import type { HeldPlan } from '../../task/plan/read-plan.ts';
+import { counted } from '../../text/figures.ts';
 import { listed } from '../../text/quote.ts';
 
 const some = (paths: readonly string[]): string => listed(paths, 20);
 
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
-    `outside the scope of ${id}: ${some(paths)}. Restore these files. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
+    `outside the scope of ${id}: ${some(paths)}. Restore these files, and remove new ones. If ${id} cannot be done without changing them, end as blocked and say so: only the user can widen the scope in the plan.`,
   outOfScopeForUser: (paths: readonly string[], id: string): string =>
     `outside the scope of ${id}: ${some(paths)}. Restore these files, or widen the scope in the plan.`,
   nested: (paths: readonly string[]): string =>
@@ -58,8 +59,10 @@ export const PLAN_TEXTS = {
     `the text of ${id} in ${path} is not the one that this attempt was made for. Do what it says now.`,
   tasksChanged: (changed: readonly string[], path: string): string =>
     `tasks of ${path} were changed while the agent worked: ${some(changed)}. If you did not change them, review the plan.`,
-  folded: (commits: number, id: string): string =>
-    `${commits === 1 ? 'a commit' : `${commits} commits`} made during ${id} ${commits === 1 ? 'was' : 'were'} folded into the loop's commit.`,
+  folded: (commits: readonly string[], id: string): string =>
+    `${counted(commits.length, 'commit')} made during ${id} ${wasOf(commits)} folded into the loop's commit: ${some(commits)}.`,
+  keptCommits: (commits: readonly string[], id: string): string =>
+    `${counted(commits.length, 'commit')} made during ${id} by no call of its agent ${wasOf(commits)} kept: ${some(commits)}.`,
   movedBack: (id: string): string =>
     `the branch was moved back to before the start of ${id} during the task, and was moved forward again. Check whether work of earlier tasks was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>

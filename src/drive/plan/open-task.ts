@@ -122,6 +122,7 @@ async function storeOpened(place: PlanPlace, task: PlanFile['tasks'][number], op
     ...(isAtTip && !isSame && head !== commit && { openedAt: commit }),
     ...(again?.openedAt !== undefined && { openedAt: again.openedAt }),
     ...(again?.entries !== undefined && { entries: again.entries }),
+    ...(again?.strayed !== undefined && { strayed: again.strayed }),
     ...(again?.conflicts !== undefined && { conflicts: again.conflicts }),
   });
 }

@@ -80,19 +80,19 @@ async function verifyAttempt(place: PlanPlace, checks: PlanChecks): ReturnType<T
   const { files, contract } = place;
   const committed = await recoverTask(place);
   const plan = planIn(place);
-  const task = readOpenTask(files, contract);
+  const opened = readOpenTask(files, contract);
   // The user began a turn by hand before any task was opened.
   if (plan.current === null) {
     const task = { id: 'the plan', title: '' };
     return { results: [], plan: { task, as: 'partial', tasks: tasksOf(place), notes: [] } };
   }
-  if (task === null || planKey(task.id) !== planKey(plan.current.id)) {
+  if (opened === null || planKey(opened.id) !== planKey(plan.current.id)) {
     const results: CheckResult[] = [{ name: 'plan', outcome: 'unavailable', detail: PLAN_TEXTS.unknownStart }];
     return { results, plan: { task: plan.current, as: 'partial', tasks: tasksOf(place), notes: [] } };
   }
-  if (committed !== null && planKey(committed) === planKey(task.id))
-    return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
-  const { notes, changes, within, ...looked } = await examineWork(place, task);
+  if (committed !== null && planKey(committed) === planKey(opened.id))
+    return { results: [], plan: { task: opened, as: 'done', tasks: tasksOf(place), notes: [] } };
+  const { task, notes, changes, within, ...looked } = await examineWork(place, opened);
   const evidence: TaskWork = {
     changes: within,
     noChange: task.noChange?.includes(planKey(task.id)) === true,

@@ -40,6 +40,8 @@ export interface OpenTask {
   readonly openedAt?: string;
   /** Its own entries at the end of the progress file. */
   readonly entries?: string;
+  /** Files outside the scope that the last attempt changed: the agent may write them to restore them. */
+  readonly strayed?: readonly string[];
   /** Files in which the last move left conflict markers. */
   readonly conflicts?: readonly string[];
   /** Move of its work that has begun; the next process repeats it from its start. */

@@ -21,6 +21,7 @@ export interface Repository {
   readonly unfinished: string | null;
   /** Files of `changed` that git shows only under the settings and ignore rules of the start. */
   readonly concealed: readonly string[];
+  readonly gitDir: string;
 }
 
 /**
@@ -68,7 +69,7 @@ export async function readRepository(
   const isClean = concealed.length === 0 && lines.length === 0;
   const isIndexHead = lines.every((line) => /^(?:1 \.|\? )/.test(line));
   const all = [...changed, ...concealed].sort();
-  return { branch, head, isClean, isIndexHead, changed: all, halfStaged, unfinished, concealed };
+  return { branch, head, isClean, isIndexHead, changed: all, halfStaged, unfinished, concealed, gitDir };
 }
 
 /** Returns branch and commit from `git status --porcelain=v2 --branch -z`; null if HEAD is detached or has no commit yet. */
@@ -140,11 +141,19 @@ export async function isInHistory(projectDir: string, commit: string, options: G
   return answer.kind === 'answer';
 }
 
-export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<number> {
-  if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
-  const words = ['rev-list', '--count', `${since}..HEAD`];
+export interface Commit {
+  readonly id: string;
+  /** Its abbreviation and its subject. */
+  readonly text: string;
+}
+
+/** Lists the commits of the branch itself that lead from a commit to HEAD, oldest first. */
+export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<Commit[]> {
+  if (!/^[0-9a-f]{40,64}$/.test(since)) return [];
+  const words = ['log', '--first-parent', '--reverse', '--no-show-signature', '--format=%H %h %s', `${since}..HEAD`];
   const answer = await runGit(projectDir, words, options);
-  return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
+  const found = answer.kind === 'answer' ? answer.text.split('\n').filter((line) => line !== '') : [];
+  return found.map((line) => ({ id: line.replace(/ .*/s, ''), text: line.replace(/^\S+ /, '') }));
 }
 
 /** Lists files in which HEAD differs from a commit, relative to the project; null if git does not answer. */

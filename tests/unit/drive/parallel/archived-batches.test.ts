@@ -22,7 +22,7 @@ test('an archived run whose task has no name of a loop, but a path, counts as un
   ]);
 });
 
-test('a run that goes on counts the tasks that its plan has ticked, and one that is over those of its record', (t) => {
+test('a run that goes on counts what its plan has ticked, and one that is over what its record says', (t) => {
   const dir = emptyFolder(t);
   const env = { HOME: dir };
   const task = (id: number) => ({ id: `Task ${id}`, title: `Make ${id}`, status: 'open' as const, needs: [] });
