@@ -297,7 +297,8 @@ export function chosenRun(context: CommandContext, path: string | null): Project
   const live = liveLoops(context);
   const [last] = runs;
   const current = runs.find(({ run }) => run.live) ?? last;
-  if (current === undefined || live.some(({ name }) => !current.members.has(name ?? ''))) return null;
+  const isIts = ({ files, name }: ActiveLoop) => files.projectDir !== projectDir && current?.members.has(name ?? '');
+  if (current === undefined || !live.every(isIts)) return null;
   if (current.run.live) return current;
   const ended = endedLast(context, null)?.lastLoop?.endedAt ?? '';
   return (current.run.endedAt ?? '') >= ended ? current : null;

@@ -89,7 +89,7 @@ async function unknownCommand(name: string): Promise<number> {
 async function didYouMean(word: string, known: readonly string[], prefix = ''): Promise<string> {
   const { nearestKey } = await import('../task/frontmatter/canonical-keys.ts');
   const nearest = nearestKey(word, [...known]);
-  return nearest?.near ? ` Did you mean ${prefix}${nearest.key}?` : '';
+  return nearest === null ? '' : ` Did you mean ${prefix}${nearest}?`;
 }
 
 function misused(message: Message): number {

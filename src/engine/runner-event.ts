@@ -52,7 +52,7 @@ const ACTIVITIES = {
     /** Task of a plan that the agent works on; absent for other loops. */
     task: z.string().optional(),
     /** What the loop had used before: a view that joins later begins from it. */
-    spent: z.object({ tokens: count, costUsd: z.number().min(0).nullable() }).optional(),
+    spent: z.object({ tokens: count, costUsd: z.number().min(0).nullable(), isCostPartial: z.boolean() }).optional(),
   },
   'iteration.ended': iterationRecord.omit({ loopId: true, iteration: true }).shape,
   /** A complete text of the agent. `streamed`: it was already emitted in parts. */

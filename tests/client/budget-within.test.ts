@@ -43,6 +43,17 @@ longTest('run: a limit of dollars ends a busy iteration after at most one more m
   });
 });
 
+test('run: a claim in the message that uses up the dollars is judged', async () => {
+  const frontmatter = 'completion_promise: DONE\nbudget: {max_cost: 0.005}\nvalidation: ["test -f fixed"]';
+  const script = steps([bash('touch fixed'), text('Fixed it.\n\n<promise>DONE</promise>')]);
+  await inLoopProject({ frontmatter, usage }, script, async (project) => {
+    const run = await project.run({ command: RUN });
+    assert.ok(costOf(project) > 0.005, `control: $${costOf(project)} are more than the limit`);
+    assert.deepEqual([run.code, project.ended().as, project.ended().verified], [0, 'complete', true], run.said);
+    assert.deepEqual(project.archive().at(-1)?.state['lastWords'], ['Fixed it.']);
+  });
+});
+
 test('control: without a limit the same iteration makes all its calls', async () => {
   await inLoopProject({ standIn: !IS_LONG, frontmatter: 'max_iterations: 1', usage }, busy, async (project) => {
     await project.run({ command: RUN });

@@ -42,6 +42,23 @@ test('config --max-iterations writes the config of the project, which the next s
   assert.equal(p.ralph(['start', '--json']).json['maxIterations'], 7);
 });
 
+test('check shows the settings that run takes from .ralph/config.json, and names its mistyped keys', async (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\ncompletion_promise: DONE\n---\nWork.\n');
+  p.write(CONFIG, { max_iterations: 4, model: 'haiku' });
+  p.write('.ralph/config.json', { max_iterations: 5, max_iteratons: 3 });
+  const { stdout, code } = await commandHere(p, ['check', 'job']);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^ +max_iterations +5 +run config$/m);
+  assert.match(stdout, /^ +model +haiku +project config$/m);
+  assert.match(
+    stdout,
+    /warning: \.ralph\/config\.json: max_iteratons is not a known key and does nothing\. Did you mean/,
+  );
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.match((await commandHere(p, ['check'])).stdout, /^ +max_iterations +4 +project config$/m, 'a session');
+});
+
 test('config --max-iterations changes one key of the file and no other byte', async (t) => {
   const p = project(t);
   p.write(CONFIG, '{\n\t"budget": { "max_time": "1h" },\n\t"max_iterations": 3\n}');

@@ -10,6 +10,7 @@ interface Started {
   readonly over: Promise<number | null>;
   readonly said: () => string;
   readonly interrupt: () => void;
+  readonly kill: (signal: NodeJS.Signals) => void;
 }
 
 /** A run whose agent begins to work, waits for the file `go`, and then says what `end` prints. */
@@ -22,7 +23,7 @@ function startRun(p: Project, end: string): Started {
   });
   child.stderr.resume();
   const over = once(child, 'close').then(([code]) => code as number | null);
-  return { over, said: () => said, interrupt: () => child.kill('SIGINT') };
+  return { over, said: () => said, interrupt: () => child.kill('SIGINT'), kill: (signal) => child.kill(signal) };
 }
 
 const state = (p: Project): { status: string; iteration: number } =>
@@ -38,6 +39,26 @@ test('a result that the agent finishes after a pause is verified and completes t
   p.write('go', '');
   assert.equal(await over, 0, said());
   assert.equal(runs(p), 1);
+});
+
+test('a run that Ctrl+Z has stopped is shown as suspended until fg', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const { over, kill } = startRun(p, 'echo fine');
+  await until('the agent works', () => p.has('working'));
+  kill('SIGSTOP');
+  await until('it is suspended', () => /^The loop is suspended by Ctrl\+Z; fg /.test(p.ralph(['status']).stdout));
+  assert.match(
+    p.ralph(['explain']).stdout,
+    /Its process is suspended, as by Ctrl\+Z\..*Next: Type fg in its terminal\./s,
+  );
+  assert.match(p.ralph(['list']).stdout, / suspended /);
+  kill('SIGCONT');
+  assert.match(p.ralph(['status']).stdout, /^The loop is running/);
+  p.write('go', '');
+  assert.equal(await over, 2);
 });
 
 test('after a pause and a resume, one Ctrl+C lets the iteration finish', async (t) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { commandHere } from '../support/command-here.ts';
 import { startHere } from '../support/drive/start-now.ts';
+import { initRepository } from '../support/git.ts';
 import { DIST, type Project, project } from '../support/project.ts';
 import { someOf } from '../support/short-form.ts';
 import { inPerson, unattended } from '../support/terminal/in-person.ts';
@@ -312,4 +313,16 @@ test('a named loop has a status of its own, and list shows all of them', async (
       ['docs', 'running', undefined],
     ],
   );
+});
+
+test('a live loop is shown, and not an ended run of which one task had its name', async (t) => {
+  const p = project(t);
+  for (const name of ['docs', 'site']) p.write(`${name}/RALPH.md`, '---\nmax_iterations: 1\n---\nWork.\n');
+  initRepository(p.dir);
+  p.sh('git add -A && git commit -qm start');
+  assert.equal(p.ralph(['run', 'docs', 'site', '--agent', 'cat >/dev/null; echo fine']).code, 2);
+  assert.match((await commandHere(p, ['status'])).stdout, /^docs, site: incomplete/, 'control');
+  startHere(p, 'docs');
+  assert.match((await commandHere(p, ['status'])).stdout, /^Loop docs is waiting for a session/);
+  assert.match((await commandHere(p, ['explain'])).stdout, /^Loop docs: /);
 });

@@ -1,6 +1,6 @@
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
-import { describeLoop, type LoopReport, liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
+import { describeLoop, isSuspended, type LoopReport, liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
 import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
@@ -150,6 +150,8 @@ export function standingOf(
   const retryAt = retryAtOf(files, state);
   if (retryAt !== null && driverAlive !== false)
     return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
+  if (driverAlive === true && isSuspended(state))
+    return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.suspended };
   return { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
 }
 

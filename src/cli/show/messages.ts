@@ -25,6 +25,7 @@ export const EXPLAIN_TEXTS = {
     why: 'This loop was archived before it ended, because a new one was started in its place.',
     next: advise('It can be resumed while no other loop is live here.', 'Resume', 'resume'),
   },
+  suspended: { why: 'Its process is suspended, as by Ctrl+Z.', next: 'Type fg in its terminal.' },
   undone: advise('Nothing: its changes are undone.', 'Take that back', 'undo', { back: true }),
   fourKeys: {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',

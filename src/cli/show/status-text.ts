@@ -111,6 +111,7 @@ const WAITS = {
 } as const;
 
 function stateText(status: LiveLoop, at: string): string {
+  if (status.suspended) return `${liveWords(status)} by Ctrl+Z; fg in its terminal continues it`;
   if (status.paused !== null) {
     const { reason, resumesAt } = status.paused;
     return pausedText(reason) + (resumesAt === null ? '' : `, until ${instantText(resumesAt, at)}`);
@@ -126,6 +127,7 @@ function stateText(status: LiveLoop, at: string): string {
 
 /** Returns the status of a live loop in words; a started loop that no session has joined does not run yet. */
 export function liveWords(live: LiveLoop): string {
+  if (live.suspended) return 'suspended';
   if (live.status === 'running' && isUnjoined(live)) return 'waiting for a session';
   return live.waitingFor === 'message' ? WAITS.message[0] : statusWords(live.status);
 }

@@ -42,8 +42,8 @@ export const CHECK_COMMAND: Command = {
     const { projectDir: dir, env } = context;
     const checked = checkTaskFile(path, readTaskText(path, file, howToGet(file)), undefined, { dir, env });
     const { kind, frontmatter } = checked;
-    const resolved = settingsOf(dir, relative(dir, path), kind === 'checklist', { kind, env, frontmatter });
-    const found = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
+    const resolved = settingsOf(dir, relative(dir, path), kind !== 'prompt', { kind, env, frontmatter });
+    const found = [...checked.problems, ...resolved.problems];
     const started = found.some(isError) ? null : examineFile(context, path);
     const problems = [...found, ...(started === null ? [] : startProblems(started))];
     const ok = !problems.some(isError);
@@ -69,18 +69,16 @@ const NOT_TRIED: TriedChecks = { checks: undefined, problems: [], lines: [] };
 /** Returns refusals as problems: what a session alone refuses is a warning. */
 export function startProblems({ refusal, inSession, unmatched }: StartProblems): Problem[] {
   const at = { path: '', line: null, column: null, value: null, rule: 'start' };
+  const problem = (message: string | null, severity: Problem['severity']): Problem[] =>
+    message === null ? [] : [{ ...at, message, severity }];
   return [
-    ...(refusal === null ? [] : [{ ...at, message: show(refusal), severity: 'error' as const }]),
-    ...(inSession === null
-      ? []
-      : [{ ...at, message: `In a session: ${show(inSession)}`, severity: 'warning' as const }]),
-    ...(unmatched === null ? [] : [{ ...at, message: unmatched, severity: 'warning' as const }]),
+    ...problem(refusal && show(refusal), 'error'),
+    ...problem(inSession && `In a session: ${show(inSession)}`, 'warning'),
+    ...problem(unmatched, 'warning'),
   ];
 }
 
-function isError({ severity }: Problem): boolean {
-  return severity === 'error';
-}
+const isError = ({ severity }: Problem): boolean => severity === 'error';
 
 function runNow(context: CommandContext, started: StartProblems): Promise<TriedChecks | null> {
   // The agent may have written the file: its commands are no business of a command that only reads.

@@ -51,7 +51,8 @@ export function loopStarted(state: LoopState) {
 
 export function iterationStarted({ iteration, maxIterations, plan, usage }: LoopState) {
   const task = plan?.current && { task: `${plan.current.id}, ${plan.current.title}` };
-  const spent = { tokens: billedTokens(usage), costUsd: usage.costUsd };
+  const isCostPartial = Boolean(usage.unpricedRuns);
+  const spent = { tokens: billedTokens(usage), costUsd: usage.costUsd, isCostPartial };
   const begins = iteration + 1;
   return { type: 'iteration.started', begins, maxIterations, ...task, spent } as const satisfies RunnerEvent;
 }

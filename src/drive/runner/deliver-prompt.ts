@@ -2,6 +2,7 @@ import { windowText } from '../../engine/messages.ts';
 import { reachedWindow, spentOf } from '../../engine/policy/budget.ts';
 import { isWaited, untilTimeUp } from '../../engine/policy/loop-time.ts';
 import type { FinishedRun } from '../../hosts/agent/agent-run.ts';
+import { finalMessage } from '../../hosts/agent/classify-run.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { lastWordsText } from '../../text/quote.ts';
@@ -123,7 +124,7 @@ async function endIteration(
 ): Promise<Dispatched> {
   const { facts } = run;
   const ended = await endTurn(turn, {
-    text: error === null && !timedOut ? (facts.result?.text ?? '') : '',
+    text: error === null && !timedOut ? finalMessage(facts) : '',
     origin: 'loop',
     promptId: null,
     sessionId: facts.sessionId ?? '',

@@ -92,10 +92,8 @@ function showState(runner: Runner, state: LoopState): void {
   const { shown, options, agent, files, sent } = runner;
   const { status, steering, stopRequested, taskPath } = state;
   const pending = steering.filter(({ id }) => sent.get(id) !== 'acknowledged');
-  showPending(
-    runner,
-    pending.map(({ id, text, delivery }) => ({ id, text, delivery })),
-  );
+  const texts = pending.map(({ id, text, delivery }) => ({ id, text, delivery }));
+  showPending(runner, texts);
   const pauses = agent !== null && status === 'paused';
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
   if (next !== shown.next) options.tell({ type: 'agent.after-iteration', next });
@@ -126,10 +124,8 @@ function tellDelivered(runner: Runner): void {
 
 /** Tells the user that messages have reached the agent. */
 export function tellArrived(runner: Runner, arrived: readonly { readonly id: string; readonly text: string }[]): void {
-  showPending(
-    runner,
-    runner.shown.pending.filter(({ id }) => !arrived.some((each) => each.id === id)),
-  );
+  const left = runner.shown.pending.filter(({ id }) => !arrived.some((each) => each.id === id));
+  showPending(runner, left);
   runner.options.tell({ type: 'steering.sent', texts: arrived.map(({ text }) => text) });
 }
 

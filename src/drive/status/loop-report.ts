@@ -10,6 +10,7 @@ import { scenarioCount } from '../../engine/tdd/phases.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
+import { statFields } from '../../state/process/identity.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { lastArchived } from '../../state/with-state.ts';
 import { type TaskKind, taskKind } from '../../task/task-file.ts';
@@ -65,6 +66,8 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
+  /** As `isSuspended`. */
+  readonly suspended?: true;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
   /** Accepted changes, restored files and the like, oldest first; absent if there are none. */
   readonly notices?: readonly ShownNotice[];
@@ -143,11 +146,17 @@ function asLive(state: LoopState, files: LoopFiles): LiveLoop {
     paused: state.status === 'paused' ? state.paused : null,
     ...pick(state, ['stopRequested', 'sessionId', 'clientPid']),
     clientAlive,
+    ...(clientAlive && isSuspended(state) && { suspended: true }),
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),
     ...ifAny(noticesOf(files, state.loopId)),
   };
+}
+
+/** Returns whether the client or runner of a loop is stopped, as by Ctrl+Z; false where there is no /proc. */
+export function isSuspended({ clientPid }: LoopState): boolean {
+  return clientPid !== null && statFields(clientPid)[0] === 'T';
 }
 
 /** Returns when a router may start the next subagent, because the last one could not work; null if none failed. Never throws. */

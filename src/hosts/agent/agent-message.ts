@@ -95,6 +95,8 @@ export interface RunFacts {
   readonly sessionId: string | null;
   readonly model: string | null;
   readonly result: AgentResult | null;
+  /** Main agent's last text. */
+  readonly lastText: string;
   /** Last error of the API; null once the agent has continued. */
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
   /** Reset time of the usage limit that was last reached; null if there is none or it is unknown. */
@@ -117,6 +119,7 @@ export const NO_FACTS: RunFacts = {
   sessionId: null,
   model: null,
   result: null,
+  lastText: '',
   apiError: null,
   resetsAt: null,
   windows: [],
@@ -137,7 +140,7 @@ type Fact<K extends AgentMessage['kind']> = (
 /** Effect of each message on the facts; others have none. */
 const FACTS: { readonly [K in AgentMessage['kind']]?: Fact<K> } = {
   session: (facts, { sessionId, model }) => ({ ...facts, sessionId, model }),
-  text: (facts) => ({ ...facts, apiError: null, refusedLogins: 0 }),
+  text: (facts, { text }) => ({ ...facts, lastText: text, apiError: null, refusedLogins: 0 }),
   tool: (facts) => ({ ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 }),
   // A failed call may never have reached a hook: an unknown tool, or invalid input.
   'tool-result': (facts, { failed }) =>
@@ -152,7 +155,10 @@ const FACTS: { readonly [K in AgentMessage['kind']]?: Fact<K> } = {
     return { ...facts, refusedLogins: error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
   },
   'api-error': (facts, error) => ({ ...facts, apiError: error, resetsAt: error.resetsAt ?? facts.resetsAt }),
-  result: (facts, { kind: _, ...result }) => ({ ...facts, result }),
+  result: (facts, { kind: _, ...result }) => {
+    const turns = result.turns === null ? null : (facts.result?.turns ?? 0) + result.turns;
+    return { ...facts, result: { ...result, turns } };
+  },
 };
 
 export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {

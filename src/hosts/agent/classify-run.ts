@@ -90,6 +90,15 @@ const OVER_BUDGET = "the rest of the loop's budget was used, and the agent was e
 
 const OK: RunOutcome = { kind: 'ok', message: 'done.' };
 
+/** Result of a turn that used up its budget. The client calls it an error also where the agent had ended the turn. */
+const SPENT = 'error_max_budget_usd';
+
+/** Returns the final message of a turn; empty if the agent was ended within it. */
+export function finalMessage({ result, lastText }: RunFacts): string {
+  if (result?.subtype !== SPENT) return result?.text ?? '';
+  return result.stopReason === 'end_turn' ? lastText : '';
+}
+
 function succeeded(result: AgentResult | null): boolean {
   return result !== null && !result.isError && result.terminalReason === 'completed' && result.turns !== 0;
 }
@@ -115,7 +124,7 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : quoted(result.text);
   if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to continue: ${said}` };
   if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
-  if (subtype === 'error_max_budget_usd') return { kind: 'over-budget', message: OVER_BUDGET };
+  if (subtype === SPENT) return stopReason === 'end_turn' ? OK : { kind: 'over-budget', message: OVER_BUDGET };
   if (terminalReason === 'max_turns' || subtype === 'error_max_turns')
     return { kind: 'max-turns', message: `the agent reached its turn limit: ${said}` };
   if (terminalReason?.startsWith('aborted') === true)

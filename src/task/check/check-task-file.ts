@@ -161,15 +161,8 @@ function otherLog(body: string, given: string | undefined): { readonly path: str
 
 /** Sentences of the templates that the user has to replace. */
 const PLACEHOLDERS = new RegExp(
-  [
-    ...[
-      '^Describe the task here\\.$',
-      '^Say the goal in one line\\.$',
-      '^Go through SCOPE and fix ',
-      '^Migrate FROM to TO,',
-    ],
-    ...['^Reach GOAL by a written plan', ' supports a decision: QUESTION$', '^Build FEATURE test-first'],
-  ].join('|'),
+  '^Describe the task here\\.$|^Say the goal in one line\\.$|^Go through SCOPE and fix |^Migrate FROM to TO,|' +
+    '^Reach GOAL by a written plan| supports a decision: QUESTION$|^Build FEATURE test-first',
   'm',
 );
 
@@ -216,11 +209,9 @@ function isJson(path: string, text: string): boolean {
 
 /** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
 function jsonTask(path: string, text: string): Problem {
-  return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? jsonText());
+  const how = `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${programName()} run NAME.`;
+  return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? how);
 }
-
-const jsonText = () =>
-  `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${programName()} run NAME.`;
 
 /** Finds open boxes of a file with a name of its own that is no checklist: completion does not depend on them. */
 function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
@@ -229,11 +220,8 @@ function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null
   if (done === total) return null;
   const open = total - done === 1 ? '1 open box is' : `${total - done} open boxes are`;
   const known = otherLoopText(path, body, `its ${open} not counted here`);
-  const message =
-    known ??
-    show(
-      advise(`${open} not counted.`, 'To count them, move the file to .ralph/NAME/task.md and start it', 'run NAME'),
-    );
+  const how = 'To count them, move the file to .ralph/NAME/task.md and start it';
+  const message = known ?? show(advise(`${open} not counted.`, how, 'run NAME'));
   return problemOn(bodyLine, 'boxes-not-counted', message, { severity: 'warning' });
 }
 
@@ -270,13 +258,9 @@ function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
     const run: unknown = (entry as { run?: unknown } | null)?.run;
     if (typeof run !== 'string') return [];
     const keys = ['commands', index, 'run'];
-    return commandProblems(run, declared).map(({ rule, message, severity }) => ({
-      keys,
-      value: run,
-      rule,
-      severity,
-      message: `commands[${index}].run ${message}`,
-    }));
+    return commandProblems(run, declared).map(({ message, ...problem }) => {
+      return { ...problem, keys, value: run, message: `commands[${index}].run ${message}` };
+    });
   });
 }
 
@@ -292,11 +276,8 @@ function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyProblem[] 
     ];
     const { kind, name } = placeholder;
     if (kind === 'args' && !args.includes(name)) {
-      return problem(
-        'placeholder',
-        'error',
-        `is used in the body, but args declares no "${name}".${suggestion(name, args)}`,
-      );
+      const message = `is used in the body, but args declares no "${name}".${suggestion(name, args)}`;
+      return problem('placeholder', 'error', message);
     }
     if (kind === 'commands' && !commands.includes(name)) {
       const message = `will be empty: there is no command of this name.${suggestion(name, commands)}`;

@@ -21,7 +21,9 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
     const alias = known.find((candidate) => camelCase(candidate) === key || ALIASES[candidate] === key);
     const name = known.includes(key) ? key : alias;
     if (name === undefined) {
-      const why = `is not a known key and does nothing.${suggestion(key, known)}`;
+      const within = keyPaths(schema).find(({ path }) => path.endsWith(`.${snakeCase(key)}`));
+      const hint = within ? ` Did you mean "${within.path}"?` : suggestion(key, known);
+      const why = `is not a known key and does nothing.${hint}`;
       problems.push(idle([...at, key], item, 'unknown-key', why));
     } else if (name !== key && Object.hasOwn(value, name)) {
       const why = `does nothing, because ${keyPath([...at, name])} is also set and takes precedence.`;
@@ -41,33 +43,26 @@ const PROTECTS = new Set(['guardrails', 'budget', 'validation', 'required_output
 
 function empty(name: string, at: Keys): KeyProblem {
   const keys = [...at, name];
-  if (PROTECTS.has(String(keys[0]))) {
-    const message = `${keyPath(keys)} has no value. Write one, or remove the key.`;
-    return { keys, value: null, rule: 'no-value', message, severity: 'error' };
-  }
   const hint = name === 'idle' ? ' To switch idle on with its defaults, write: idle: {}' : '';
-  const message = `${keyPath(keys)} has no value and is ignored.${hint}`;
-  return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
+  const isError = PROTECTS.has(String(keys[0]));
+  const what = isError ? '. Write one, or remove the key.' : ` and is ignored.${hint}`;
+  const message = `${keyPath(keys)} has no value${what}`;
+  return { keys, value: null, rule: 'no-value', message, severity: isError ? 'error' : 'warning' };
 }
 
 /** Returns a question to add to a message about an unknown name; empty if no known name is similar. */
 export function suggestion(name: string, known: readonly string[]): string {
   const nearest = nearestKey(name, known);
-  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
+  return nearest === null ? '' : ` Did you mean "${nearest}"?`;
 }
 
-/** Finds the known key with the smallest edit distance; `near` if it was probably meant. */
-export function nearestKey(
-  key: string,
-  known: readonly string[],
-): { readonly key: string; readonly near: boolean } | null {
+/** Returns the known name that was probably meant, the one with the smallest edit distance; null if none is near. */
+export function nearestKey(key: string, known: readonly string[]): string | null {
   const wanted = snakeCase(key).slice(0, 64);
-  let best: { key: string; distance: number } | null = null;
-  for (const candidate of known) {
-    const distance = editDistance(wanted, snakeCase(candidate));
-    if (best === null || distance < best.distance) best = { key: candidate, distance };
-  }
-  return best && { key: best.key, near: best.distance <= Math.max(2, Math.floor(best.key.length / 3)) };
+  const distances = known.map((candidate) => editDistance(wanted, snakeCase(candidate)));
+  const least = Math.min(...distances);
+  const nearest = known[distances.indexOf(least)];
+  return nearest !== undefined && least <= Math.max(2, Math.floor(nearest.length / 3)) ? nearest : null;
 }
 
 export function snakeCase(key: string): string {
@@ -82,18 +77,13 @@ export function camelCase(key: string): string {
 }
 
 function editDistance(a: string, b: string): number {
-  let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
-      row.push(cost);
+      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same));
     }
-    before = last;
     last = row;
   }
   return last[b.length] ?? 0;

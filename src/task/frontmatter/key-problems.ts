@@ -23,8 +23,11 @@ export function relativePathProblem(path: string): string | null {
 
 /** Globs add up, so one that means "all but these" would take in everything else. */
 export function relativeGlobProblem(glob: string): string | null {
-  const isNegated = /^!(?!\()/.test(glob);
-  return relativeProblem(glob) ?? (isNegated ? 'must not begin with "!", which takes in every other file' : null);
+  return relativeProblem(glob) ?? negatedProblem(glob);
+}
+
+function negatedProblem(glob: string): string | null {
+  return /^!(?!\()/.test(glob) ? 'must not begin with "!", which takes in every other file' : null;
 }
 
 function relativeProblem(glob: string): string | null {
@@ -69,9 +72,8 @@ export function guardedGlobProblem(glob: string): string | null {
   if (glob.length > MAX_GLOB_LENGTH) return `must have at most ${MAX_GLOB_LENGTH} characters`;
   if (glob.startsWith('policy:'))
     return POLICIES.includes(glob) ? null : `must name a known policy (${POLICIES.join(', ')})`;
-  return matchesEverything(glob)
-    ? 'must not match everything: nothing would be left to work on. Name the files or folders'
-    : null;
+  const all = 'must not match everything: nothing would be left to work on. Name the files or folders';
+  return negatedProblem(glob) ?? (matchesEverything(glob) ? all : null);
 }
 
 function matchesEverything(glob: string): boolean {

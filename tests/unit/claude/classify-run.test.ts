@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { addFact, NO_FACTS, type RunFacts } from '../../../src/hosts/agent/agent-message.ts';
-import { classifyRun, type RunExit, type RunOutcome } from '../../../src/hosts/agent/classify-run.ts';
+import { classifyRun, finalMessage, type RunExit, type RunOutcome } from '../../../src/hosts/agent/classify-run.ts';
 import { readMessages } from '../../../src/hosts/claude/agent/read-messages.ts';
 
 /** What Claude Code 2.1.330 printed, line for line, without its lists of tools and commands. */
@@ -102,4 +102,28 @@ test('reports a tool that ran without a hook, but not one that failed before any
   assert.equal(factsOf('hooks').unguarded, false);
   const failed = addFact(NO_FACTS, { kind: 'tool-result', id: 'a', failed: true, nested: false });
   assert.equal(failed.unguarded, false);
+});
+
+const facts = (...lines: readonly object[]): RunFacts =>
+  lines.flatMap((line) => readMessages(JSON.stringify(line)) ?? []).reduce(addFact, NO_FACTS);
+const said = (text: string) => ({ type: 'assistant', message: { id: 'm', content: [{ type: 'text', text }] } });
+
+test('a turn whose last message used up the budget is the agent’s own, one that was cut short is not', () => {
+  const spent = {
+    type: 'result',
+    subtype: 'error_max_budget_usd',
+    is_error: true,
+    terminal_reason: 'budget_exhausted',
+  };
+  const result = { ...spent, num_turns: 1, errors: ['Reached maximum budget ($1)'] };
+  const ended = facts(said('First.'), said('Done.'), { ...result, stop_reason: 'end_turn' });
+  assert.deepEqual([classifyRun(ended, exit({ code: 1 })).kind, finalMessage(ended)], ['ok', 'Done.']);
+  const cut = facts(said('I look.'), { ...result, stop_reason: 'tool_use' });
+  assert.deepEqual([classifyRun(cut, exit({ code: 1 })).kind, finalMessage(cut)], ['over-budget', '']);
+});
+
+test('the turns of a run are those of all its results', () => {
+  const result = { type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed', result: 'Done.' };
+  const steered = facts({ ...result, num_turns: 4 }, { ...result, num_turns: 1 });
+  assert.deepEqual([steered.result?.turns, classifyRun(steered, exit()).kind], [5, 'ok']);
 });

@@ -135,7 +135,7 @@ test('an allowlist needs patterns, and a blocklist may have none', () => {
   assert.deepEqual(policy('allow: [a]'), ['guardrails.shell_policy.mode required']);
 });
 
-for (const glob of ['*', '**', '**/*', '/**', './**', '{*,x}', '!x', '***', '?(*)*', '/']) {
+for (const glob of ['*', '**', '**/*', '/**', './**', '{*,x}', '***', '?(*)*', '/']) {
   test(`protecting ${glob} would leave nothing to work on`, () => {
     const { problems } = ralph(`guardrails: { protected_files: [${JSON.stringify(glob)}] }\n`);
     assert.match(problems[0]?.message ?? '', /match everything/);

@@ -189,6 +189,22 @@ test('an unknown key is a warning that suggests the nearest known one', () => {
   assert.deepEqual(checked.frontmatter, { idle: {} });
 });
 
+test('a key that belongs into a mapping is named with it', () => {
+  const checked = prompt('max_cost: 5\nprotectedFiles: [a]\nwatch: [b]\nzzz: 1\n');
+  const hints = checked.problems.map(({ message }) => /Did you mean "(.*)"\?$/.exec(message)?.[1]);
+  assert.deepEqual(hints, ['budget.max_cost', 'guardrails.protected_files', 'idle.watch', undefined]);
+});
+
+test('a glob that begins with an exclamation mark is named for what it is, in guardrails too', () => {
+  const checked = prompt(
+    'unchanged: ["!a/**"]\nguardrails: {protected_files: ["*.lock", "!yarn.lock"], private_files: ["**"]}\n',
+  );
+  const [unchanged, protects, hides] = checked.problems.map(({ message }) => message);
+  for (const message of [unchanged, protects])
+    assert.match(message ?? '', /must not begin with "!", which takes in every/);
+  assert.match(hides ?? '', /must not match everything/);
+});
+
 test('a key that JavaScript defines on objects is as unknown as any other', () => {
   const checked = prompt('__proto__: { max_iterations: 3 }\nconstructor: 1\ntoString: 2\n');
   assert.deepEqual(

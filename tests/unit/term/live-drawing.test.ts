@@ -240,3 +240,28 @@ test('a view that joins within an iteration counts the tokens and the cost of it
   assert.deepEqual(shown(loopStarted(within)), [240, 0, 0.5]);
   assert.deepEqual(shown(loopStarted(before)), [240, 0, 0.5], 'control: the view of the runner');
 });
+
+test('a loop that is resumed after a crash shows its cost as a part until all of it is known', () => {
+  const terms = {
+    name: 'auth',
+    taskPath: 'auth/RALPH.md',
+    contractHash: null,
+    maxIterations: 7,
+    consented: true,
+  } as const;
+  const state = initialState({ ...terms, loopId: 'l', at: '2026-03-01T10:00:00.000Z', mode: 'runner' });
+  const usage = { inputTokens: 200, outputTokens: 40, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const costIn = (crashed: boolean): string => {
+    const known = { ...state, usage: addRunUsage(state.usage, { usage, costUsd: 0.5, unpriced: 0 }) };
+    const before = crashed
+      ? { ...known, usage: addRunUsage(known.usage, { usage, costUsd: null, unpriced: 1 }) }
+      : known;
+    const view = [loopStarted(before), iterationStarted(before)].reduce(
+      (all, event) => nextView(all, event, 0),
+      NEW_VIEW,
+    );
+    return drawn(view, Date.parse(state.startedAt));
+  };
+  assert.match(costIn(true), / │ at least \$0\.50 │ /);
+  assert.match(costIn(false), / │ \$0\.50 │ /, 'control');
+});
