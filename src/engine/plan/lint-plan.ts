@@ -65,7 +65,7 @@ function duplicates(tasks: readonly LintedTask[]): PlanProblem[] {
       first.set(planKey(task.id), task);
       return [];
     }
-    return [error(task, 'duplicate-id', `${task.id} is also defined on line ${before.line}. Give it another id.`)];
+    return [problem(task, 'duplicate-id', `${task.id} is also defined on line ${before.line}. Give it another id.`)];
   });
 }
 
@@ -74,7 +74,7 @@ function unknownDependencies(tasks: readonly LintedTask[]): PlanProblem[] {
   return tasks.flatMap((task) =>
     task.dependsOn
       .filter((id) => !known.has(planKey(id)))
-      .map((id) => error(task, 'unknown-dependency', `${task.id} depends on "${id}", which is not in this plan.`)),
+      .map((id) => problem(task, 'unknown-dependency', `${task.id} depends on "${id}", which is not in this plan.`)),
   );
 }
 
@@ -105,7 +105,7 @@ function cycles(tasks: readonly LintedTask[]): PlanProblem[] {
         const from = path.findIndex(({ task }) => task === needed);
         const circle = [...path.slice(from).map(({ task }) => task.id), needed.id].join(' → ');
         const message = `these tasks wait for each other: ${circle}. Remove one of the dependencies.`;
-        found.push(error(needed, 'cyclic-dependency', message));
+        found.push(problem(needed, 'cyclic-dependency', message));
       } else enter(needed);
     }
   }
@@ -116,26 +116,21 @@ function incomplete(task: LintedTask): PlanProblem[] {
   const found: PlanProblem[] = [];
   if (task.acceptance.length === 0) {
     const message = `${task.id} has no acceptance: it does not say when it is done. Add "- Acceptance:" with a list below it.`;
-    found.push(error(task, 'missing-acceptance', message));
+    found.push(problem(task, 'missing-acceptance', message));
   }
   if (task.scope.length === 0 && task.status !== 'manual-verify') {
     const message = `${task.id} has no scope: it may change every file. Add "- Scope:" with paths.`;
-    found.push(warning(task, 'missing-scope', message));
+    found.push(problem(task, 'missing-scope', message, 'warning'));
   }
-  const vague = task.scope.filter((entry) => WORDS.test(entry));
+  const vague = task.scope.filter((entry) => WORDS.test(entry) || NO_PATH.test(entry));
   if (vague.length > 0) {
-    const message = `the scope of ${task.id} has words instead of paths: ${vague.map((entry) => `"${entry}"`).join(', ')}. Put each path in backticks.`;
-    found.push(warning(task, 'vague-scope', message));
-  }
-  const strange = task.scope.filter((entry) => !WORDS.test(entry) && NO_PATH.test(entry));
-  if (strange.length > 0) {
-    const message = `the scope of ${task.id} has entries that are not paths in the project: ${strange.map((entry) => `"${entry}"`).join(', ')}. Write paths relative to the project, such as "src/a.ts".`;
-    found.push(warning(task, 'vague-scope', message));
+    const message = `the scope of ${task.id} has entries that are not paths in the project: ${vague.map((entry) => `"${entry}"`).join(', ')}. Write each in backticks, relative to the project, such as "src/a.ts".`;
+    found.push(problem(task, 'vague-scope', message, 'warning'));
   }
   const sizes = oversize(task);
   if (sizes.length > 0) {
     const message = `${task.id} is probably too big for one iteration (${sizes.join(', ')}): split it.`;
-    found.push(warning(task, 'oversized-task', message));
+    found.push(problem(task, 'oversized-task', message, 'warning'));
   }
   return found;
 }
@@ -152,10 +147,11 @@ function oversize({ prose, scope }: LintedTask): string[] {
   ];
 }
 
-function error(task: PlanTask, rule: PlanRule, message: string): PlanProblem {
-  return { line: task.line, taskId: task.id, rule, message, severity: 'error' };
-}
-
-function warning(task: PlanTask, rule: PlanRule, message: string): PlanProblem {
-  return { line: task.line, taskId: task.id, rule, message, severity: 'warning' };
+function problem(
+  { line, id }: PlanTask,
+  rule: PlanRule,
+  message: string,
+  severity: PlanProblem['severity'] = 'error',
+): PlanProblem {
+  return { line, taskId: id, rule, message, severity };
 }

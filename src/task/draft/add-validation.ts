@@ -1,11 +1,11 @@
-import { isMap, isSeq, type Pair, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, type Node, parseDocument, stringify } from 'yaml';
 import { type Line, lines } from '../../text/markdown/lines.ts';
 import { RalphError } from '../../text/message.ts';
 import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 
-/** Adds new commands to the frontmatter and changes no other byte. Throws `task-invalid` if it cannot be extended. */
+/** Adds new commands to the frontmatter and changes no other key. Throws `task-invalid` if it cannot be extended. */
 export function addValidation(text: string, commands: readonly string[]): string {
   const split = splitFrontmatter(text);
   if (split.problem === 'unclosed') throw cannot('it is never closed');
@@ -33,38 +33,22 @@ function closingMarker(text: string, bodyLength: number): number {
   return end - (text.lastIndexOf('\n', before - 1) + 1);
 }
 
+/** Writes the commands as a new key, or a list that is there anew with them. A comment in that list would be lost. */
 function edit(source: string, commands: readonly string[], ending: string): string {
   const { contents } = parseDocument(source, { logLevel: 'error' });
-  const map = isMap(contents) ? contents : null;
-  const pair = map?.items.find(({ key }) => String(key) === 'validation');
-  if (pair !== undefined) return extend(source, pair, commands, ending);
+  const map = isMap<Node>(contents) ? contents : null;
   if (map?.flow) throw cannot('it is written in braces');
   const column = map?.items[0] === undefined ? '' : indentation(source, offsetOf(map.items[0].key));
-  return `${endWithLine(source, ending)}${blockList(commands, column, ending)}`;
-}
-
-function extend(source: string, pair: Pair, commands: readonly string[], ending: string): string {
+  const pair = map?.items.find(({ key }) => String(key) === 'validation');
+  if (pair === undefined) return `${endWithLine(source, ending)}${blockList(commands, column, ending)}`;
   const { value } = pair;
-  // Always quoted: a comma or bracket would end a plain scalar.
-  const flow = commands.map((command) => JSON.stringify(command)).join(', ');
-  if (isSeq(value) && value.range) {
-    const [start, end] = value.range;
-    const first = value.items[0];
-    if (!value.flow && first !== undefined) {
-      const dash = source.lastIndexOf('-', offsetOf(first) - 1);
-      const items = commands.map((command) => `${indentation(source, dash)}- ${scalar(command)}${ending}`).join('');
-      return endWithLine(source.slice(0, end), ending) + items + source.slice(end);
-    }
-    const closing = source.lastIndexOf(']', end - 1);
-    if (closing < start) throw cannot('its validation is written in a form that cannot be added to');
-    const inner = source.slice(start + 1, closing).trimEnd();
-    const comma = value.items.length === 0 || inner.endsWith(',') ? '' : ', ';
-    return `${source.slice(0, start + 1)}${inner}${comma}${flow}${source.slice(closing)}`;
-  }
-  const colon = source.indexOf(':', offsetOf(pair.key)) + 1;
-  const empty = (value as { value?: unknown } | null)?.value === null || value === null;
-  if (!empty || !/^[ \t]*(?:#.*)?\r?(?:\n|$)/.test(source.slice(colon))) throw cannot('its validation is not a list');
-  return `${source.slice(0, colon)} [${flow}]${source.slice(colon)}`;
+  if (value !== null && !isSeq(value) && (!isScalar(value) || value.value !== null))
+    throw cannot('its validation is not a list');
+  const start = source.lastIndexOf('\n', offsetOf(pair.key)) + 1;
+  const end = value?.range?.[2] ?? source.length;
+  if (source.slice(start, end).includes('#')) throw cannot('its validation has a comment');
+  const entries = [...(isSeq(value) ? (value.toJSON() as unknown[]) : []), ...commands];
+  return `${source.slice(0, start)}${blockList(entries, column, ending)}${source.slice(end).replace(/^\r?\n/, '')}`;
 }
 
 /** Throws unless the result has the same content plus the commands. */
@@ -111,16 +95,9 @@ function endWithLine(source: string, ending: string): string {
   return source === '' || source.endsWith('\n') ? source : source + ending;
 }
 
-function blockList(commands: readonly string[], column: string, ending: string): string {
-  return [`${column}validation:`, ...commands.map((command) => `${column}  - ${scalar(command)}`), ''].join(ending);
-}
-
-/** Formats a command as YAML: plain if it reads back unchanged; else quoted on one line. */
-function scalar(command: string): string {
-  const { mapping } = readYaml(`x:\n  - ${command}\n`);
-  const list: unknown = mapping?.['x'];
-  const plain = Array.isArray(list) && list.length === 1 && list[0] === command && !/[\n\r]/.test(command);
-  return plain ? command : JSON.stringify(command);
+function blockList(entries: readonly unknown[], column: string, ending: string): string {
+  const lines = stringify({ validation: entries }, { lineWidth: 0 }).trimEnd().split('\n');
+  return [...lines.map((line) => `${column}${line}`), ''].join(ending);
 }
 
 function cannot(why: string): RalphError {

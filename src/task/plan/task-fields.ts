@@ -22,7 +22,6 @@ const MARK_BEHIND = new RegExp(`()${MARK}$`, 'i');
 const EMPTY_BOLD = /^(?:\*{4}|_{4}|\*\*(?=\s)|__(?=\s))\s*/;
 const WORD_OF_MARK =
   '[([](?:(?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}|no[ _-]?changes?(?: (?:needed|required|expected))?)[)\\]]';
-const BEGINS_LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}`, 'i');
 const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 /** Pattern for what stands where a mark may stand; a link is none. */
 const BEFORE_A_TASK = /^(?:\*\*|__|[*_])?([([][^()[\]]{1,40}[)\]])(?!\()[ \t]*(.*)$/;
@@ -54,10 +53,7 @@ export function readHead(line: string): TaskHead | null {
   const noChange = marks.includes('no-change');
   const [, bracket = null, behind = ''] = (id === null && mayHaveMarks && BEFORE_A_TASK.exec(rest)) || [];
   const unknownMark =
-    isDone || !mayHaveMarks
-      ? null
-      : ((BEGINS_LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ??
-        (named(behind).id === null ? null : bracket));
+    isDone || !mayHaveMarks ? null : (LIKE_A_MARK.exec(title)?.[0] ?? (named(behind).id === null ? null : bracket));
   return { id, title: title || id || '', status: isDone ? 'done' : marked, noChange, unknownMark };
 }
 

@@ -31,24 +31,28 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ],
   [
     'an empty value',
-    '---\nvalidation: # none yet\nmodel: x\n---\n',
-    '---\nvalidation: ["npm test", "a: b # c"] # none yet\nmodel: x\n---\n',
+    '---\nvalidation:\nmodel: x\n---\n',
+    '---\nvalidation:\n  - npm test\n  - "a: b # c"\nmodel: x\n---\n',
   ],
   [
     'an empty list',
     '---\nvalidation: []\nmodel: x\n---\n',
-    '---\nvalidation: ["npm test", "a: b # c"]\nmodel: x\n---\n',
+    '---\nvalidation:\n  - npm test\n  - "a: b # c"\nmodel: x\n---\n',
   ],
-  ['a list in brackets', '---\nvalidation: [make]\n---\n', '---\nvalidation: [make, "npm test", "a: b # c"]\n---\n'],
+  [
+    'a list in brackets',
+    '---\nvalidation: [make]\n---\n',
+    '---\nvalidation:\n  - make\n  - npm test\n  - "a: b # c"\n---\n',
+  ],
   [
     'a block list',
-    '---\nvalidation:\n- make  # m\n\nmodel: x\n---\n',
-    '---\nvalidation:\n- make  # m\n- npm test\n- "a: b # c"\n\nmodel: x\n---\n',
+    '---\nvalidation:\n- make\nmodel: x # m\n---\n',
+    '---\nvalidation:\n  - make\n  - npm test\n  - "a: b # c"\nmodel: x # m\n---\n',
   ],
   [
     'a block list at the end',
     '---\nvalidation:\n    - run: make\n      timeout: 9\n---\n',
-    '---\nvalidation:\n    - run: make\n      timeout: 9\n    - npm test\n    - "a: b # c"\n---\n',
+    '---\nvalidation:\n  - run: make\n    timeout: 9\n  - npm test\n  - "a: b # c"\n---\n',
   ],
   [
     'one of the commands',
@@ -119,6 +123,7 @@ for (const text of [
   '---\n- x\n---\n',
   '---\na: @\n---\n',
   '---\nvalidation: npm test\n---\n',
+  '---\nvalidation:\n- make  # m\n---\n',
   '---\na: &a [x]\nvalidation: *a\n---\n',
   '---\nx: 1\n...\n---\n',
 ]) {
