@@ -3,8 +3,6 @@ import { withoutChangeIn } from '../../engine/plan/attempt.ts';
 import { passedOverText } from '../../engine/plan/messages.ts';
 import { nextPlanTask, sequentialOrder } from '../../engine/plan/task-order.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
@@ -20,68 +18,53 @@ import { beginningState } from './beginning-state.ts';
 import type { Prepared, StartBaseline } from './stages.ts';
 import { unasked } from './start-loop.ts';
 
-/** How a run would begin. */
-interface Preview {
-  /** Prompt of the first iteration; empty without a task. */
-  readonly prompt: string;
-  /** What the user should know of it. */
-  readonly notes: readonly string[];
-}
-
 /** Id of a loop that is only looked at. */
 const PREVIEWED = 'preview';
 const NOTHING_TOLD = { notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] };
 
-/** Returns how a run would begin. Starts and stores nothing. */
-export async function previewStart(prepared: Prepared, baseline: StartBaseline | null): Promise<Preview> {
-  const { contract: made } = buildContract({ ...prepared.terms, loopId: PREVIEWED });
-  const contract = { ...made, evidence: {} };
+/** Returns the prompt of the first iteration of a run, empty without a task, and what to say of it. Starts and stores nothing. */
+export async function previewStart(prepared: Prepared, baseline: StartBaseline | null) {
+  const { request, files, terms } = prepared;
+  const contract = { ...buildContract({ ...terms, loopId: PREVIEWED }).contract, evidence: {} };
   const state = beginningState(unasked(prepared), null, PREVIEWED);
-  if (contract.policy.plan !== undefined) return previewPlan(prepared, contract, state);
-  return { prompt: promptText(previewPrompt(prepared, contract, state, baseline)), notes: [] };
-}
-
-const promptText = (prompt: AssembledPrompt | null): string => (prompt === null ? '' : wholePrompt(prompt));
-
-function previewPrompt(
-  { files, request }: Prepared,
-  contract: Contract,
-  state: LoopState,
-  baseline: StartBaseline | null,
-): AssembledPrompt | null {
-  const text = readTask(files.projectDir, contract.taskPath);
-  if (text === null) return null;
+  const text = readTask(files.projectDir, terms.taskPath);
   const findings = realFindings(files, { hash: '', contract }, null);
   const now = (): string => request.at;
   const { task, policy } = contract;
-  if (task !== null) {
+  const notes: string[] = [];
+  let prompt: AssembledPrompt | null = null;
+  if (policy.plan !== undefined) {
+    const { first, said } = await planPreview(prepared, policy.plan);
+    notes.push(...said);
+    prompt = first && promptFor({ files, contract, now, state: () => state }, first, NOTHING_TOLD);
+  } else if (text !== null && task !== null) {
     const asked = { files, contract, task, state, text, told: NOTHING_TOLD, findings, now, fresh: true };
-    return promptWith(asked, baseline?.evidence ?? []).prompt;
+    prompt = promptWith(asked, baseline?.evidence ?? []).prompt;
+  } else if (text !== null) {
+    const beside = extraSections(files, contract, request.at, true);
+    prompt = plainPrompt(files, state, policy, { ...NOTHING_TOLD, findings, body: text.body, beside });
   }
-  const beside = extraSections(files, contract, request.at, true);
-  return plainPrompt(files, state, policy, { ...NOTHING_TOLD, findings, body: text.body, beside });
+  return { prompt: prompt === null ? '' : wholePrompt(prompt), notes };
 }
 
-/** Returns the prompt for the first task of a plan, the order of its tasks, and those that are skipped. */
-async function previewPlan({ files, request }: Prepared, contract: Contract, state: LoopState): Promise<Preview> {
-  const { projectDir } = files;
-  const { taskPath, policy } = contract;
-  const { from = null, maxTasks = 0 } = policy.plan ?? {};
+/** Returns the first task of a plan, null if there is none, and the order of its tasks, with those that are skipped. */
+async function planPreview(
+  { files: { projectDir }, request, terms: { taskPath } }: Prepared,
+  { from, maxTasks }: { readonly from: string | null; readonly maxTasks: number },
+) {
   const { tasks } = readPlan(readRegularFile(join(projectDir, taskPath)) ?? '');
   const order = sequentialOrder(tasks, from, maxTasks);
   const skipped = passedOverText({ choice: nextPlanTask(tasks, from) }) ?? [];
-  const [first] = order;
-  if (first === undefined)
-    return { prompt: '', notes: [PLAN_TEXTS.nothingToDo(taskPath, 'none is open')].concat(skipped) };
-  const progress = progressPath(taskPath);
-  const task = {
-    ...first,
-    scope: await resolveScope(projectDir, first.scope, { env: request.env }),
-    progressPath: progress,
-    progress: readRegularFile(join(projectDir, progress)),
+  const [task] = order;
+  if (task === undefined)
+    return { first: null, said: [PLAN_TEXTS.nothingToDo(taskPath, 'none is open')].concat(skipped) };
+  const scope = await resolveScope(projectDir, task.scope, { env: request.env });
+  const own = progressPath(taskPath);
+  const kept = {
+    progressPath: own,
+    progress: readRegularFile(join(projectDir, own)),
     noChange: withoutChangeIn(tasks),
   };
-  const place = { files, contract, now: () => request.at, state: () => state };
-  const notes = [`Tasks, in this order: ${order.map(({ id }) => id).join(', ')}.`].concat(skipped);
-  return { prompt: promptText(promptFor(place, task, NOTHING_TOLD)), notes };
+  const said = [`Tasks, in this order: ${order.map(({ id }) => id).join(', ')}.`].concat(skipped);
+  return { first: { ...task, scope, ...kept }, said };
 }
