@@ -17,6 +17,7 @@ import { dropLostRecord, storeStartRecord } from '../prompt/project-change.ts';
 import { adoptSeen, beginSeen } from '../prompt/seen-record.ts';
 import { beginPlanRecords } from '../records/open-task-file.ts';
 import { bindList } from '../tdd/scenario-list.ts';
+import { otherLoopWarning } from './other-loops.ts';
 import type { Approved, StartBaseline } from './stages.ts';
 import { consentDigest, consentTerms } from './terms/consent-terms.ts';
 
@@ -36,7 +37,7 @@ interface Beginning extends Pick<Approved, 'at' | 'baseline' | 'startPoint' | 'g
 
 /**
  * Stores all evidence of a loop, then the contract that lists it, so that no loop runs without it. Called under the lock of the
- * state. `warnings` say which protected files could not be kept, and which globs match nothing.
+ * state. `warnings` say which protected files could not be kept, which globs match nothing, and which other live loop protects other files.
  */
 export function storeLoop(
   files: LoopFiles,
@@ -58,7 +59,7 @@ export function storeLoop(
   else if (former !== null) dropLostRecord(files, former);
   storeRepository(files, loopId, begun);
   const unmatched = isNew ? unmatchedWarning(contract, env) : null;
-  const warnings = [unkept, unmatched].filter((text) => text !== null);
+  const warnings = [unkept, unmatched, otherLoopWarning(files, contract, env)].filter((text) => text !== null);
   return { stored: fixContract(files, contract), warnings };
 }
 

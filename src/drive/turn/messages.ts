@@ -125,6 +125,8 @@ export const START_TEXTS = {
     }),
   unguardedByHand:
     'This task has guardrails, which a client started by hand does not enforce. Start it with --launch, or run the loop without a session.',
+  otherLoop: (name: string | null, patterns: readonly string[]): string =>
+    `${name === null ? 'The default loop' : `The loop ${name}`} works in this folder, too, and only one of the two protects ${patterns.join(', ')}: it restores these files even if the other changed them. Run one of them with --worktree.`,
   noTaskFile: (folder: string): string =>
     `The folder ${folder} has neither RALPH.md nor task.md. A task folder needs one: settings between two --- lines, then the task.`,
   argsWithoutTask: (names: readonly string[], path: string): string =>
