@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { CheckResult } from '../../../src/engine/events.ts';
 import { type BreakerSample, CLOSED_BREAKER, sampleBreaker, tripped } from '../../../src/engine/policy/breaker.ts';
 import type { Policy } from '../../../src/engine/schema/contract.ts';
-import type { BreakerState } from '../../../src/engine/schema/state.ts';
+import type { BreakerState, LoopState } from '../../../src/engine/schema/state.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import { at, policy, verifying } from './support/loop.ts';
 
 const OFF: Policy['breaker'] = { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 };
 const SILENT: BreakerSample = {
@@ -111,6 +114,49 @@ test('if several signals hold, the first in documented order names the trip', ()
     thresholds = { ...thresholds, [signal]: 0 };
   }
   assert.equal(tripped(all, thresholds), null);
+});
+
+describe('claims that are refused in turn', () => {
+  const thresholds = { ...OFF, sameReply: 3 };
+  const results: CheckResult[] = [{ name: 'tests', outcome: 'failed', detail: '1 of 2 tests fails' }];
+
+  /** Returns the state after as many refused claims, of which `known` says what is known of the project. */
+  function refused(claims: number, known: Partial<LoopState>): LoopState {
+    let state: LoopState = verifying(known);
+    for (let claim = 1; claim <= claims; claim++) {
+      const next = transition(state, { type: 'verified', at: at(70), results }, policy()).state;
+      state = verifying({ ...known, breaker: next.breaker });
+    }
+    return state;
+  }
+  const said = (claims: number, known: Partial<LoopState>) => tripped(refused(claims, known).breaker, thresholds);
+
+  test('trip at the fourth with the same results while the project stays as it is', () => {
+    assert.equal(said(3, { projectMark: 'a' }), null);
+    assert.equal(
+      said(4, { projectMark: 'a' })?.evidence,
+      '4 claims in a row were refused for the same reason, and no file changed',
+    );
+    assert.equal(said(4, { projectMark: null, unknownProgress: 1 })?.repeats, 3);
+  });
+
+  test('do not count where nothing is known of the project, nor across a change of it', () => {
+    assert.equal(said(9, { projectMark: null }), null);
+    const { breaker } = refused(3, { projectMark: 'a' });
+    const after = transition(
+      verifying({ projectMark: 'b', breaker }),
+      { type: 'verified', at: at(70), results },
+      policy(),
+    );
+    assert.equal(after.state.breaker.sameRefusal?.repeats, 0);
+  });
+
+  test('are counted on over iterations that changed nothing, and anew after one that did', () => {
+    const { breaker } = refused(3, { projectMark: 'a' });
+    assert.equal(sampleBreaker(breaker, SILENT).sameRefusal, breaker.sameRefusal);
+    assert.equal(sampleBreaker(breaker, { ...SILENT, progress: 'no' }).sameRefusal, breaker.sameRefusal);
+    assert.equal(sampleBreaker(breaker, { ...SILENT, progress: 'yes' }).sameRefusal, undefined);
+  });
 });
 
 test('a breaker without observations is closed', () =>

@@ -47,6 +47,15 @@ test('counts are raised to the kept ones, one by one, and higher ones stay', () 
   assert.equal(atLeast(behind, null), behind);
 });
 
+test('a cost is never lowered, whichever of the two has counted more tokens', () => {
+  const costs = (own: number | null, kept: number | null): number | null => {
+    const behind = running({ ...now, usage: { ...now.usage, inputTokens: 1, costUsd: own } });
+    return atLeast(behind, { ...known, usage: { ...known.usage, costUsd: kept } }).usage.costUsd;
+  };
+  assert.deepEqual([costs(0.75, 0.5), costs(0.25, 0.5), costs(null, 0.5)], [0.75, 0.5, 0.5]);
+  assert.deepEqual([costs(0.75, null), costs(null, null)], [0.75, null]);
+});
+
 test('of two counters of a loop the higher is taken, and those of another loop do not count', () => {
   const lower = countersOf(running({ ...now, iteration: 1, idleIterations: 9 }));
   const other = { ...known, loopId: 'another' };
