@@ -166,11 +166,13 @@ test('resume of a path starts a new run where none is active', async (t) => {
   assert.notEqual(json['loopId'], first);
 });
 
-test('resume of a path passes the options of start on', async (t) => {
+test('resume of a path that had no loop is a run, and passes its options on', async (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
-  assert.equal(p.ralph(['resume', 'a', '--max-iterations', '3']).code, 0);
-  assert.equal((await commandHere(p, ['status', 'a', '--json'])).json['maxIterations'], 3);
+  const { code, stderr } = p.ralph(['resume', 'a', '--max-iterations', '1', '--agent', 'cat >/dev/null; echo fine']);
+  assert.equal(code, 2, stderr);
+  const { lastLoop } = (await commandHere(p, ['status', 'a', '--json'])).json as { lastLoop: Record<string, unknown> };
+  assert.deepEqual([lastLoop['mode'], lastLoop['maxIterations'], lastLoop['iteration']], ['runner', 1, 1]);
 });
 
 test('resume of a path refuses while a loop is active on it, and says how to end it', (t) => {

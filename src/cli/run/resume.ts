@@ -191,5 +191,5 @@ function newRun(context: CommandContext, path: string): Promise<number> | number
   const last = lastLoopIn(own);
   // The task that a loop in a worktree works on is there.
   if (own.projectDir !== projectDir && last !== null) return resumeLoop(context, own);
-  return startDriver(context, last?.mode ?? 'hook', { task: join(projectDir, taskPath) }, files);
+  return startDriver(context, last?.mode ?? 'runner', { task: join(projectDir, taskPath) }, files);
 }

@@ -135,7 +135,7 @@ function cutShort(text: string, width: number): string {
 function wrapped(text: string, width: number): string[] {
   const line = printable(text)
     .replace(/\s*\n\s*/g, ' ')
-    .replace(/\[\w+\](?: \S+)+/g, (key) => key.replaceAll(' ', '\u00a0'));
+    .replace(/(?<=^| {2})\[\w+\](?: \S+)+/g, (key) => key.replaceAll(' ', '\u00a0'));
   const whole = wrap(line, width);
   const rows = whole.length === 1 ? whole : wrap(line, width - 2);
   return rows.map((row, index) => (index === 0 ? '' : '  ') + row.text.replaceAll('\u00a0', ' ').trim());

@@ -12,7 +12,7 @@ export interface Signals {
   readonly nearMiss?: string;
 }
 
-const STATE_MARKER = /<!--\s*ralph:state\s+([a-z][a-z0-9_-]*)\s*-->/g;
+export const STATE_MARKER = /<!--\s*ralph:state\s+([a-z][a-z0-9_-]*)\s*-->/g;
 const LIST_OR_HEADING = /^(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+/;
 const FINDINGS =
   /^[*_]{0,3}RALPH_ITERATION_COMPLETE[*_]{0,3}:[*_]{0,3} *[*_]{0,3}(\d{1,9})[*_]{0,3} findings? remains?(?![A-Za-z0-9])/;

@@ -19,7 +19,7 @@ import { anotherIdle, idleElapsed, idleWait, NOT_IDLE, stoppedFor, timeReading }
 import type { IdlePolicy, Policy } from '../schema/contract.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
-import { completionText, readSignals, type Signals } from '../signals/signals.ts';
+import { completionText, readSignals, type Signals, STATE_MARKER } from '../signals/signals.ts';
 import { common, end, event, prompt, release, releasePaused, running, type Transition } from './build.ts';
 import { decide, endBy, limitReached, withinLimits } from './check-limits.ts';
 import { interruptedByUser } from './user-turn.ts';
@@ -239,7 +239,7 @@ export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>
   const plain = wanted === null ? text : text.split(wanted).join(' ');
   return withoutTrailingPunctuation(
     plain
-      .replace(/<!--\s*ralph:state\s+[a-z][a-z0-9_-]*\s*-->/g, ' ')
+      .replace(STATE_MARKER, ' ')
       .replace(/RALPH_ITERATION_COMPLETE:/g, ' ')
       .replace(/\s{2,}|[^\S ]/g, ' ')
       .trim()
@@ -310,10 +310,11 @@ const MESSAGE_TAIL = 10_000;
 const MOST_LINES = 5;
 const LINE_LIMIT = 300;
 
-/** Returns the last lines of a message, without secrets and the completion signal; none of an earlier iteration. */
+/** Returns the last lines of a message, without secrets and the agent's signals; none of an earlier iteration. */
 function lastWords(text: string, signal: string | null): string[] {
   const lines = text
     .slice(-MESSAGE_TAIL)
+    .replace(STATE_MARKER, '')
     .split('\n')
     .map((line) => line.trimEnd());
   const said = lines.filter((line) => line.trim() !== '' && line.trim() !== signal).slice(-MOST_LINES);

@@ -252,6 +252,10 @@ describe('the last words of an iteration', () => {
   test('leave out the completion signal anywhere', () => {
     assert.deepEqual(words(`Not yet: ${SIGNAL}\n  ${SIGNAL}  \nMore to do.`), [`Not yet: ${SIGNAL}`, 'More to do.']);
   });
+  test('leave out the marker of a state', () => {
+    assert.deepEqual(words('Nothing to do.\n\n<!-- ralph:state idle -->\n'), ['Nothing to do.']);
+    assert.deepEqual(words('<!-- TODO -->'), ['<!-- TODO -->'], 'control');
+  });
   test('are none if it said nothing, or only the completion signal, whatever was said before', () => {
     const before = running({ lastWords: ['before'] });
     for (const text of [' \n\n', `${SIGNAL}\n`])
