@@ -7,7 +7,7 @@ import { describeProject, loopNames } from '../drive/status/project-loops.ts';
 import { projectOfLoop, worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { isUnjoined } from '../engine/initial-state.ts';
 import type { LoopState, StateOf } from '../engine/schema/state.ts';
-import { ifOutOfReach, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
+import { ifOutOfReach, isFolder, regularFile, TASK_FILE_BYTES } from '../state/files/regular-file.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles, type ReadState, readState } from '../state/loop-files.ts';
 import { withPrefix } from '../state/process/program.ts';
 import { runFiles } from '../state/task-folder/run-files.ts';
@@ -126,16 +126,20 @@ export function endedLast({ projectDir, env }: Where, path: string | null): Loop
   return latest ?? null;
 }
 
-/** Returns the ended loop that is named, or the last one. Throws `refused` for a live one, and `no-loop`. */
+/** Returns the ended loop of this name or on this task, or the last one. Throws `refused` for a live one, and `no-loop`. */
 export function endedLoop(
   { projectDir, env, files: given }: Pick<CommandContext, 'projectDir' | 'env' | 'files'>,
   named: string | undefined,
 ): { readonly files: LoopFiles; readonly state: StateOf<'ended'> } {
   const where = { projectDir, env };
-  const name = named ?? given.name ?? (endedLast(where, null) ?? liveLoops(where)[0])?.files.name ?? null;
-  if (name !== null && !LOOP_NAME.test(name))
-    throw new RalphError('usage', `Invalid loop name ${JSON.stringify(name)}.`);
-  const files = loopFiles(projectOfLoop(projectDir, name, env), name, env);
+  if (named === '') throw new RalphError('usage', 'the name is empty: name a loop or its task.');
+  const isPath = named !== undefined && (!LOOP_NAME.test(named) || (existsSync(named) && !isFolder(named)));
+  const path = isPath ? named : null;
+  const name = path === null ? (named ?? given.name) : null;
+  const [live] = path === null ? liveLoops(where) : liveLoopsOn(where, path);
+  const found = name === null ? (endedLast(where, path) ?? live) : undefined;
+  if (path !== null && found === undefined) return noLoop(`No loop has ended on ${path} here.`);
+  const files = found?.files ?? loopFiles(projectOfLoop(projectDir, name, env), name, env);
   const current = readState(files.state);
   if (current.kind === 'loop' && current.state.status !== 'ended')
     throw new RalphError('refused', about(advise('The loop has not ended.', 'Stop it first', 'stop'), current.state));
@@ -263,11 +267,13 @@ export function onePath(name: string, positionals: readonly string[]): string | 
   throw new RalphError('usage', `${name} takes one path, not ${positionals.length}. Quote a path with spaces.`);
 }
 
-/** Returns the absolute loop directory that a word names if no such path exists and the directory has a task; else the word. */
+/** Returns a path that exists here; else that of the loop directory of this name with a task, or of this path in the project. */
 export function pathNamed(projectDir: string, word: string): string {
-  if (!mayName(word) || existsSync(resolve(word))) return word;
+  if (existsSync(resolve(word))) return word;
   const folder = join(projectDir, LOOP_DIRECTORIES, word);
-  return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
+  if (mayName(word) && existsSync(folder) && taskFileIn(folder) !== null) return folder;
+  const inProject = resolve(projectDir, word);
+  return existsSync(inProject) ? inProject : word;
 }
 
 /** Reads a task file. Throws `task-missing` with the name `shown`; adds text and advice of `missing` if there is no file. */

@@ -6,7 +6,7 @@ import { BUNDLE_HOME, bundleDir, projectDirOf } from '../install/project-files.t
 import { MARK } from '../sandbox/environment.ts';
 import { exclusionText, SANDBOX_TEXTS } from '../sandbox/messages.ts';
 import { LOOP_NAME, loopFiles, outsideRoot } from '../state/loop-files.ts';
-import { withPrefix } from '../state/process/program.ts';
+import { rememberProject, withPrefix } from '../state/process/program.ts';
 import { painter, printable } from '../term/format.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import { advise, type LoopMode, type Message, type MessageContext, RalphError } from '../text/message.ts';
@@ -108,12 +108,12 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   if (values['help'] === true) return say(commandHelp(command));
   const { env } = process;
   if (command.control) refuseAgent(command.name, env);
-  const project = projectDirOf({
-    given: textOrNull(values['project']),
-    env,
-    cwd: process.cwd(),
-    search: command.name !== 'init', // it sets up the current directory
-  });
+  const given = textOrNull(values['project']);
+  // `init` sets up the current directory.
+  const where = { env, cwd: process.cwd(), search: command.name !== 'init' };
+  const found = projectDirOf({ ...where, given: null });
+  const project = given === null ? found : projectDirOf({ ...where, given });
+  rememberProject(project, project === found);
   const name = loopName(textOrNull(values['loop']) ?? (env['RALPH_LOOP'] || null));
   loop = { name, mode: MODES[command.name] ?? 'hook' };
   const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(project, name, env) : project;

@@ -2,6 +2,8 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync }
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { isFolder, realPathOf, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
+import { isWithin, repositoryRoot } from '../task/project-file.ts';
+import { LOOP_DIRECTORIES } from '../task/task-file.ts';
 import { advise, RalphError } from '../text/message.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
@@ -154,7 +156,7 @@ interface ProjectQuestion {
   readonly search: boolean;
 }
 
-/** Files that exist only in a project after `init`. */
+/** Folders that exist only in a project after `init` or its first loop. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
 /** Returns the project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory above, the current one. */
@@ -169,8 +171,11 @@ export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): stri
 }
 
 function markedDir(from: string): string | null {
+  const top = repositoryRoot(from);
   for (let dir = from; ; dir = dirname(dir)) {
-    if (MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;
+    // A clone has no more than the tasks. Outside of a repository, a folder of that name may be another program's.
+    const hasTasks = top !== null && isWithin(top, dir) && isFolder(join(dir, LOOP_DIRECTORIES));
+    if (hasTasks || MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;
     if (dirname(dir) === dir) return null;
   }
 }

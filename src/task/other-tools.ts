@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, isAbsolute, relative } from 'node:path';
-import { programName } from '../state/process/program.ts';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { callHere, programName } from '../state/process/program.ts';
 import { quoted } from '../text/quote.ts';
 
 /** A file of another loop or specification tool. */
@@ -28,7 +28,11 @@ const STORIES =
 
 /** Says which tool a list is from and how it runs here, as a checklist; null for any other file. */
 export function otherLoopText(path: string, text: string, open: string): string | null {
-  const plain = fromHere(path).replaceAll('\\', '/');
+  const project = callHere().elsewhere?.dir;
+  const plain = (project !== undefined ? relative(project, resolve(project, path)) : fromHere(path)).replaceAll(
+    '\\',
+    '/',
+  );
   const found = TABLE.find((file) => file.path.test(plain) && (file.line === undefined || file.line.test(text)));
   if (found === undefined) return null;
   const stem = found.named === 'folder' ? basename(dirname(plain)) : basename(plain).replace(/\.\w+$/, '');
@@ -40,8 +44,10 @@ export function otherLoopText(path: string, text: string, open: string): string 
   const run = `${programName()} run ${name}`;
   const told = `this is a list of ${found.tool}, and ${open}`;
   // The copy has what was added and checked since.
-  if (existsSync(target)) return `${told}. ${target} exists, and a new copy would replace it. To work on that: ${run}`;
-  return `${told}. To work on it as a checklist: mkdir -p .ralph/${name} && ${copy} && ${run}`;
+  if (existsSync(join(project ?? '', target)))
+    return `${told}. ${target} exists, and a new copy would replace it. To work on that: ${run}`;
+  const there = project === undefined ? '' : `cd ${quoted(project)} && `;
+  return `${told}. To work on it as a checklist: ${there}mkdir -p .ralph/${name} && ${copy} && ${run}`;
 }
 
 /** Returns a path relative to the current folder, if it is in there. */

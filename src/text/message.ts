@@ -31,6 +31,8 @@ export interface LoopRef {
 /** Loop that a message is about, and the program as its reader can call it. */
 export interface MessageContext extends LoopRef {
   readonly program?: string | undefined;
+  /** Project that its reader is not in. All commands but `init` may find it from there. */
+  readonly elsewhere?: { readonly dir: string; readonly isFound: boolean } | undefined;
 }
 
 export const PROGRAM = 'ralph-loop';
@@ -67,7 +69,7 @@ export function render(message: Message | string, context: MessageContext): stri
   const { text, advice = [], loop = context } = message;
   const commands = advice.map((each) => {
     const verb = loop.mode === 'runner' ? each.verb : each.verb + (each.inSession ?? '');
-    return `${verb}: ${commandLine(each, { ...loop, program: context.program })}.`;
+    return `${verb}: ${commandLine(each, { ...context, ...loop })}.`;
   });
   return text === '' || text.endsWith('\n') ? text + commands.join(' ') : [text, ...commands].join(' ');
 }
@@ -75,10 +77,12 @@ export function render(message: Message | string, context: MessageContext): stri
 /** Returns the command line of an advice, for this loop and this program. */
 export function commandLine(
   { command, options = {} }: Pick<Advice, 'command' | 'options'>,
-  { name, mode, program = PROGRAM }: MessageContext,
+  { name, mode, program = PROGRAM, elsewhere }: MessageContext,
 ): string {
   const loop = name === null ? [] : ['--loop', name];
-  const given = Object.entries(options).flatMap(([key, value]) =>
+  const isNamed = elsewhere !== undefined && (!elsewhere.isFound || /^init\b/.test(command));
+  const all = isNamed ? { project: quoted(elsewhere.dir), ...options } : options;
+  const given = Object.entries(all).flatMap(([key, value]) =>
     typeof value === 'string' ? [`--${key}`, value] : value ? [`--${key}`] : [],
   );
   return [program, ...wordsOf(command, mode, loop), ...given].join(' ');

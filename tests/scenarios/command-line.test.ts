@@ -183,3 +183,13 @@ test('run with plain words and an invalid option writes no draft', (t) => {
   assert.match(control.stderr, /Limits: 1 iteration, /);
   assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });
+
+test('a draft that was named and not started is said to be removed', (t) => {
+  const p = project(t);
+  p.write('package.json', { scripts: { test: 'no-such-program' } });
+  const { code, stderr } = p.ralph(['run', 'fix the parser', '--yes', '--agent', 'true']);
+  assert.equal(code, 1);
+  assert.match(stderr, /Wrote the draft \.ralph\/fix-parser\/RALPH\.md\.\n/);
+  assert.match(stderr, /Removed the draft \.ralph\/fix-parser\/RALPH\.md, which was not started\. [^\n]* draft "TEXT"/);
+  assert.equal(p.has('.ralph/fix-parser'), false);
+});

@@ -1,18 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { rmSync, utimesSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Project } from '../support/project.ts';
 import { changeSettings, doctorFinds, STATE, stopHook } from './support/doctor-case.ts';
-
-/** A process id that was in use and is not any more. */
-function deadPid(): number {
-  return spawnSync('/bin/sh', ['-c', 'exit 0']).pid;
-}
-
-const LOOP_OF_DEAD_CLIENT = (p: Project, more: readonly string[] = []): void => {
-  p.ralph(['start', ...more]);
-  p.write(STATE, { ...JSON.parse(p.read(STATE)), clientPid: deadPid(), clientStartedAt: 'x', sessionId: 's' });
-};
 
 doctorFinds([
   {
@@ -93,28 +81,12 @@ doctorFinds([
     message: /config\.json is not valid JSON/,
   },
   {
-    when: 'a loop of a client that has exited is left',
-    mutate: (p) => LOOP_OF_DEAD_CLIENT(p),
-    check: 'stale-state',
-    level: 'warning',
-    message: /whose client \(process \d+\) has exited \(iteration 0\)/,
-    fix: /Resume: ralph-loop resume\. Start over: ralph-loop start --fresh\./,
-  },
-  {
-    when: 'a loop of a runner that has exited is left',
-    mutate: (p) => LOOP_OF_DEAD_CLIENT(p, ['--mode', 'runner', '--permission-mode', 'acceptEdits']),
-    check: 'stale-state',
-    level: 'warning',
-    message: /whose runner \(process \d+\) has exited \(iteration 0\)/,
-    fix: /Resume: ralph-loop resume\. Start over: ralph-loop run --fresh\./,
-  },
-  {
     when: 'the state file cannot be read',
     mutate: (p) => p.write(STATE, '{"half":'),
     check: 'state-file',
     level: 'warning',
     message: /ralph-state\.json cannot be used/,
-    fixed: true,
+    fix: /ralph-loop reset/,
   },
   {
     when: 'a newer version wrote the state file',
@@ -122,17 +94,6 @@ doctorFinds([
     check: 'state-file',
     level: 'error',
     message: /newer ralph-loop/,
-  },
-  {
-    when: 'a lock has been held for long',
-    mutate: (p) => {
-      p.ralph(['start']);
-      p.write(`${STATE}.lock`, 'no owner');
-      utimesSync(join(p.dir, `${STATE}.lock`), new Date(0), new Date(0));
-    },
-    check: 'left-lock',
-    level: 'warning',
-    message: /has been held for \d+ s by a process that may be alive/,
   },
   {
     when: 'the installed hook does not answer',

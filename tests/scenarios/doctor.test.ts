@@ -76,10 +76,11 @@ test('without init doctor finds no error, because run works, and --fix does not 
   assert.deepEqual(p.tree(), {});
 });
 
-test('doctor --fix moves the state to the archive unchanged', async (t) => {
+test('the reset that doctor names for an unreadable state moves it to the archive unchanged', async (t) => {
   const { p, env } = healthyProject(t);
   p.write(STATE, '{"half":');
-  await commandHere(p, ['doctor', '--fix'], env);
+  assert.match((await commandHere(p, ['doctor'], env)).stdout, /it can be archived\. Run: ralph-loop reset\./);
+  assert.equal((await commandHere(p, ['reset'], env)).code, 0);
   assert.ok(!p.has(STATE));
   assert.ok(Object.entries(p.tree()).some(([path, text]) => /-corrupt\.json$/.test(path) && text.endsWith('{"half":')));
 });

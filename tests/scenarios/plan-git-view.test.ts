@@ -72,6 +72,7 @@ test('a resume takes a new view only after a person agreed, says so, and complet
   const { code, stdout, stderr } = inPerson(p, ['resume']);
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout + stderr, /took the state of this moment as a new start/);
+  assert.doesNotMatch(stdout + stderr, /Evidence of this loop is lost:\n/, 'no heading in the same words');
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
 });
 

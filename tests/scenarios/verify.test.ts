@@ -141,6 +141,21 @@ test("a proof leads to no folder but its loop's and its task's, and a loop witho
   assert.equal((await differences(p))['task'], '.ralph/fix/RALPH.md is missing');
 });
 
+test('a loop of a worktree is compared with the files there, and a loop is found by its task', async (t) => {
+  const p = project(t);
+  p.write('.ralph/fix/RALPH.md', TASK);
+  const command = agent(p, 'echo done > made.txt\necho "<promise>DONE</promise>"');
+  commitFolder(p.dir);
+  p.ralph(['run', 'fix', '--worktree', '--plain', '--agent', command]);
+  p.write('mine.txt', 'x\n');
+  for (const words of [[], ['fix'], ['.ralph/fix/RALPH.md'].map((path) => join(p.dir, path))])
+    assert.deepEqual(await differences(p, ...words), {}, 'what changes beside the worktree is no change');
+  p.write('.ralph/worktrees/fix/made.txt', 'done twice\n');
+  assert.deepEqual(await differences(p, 'fix'), { files: 'differ since the verdict: made.txt' });
+  assert.match(p.ralph(['undo', '.ralph/fix/RALPH.md', '--dry-run']).stdout, /made\.txt/);
+  assert.match(p.ralph(['undo', 'no/such', '--dry-run']).stderr, /No loop has ended on no\/such here/);
+});
+
 test('the scenarios of a test-first loop do not run again, which its proof does not hide', async () => {
   const { p } = completed();
   forge(p, {
@@ -169,7 +184,10 @@ test('who has only a clone and a proof is told how to check it, and what is miss
     const { stdout, stderr } = there.ralph(['verify', ...words]);
     return stdout + stderr;
   };
-  assert.match(said(), /Proofs of others are here: \.ralph\/fix\/proof\.json\. Check one: \S* verify fix\./);
+  assert.match(
+    said(),
+    /Proofs of others are here: \.ralph\/fix\/proof\.json\. Check one: \S* verify fix --project \S*clone\./,
+  );
   assert.match(
     said('fix'),
     /Verified[^\n]*\nOnly the sender's word says what the checks did before the start: made failed\.\n$/,

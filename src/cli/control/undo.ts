@@ -9,7 +9,7 @@ import { recordNotice } from '../../state/event-stream.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { takeHold } from '../../state/lock/hold.ts';
 import { findEndedContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
-import { programName } from '../../state/process/program.ts';
+import { callHere } from '../../state/process/program.ts';
 import { pinsAtEnd } from '../../task/git/git-view.ts';
 import { startPointOf } from '../../task/git/start-point.ts';
 import { freeBytes } from '../../task/undo/put-files.ts';
@@ -34,7 +34,7 @@ const MOST_SHOWN = 40;
 
 export const UNDO_COMMAND: Command = {
   name: 'undo',
-  usage: '[NAME] [--back] [--dry-run] [--yes [--new-files]]',
+  usage: '[NAME | TASK] [--back] [--dry-run] [--yes [--new-files]]',
   help: 'Shows what it would do, asks, and brings the files of the project back as they were when the loop started; new files stay unless you say otherwise. What changed after the loop or outside its calls is left alone and named. The state before the undo is kept: `undo --back` returns to it.',
   example: 'ralph-loop undo docs --dry-run',
   options: options({
@@ -129,7 +129,7 @@ async function undo(context: CommandContext, { files, state }: UndoneLoop): Prom
     left: leftTexts(plan.around.prefix, plan.left),
   };
   const lineFor = (options = {}): string =>
-    commandLine({ command: 'undo', options }, { name: files.name, mode: state.mode, program: programName() });
+    commandLine({ command: 'undo', options }, { name: files.name, mode: state.mode, ...callHere() });
   const isNothing = plan.bring.length + plan.added.length + plan.commits.length === 0;
   if (values['dry-run'] === true || isNothing) {
     const next = isNothing ? '' : `\n${context.paint('dim', `To undo: ${lineFor()}`)}`;

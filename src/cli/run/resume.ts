@@ -91,11 +91,11 @@ async function resumeLoop(context: CommandContext, files: LoopFiles): Promise<nu
   const loss = state !== null && (isPaused || needsDriver(files, state)) ? lossOf(files, state) : null;
   if (state !== null && (isPaused || loss !== null)) {
     const known = state.status === 'paused' ? state.paused.message : '';
-    const lines = [`  ${loss?.text ?? known}`];
+    const lines = [`  ${loss?.text ?? known}`, '  A project that was moved or copied comes without it.'];
     const question = 'Take the state of this moment as a new start?';
     askInPerson(files, {
       command: 'resume',
-      heading: 'Evidence of this loop is lost:',
+      heading: 'The loop cannot go on as it is:',
       lines,
       question,
       declined: 'the loop stays paused.',

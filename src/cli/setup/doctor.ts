@@ -50,7 +50,7 @@ function examined({ projectDir, env, now }: CommandContext): Examined {
     bundle: bundleDir(),
     version: VERSION,
     now: now(),
-    node: { path: process.execPath, version: process.version },
+    node: { path: process.execPath },
     client: client instanceof RalphError ? null : client,
     sources: settingsSources(projectDir, env, process.platform),
     ...(settings instanceof RalphError

@@ -7,7 +7,7 @@ import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
-import { programName, show } from '../../state/process/program.ts';
+import { callHere, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
 import type { LoopRef } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
@@ -181,7 +181,7 @@ function inWords({
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {
   const { active, name, status, at, why, next, events, notices } = explanation;
-  const loop = { name, mode: 'runner', program: programName() } as const;
+  const loop = { name, mode: 'runner', ...callHere() } as const;
   // A later claim was accepted, so what the refused ones found needs no fix.
   const cut = status === 'complete' ? { loop, most: 0 } : { loop };
   const isLive = active && found.kind === 'loop' && found.state.status !== 'awaiting-consent';

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { reasonLines } from '../../engine/messages.ts';
 import type { Run, RunTask } from '../../engine/schema/batch.ts';
-import { programName } from '../../state/process/program.ts';
+import { callHere, lineHere } from '../../state/process/program.ts';
+import { WORKTREES } from '../../task/task-file.ts';
 import { fittedTable, instantText, type Paint, printable, table } from '../../term/format.ts';
 import { cells, columnsOf, fitText, paintedCells } from '../../term/write-text.ts';
 import { countText, dollarText, timeText } from '../../text/figures.ts';
+import { quoted } from '../../text/quote.ts';
 import { statusWords } from '../../text/status-words.ts';
 
 /** Returns a run for people: what it is and how it stands, its tasks, why it waits or ended, and what to do next. */
@@ -47,11 +50,13 @@ function endLines(run: Run): string[] {
 export function branchLines({ plan, tasks }: Run): string[] {
   const isOwn = plan === null && tasks.some(({ status, commit, branch }) => status === 'complete' && !commit && branch);
   if (!isOwn) return [];
-  const there = 'git -C .ralph/worktrees/NAME';
+  const { dir = '', isFound } = callHere().elsewhere ?? {};
+  const there = `git -C ${quoted(join(dir, WORKTREES, 'NAME'))}`;
+  const git = isFound === false ? `git -C ${quoted(dir)}` : 'git';
   return [
     'Each loop worked in a worktree. Commit what it has left there, look at its branch, merge it, clean up:',
     `  ${there} add -A && ${there} commit`,
-    ...['  git log -p HEAD..ralph/NAME', '  git merge ralph/NAME', `  ${programName()} worktree remove NAME`],
+    ...[`  ${git} log -p HEAD..ralph/NAME`, `  ${git} merge ralph/NAME`, `  ${lineHere('worktree remove NAME')}`],
   ];
 }
 
@@ -116,7 +121,7 @@ function reasonOf(task: RunTask | undefined, indent: string): string[] {
   const loop =
     task.loop === null || task.status === 'complete'
       ? {}
-      : { loop: { name: task.loop.name, mode: 'runner', program: programName() } as const };
+      : { loop: { name: task.loop.name, mode: 'runner', ...callHere() } as const };
   return reasonLines(printable(task.why), { most: MOST_OUTPUT, indent, ...loop });
 }
 

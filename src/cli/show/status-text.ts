@@ -6,7 +6,7 @@ import { pausedText, reasonLines } from '../../engine/messages.ts';
 import type { Run } from '../../engine/schema/batch.ts';
 import { type Entry, readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { programName, show } from '../../state/process/program.ts';
+import { callHere, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { loopDirectoryTasks } from '../../task/task-file.ts';
 import { instantText, type Paint, printable, table } from '../../term/format.ts';
@@ -147,7 +147,7 @@ function progressText(live: LiveLoop): string {
 }
 
 function clientText({ clientPid, clientAlive, mode, name, sessionId }: LiveLoop, paint: Paint): string {
-  const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
+  const resume = commandLine({ command: 'resume' }, { name, mode, ...callHere() });
   if (mode === 'runner' && clientAlive !== null)
     return clientAlive ? 'started by the run, which is alive' : paint('red', `its runner has exited: ${resume}`);
   if (mode === 'hook' && clientPid === null && sessionId !== null) return `session ${sessionId}`;
@@ -207,7 +207,7 @@ function runLines(
 type Claim = NonNullable<RunState['lastIteration']>['completion'];
 
 function claimLines({ gateChecked, gatePassed, reasons }: Claim, name: string | null): string[] {
-  const loop = { name, mode: 'runner', program: programName() } as const;
+  const loop = { name, mode: 'runner', ...callHere() } as const;
   if (!gateChecked) return ['The agent claimed completion; no check was run.'];
   if (gatePassed) return ['The agent claimed completion, and every check passed.'];
   return [

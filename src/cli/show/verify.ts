@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { type ChecksNow, runChecksNow } from '../../drive/start/baseline.ts';
 import { commandOf, isConsistent, isWhole, provingChecks } from '../../drive/status/proof-record.ts';
 import type { ProofRecord } from '../../engine/schema/proof.ts';
@@ -30,11 +30,13 @@ export const VERIFY_COMMAND: Command = {
       'Commit to check, in a clean copy with the dependencies that are installed here; default: the files as they are.',
   }),
   control: true,
-  async run(context) {
-    if (context.positionals.length > 1) throw new RalphError('usage', 'verify takes one loop or task.');
-    if (context.values['proof'] === undefined) tellOfRun(context);
-    const subject = subjectOf(context);
-    const { record } = subject;
+  async run(given) {
+    if (given.positionals.length > 1) throw new RalphError('usage', 'verify takes one loop or task.');
+    if (given.values['proof'] === undefined) tellOfRun(given);
+    const subject = subjectOf(given);
+    const { record, files } = subject;
+    // The files of a loop in a worktree are there.
+    const context = { ...given, projectDir: files.projectDir };
     const around = await repositoryAround(context.projectDir, context.env, subject.contract.sandbox);
     const commit = await commitMeant(context);
     const isBook = loopsBooks(subject.contract);
@@ -42,10 +44,8 @@ export const VERIFY_COMMAND: Command = {
     const before = around && commit === null ? await projectTree(around, null, isBook) : null;
     const { contract } = subject;
     const onCopy = { ...contract, verifyIn: contract.verifyIn ?? { setup: null, copy: [] } };
-    const ran = await watchChecks(context, (given) =>
-      commit === null
-        ? runChecksNow(subject.files, contract, given)
-        : runChecksNow(subject.files, onCopy, { ...given, commit }),
+    const ran = await watchChecks(context, (watch) =>
+      commit === null ? runChecksNow(files, contract, watch) : runChecksNow(files, onCopy, { ...watch, commit }),
     );
     if (ran === null) return LEFT;
     const findings = [
@@ -59,7 +59,7 @@ export const VERIFY_COMMAND: Command = {
     const shared = commit === null || onCopy.verifyIn.setup !== null ? [] : await sharedWith(context, around, commit);
     const note =
       shared.length === 0 ? '' : `\nThe checks used ${listOf(shared)} as installed here: changes there are not seen.`;
-    context.answer({ verified, findings, checks, record }, () => shown(context, subject, findings, verified) + note);
+    context.answer({ verified, findings, checks, record }, () => shown(given, subject, findings, verified) + note);
     return verified ? 0 : 1;
   },
 };
@@ -218,8 +218,8 @@ function checkFindings(record: ProofRecord, { results, problems }: ChecksNow, co
 }
 
 function shown(
-  { paint }: CommandContext,
-  { record, own }: Subject,
+  { paint, projectDir }: CommandContext,
+  { record, own, files }: Subject,
   findings: readonly Finding[],
   verified: boolean,
 ): string {
@@ -236,7 +236,8 @@ function shown(
     !verified || own !== null || before.length === 0
       ? ''
       : `\nOnly the sender's word says what the checks did before the start: ${printable(before.join(', '))}.`;
-  return `Proof of ${printable(task.path)}, complete at ${localTime(endedAt)}:\n${table(rows)}\n${verdict}${word}`;
+  const path = relative(projectDir, join(files.projectDir, task.path));
+  return `Proof of ${printable(path)}, complete at ${localTime(endedAt)}:\n${table(rows)}\n${verdict}${word}`;
 }
 
 /** Returns the files that differ between two trees of the project; null if the repository lacks one of them. */

@@ -4,7 +4,7 @@ import { type Holdings, holdingsOf, lossTexts, removeWorktree } from '../../driv
 import { checkedOut } from '../../drive/worktree/repository.ts';
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
-import { programName, show, withPrefix } from '../../state/process/program.ts';
+import { lineHere, show, withPrefix } from '../../state/process/program.ts';
 import { withoutItsPrograms } from '../../task/git/run-git.ts';
 import { printable, table } from '../../term/format.ts';
 import { counted } from '../../text/figures.ts';
@@ -110,7 +110,7 @@ export function worktreeText(projectDir: string, place: WorktreePlace, env: Node
     ...(hasRest && stands === '' ? [['commit the rest', `${git} add -A && ${git} commit`]] : []),
     ...adrift.map(({ commit }) => ['keep commits on no branch', `git branch NAME ${commit.slice(0, 12)}`]),
     ...(unmerged > 0 || (hasRest && stands === '') ? [['merge it', `git merge ${branch}`]] : []),
-    ['clean up', `${programName()} worktree remove ${name}`],
+    ['clean up', lineHere(`worktree remove ${name}`)],
   ];
   return `${withPrefix(`${text}${stands}`)}\n${table(rows.map((row) => ['', ...row]))}`;
 }

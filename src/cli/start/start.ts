@@ -6,7 +6,7 @@ import { LAUNCH_TEXTS } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { clientFinder, hostNamed, hostOf, NAMED_HOSTS } from '../../hosts/hosts.ts';
 import { refuseOtherLoops } from '../../install/settings/stop-hooks.ts';
-import { programName } from '../../state/process/program.ts';
+import { callHere } from '../../state/process/program.ts';
 import { outliveHangUp } from '../../state/process/signals.ts';
 import { advise, commandLine, nullIfRefused, offer, RalphError } from '../../text/message.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -127,7 +127,7 @@ function answerStart(context: CommandContext, loop: StartedLoop, byAgent: boolea
 }
 
 function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop): string {
-  return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
+  return commandLine({ command }, { name: files.name, mode: state.mode, ...callHere() });
 }
 
 function byHand({ loopId, files: { name, projectDir }, stored }: StartedLoop): string {

@@ -11,7 +11,7 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { type Paint, printable, table } from '../../term/format.ts';
 import { advise, RalphError } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
-import { readTaskText } from '../choose-loop.ts';
+import { pathNamed, readTaskText } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { startProblems } from './check.ts';
 import { examineFile } from './try-checks.ts';
@@ -26,7 +26,7 @@ export const PLAN_COMMAND: Command = {
     if (verb !== 'check') throw usage('plan has one action, check.');
     if (file === undefined) throw usage('the file of the plan is missing.');
     if (more.length > 0) throw usage('plan check takes one file. Quote a path with spaces.');
-    const checked = checkedPlan(context, resolve(file), file);
+    const checked = checkedPlan(context, resolve(pathNamed(context.projectDir, file)), file);
     context.answer(answer(checked), () => forReading(file, checked, context));
     return checked.ok ? 0 : 1;
   },
@@ -131,7 +131,7 @@ const MOST_BYTES = 2 * 1024 * 1024;
 
 /** Prints the status of a plan file; returns false if the file holds no tasks. */
 export function printPlanStatus({ projectDir, answer, paint }: CommandContext, given: string): boolean {
-  const path = resolve(given);
+  const path = resolve(pathNamed(projectDir, given));
   if (['RALPH.md', 'task.md'].includes(basename(path))) return false;
   const text = readRegularFile(path, MOST_BYTES);
   const plan = text === null ? null : readPlan(text);

@@ -132,10 +132,15 @@ export function writeTaskFile(path: string, content: string, projectDir: string)
 }
 
 /** Removes drafts that were not started, and their folders in the project as far as they are empty. Keeps one that was edited. */
-export function removeDrafts({ projectDir, err }: CommandContext, drafted: readonly WrittenTask[]): void {
+export function removeDrafts({ projectDir, values, err }: CommandContext, drafted: readonly WrittenTask[]): void {
   for (const { path, text, made } of drafted) {
-    if (readRegularFile(path) === text) for (const file of [path, ...made]) removeFrom(projectDir, file);
-    else if (existsSync(path)) err(withPrefix(`Kept ${relative(process.cwd(), path)}, which was edited.`));
+    const shown = relative(process.cwd(), path);
+    if (readRegularFile(path) === text) {
+      for (const file of [path, ...made]) removeFrom(projectDir, file);
+      // Where no screen showed the draft, a message has named it.
+      const removed = advise(`Removed the draft ${shown}, which was not started.`, 'Write one to edit', 'draft "TEXT"');
+      if (values['yes'] === true && values['dry-run'] !== true) err(withPrefix(removed));
+    } else if (existsSync(path)) err(withPrefix(`Kept ${shown}, which was edited.`));
   }
 }
 

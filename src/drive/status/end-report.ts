@@ -8,7 +8,7 @@ import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
 import { lossIn } from '../../state/evidence/evidence-lost.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log, noticesOf } from '../../state/loop-files.ts';
-import { programName } from '../../state/process/program.ts';
+import { callHere } from '../../state/process/program.ts';
 import type { RecordedTree } from '../../task/git/record-tree.ts';
 import { changedRepositories, onScreen, recordTree, refOf, repositoryAround } from '../../task/git/record-tree.ts';
 import { changesBetween, type StartPoint, showCommand, startPointOf } from '../../task/git/start-point.ts';
@@ -128,7 +128,7 @@ async function gathered(
   const scripts = contract ? changedScripts(contract, files.projectDir).map(({ what }) => what) : [];
   const programs = contract ? changedPrograms(contract, Object.keys(contract.programs ?? {}), env) : [];
   const tokens = billedTokens(usage);
-  const loop = { name: state.name, mode: state.mode, program: programName() };
+  const loop = { name: state.name, mode: state.mode, ...callHere() };
   const inProject = contract?.policy.plan && contract.verifyIn === undefined && contract.validation.length > 0;
   const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
   return {

@@ -8,7 +8,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { programName } from '../../state/process/program.ts';
+import { callHere } from '../../state/process/program.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { taskTitle } from '../../task/task-title.ts';
 import { commandLine } from '../../text/message.ts';
@@ -109,7 +109,7 @@ export function runOfLoop(files: LoopFiles, state: LoopState, live: string | nul
     endedAt,
     durationMs: Math.round(timeSpent(state, endedAt ?? at)),
     why: ended === null ? paused : (ended.text ?? ended.message),
-    next: ended?.next === undefined ? '' : commandLine(ended.next, { ...state, program: programName() }),
+    next: ended?.next === undefined ? '' : commandLine(ended.next, { ...state, ...callHere() }),
     tasks: tasksOfPlan(plannedTasks(readPlan(text).tasks), begunTasks(workOf(files, state), status, { name, loopId })),
   });
   return { ...run, iterations: iteration, costUsd: totalCost(usage), tokens: billedTokens(usage) || null };

@@ -20,7 +20,7 @@ export const WORKTREE_TEXTS = {
   exists: (name: string, dir: string): Message => ({
     text: `the worktree ${name} already exists (${dir}). To start a new loop in it, add --fresh; to create another one, add --loop NAME.`,
     advice: [
-      { verb: 'Resume its loop', command: 'run', options: { resume: true, loop: name, worktree: true } },
+      { verb: 'Resume its loop', command: `resume ${name}` },
       { verb: 'Or remove it', command: `worktree remove ${name}` },
     ],
   }),

@@ -1,17 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { liveLoop, loopNames } from '../../drive/status/project-loops.ts';
-import { ownerLives, readOwner } from '../../state/lock/owner.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { quarantine, withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/check/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { jsonOrNull } from '../../text/json.ts';
-import { about, advise, offer } from '../../text/message.ts';
+import { about, advise } from '../../text/message.ts';
 import { HOOKS_HOME } from '../files/planned-files.ts';
 import { initProject } from '../init-project.ts';
 import { BUNDLE_HOME, readManifest, readText } from '../project-files.ts';
@@ -21,9 +19,6 @@ import { hooksIn, isOurHook, type RegisteredHook } from '../settings/stop-hooks.
 import * as environment from './environment.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 import * as hooks from './hooks.ts';
-
-/** Age from which a lock with an unknown owner counts as left behind: no state change takes nearly as long. */
-const LOCK_AGE_MS = 60_000;
 
 const taskFile: Check = (examined) => {
   const text = readText(join(examined.projectDir, DEFAULT_TASK));
@@ -48,52 +43,16 @@ const loopSettings: Check = (examined) => {
   return [error(settingsProblem, 'fix it where it stands.')];
 };
 
-const stateFiles: Check = (examined) =>
-  loopsOf(examined).flatMap((files) => {
-    const { found } = describeLoop(files, examined.env);
+const stateFiles: Check = ({ projectDir, env }) =>
+  loopNames(projectDir, env).flatMap((name) => {
+    const files = loopFiles(projectDir, name, env);
+    const { found } = describeLoop(files, env);
     if (found.kind === 'newer') return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
     if (found.kind !== 'corrupt') return [];
     const message = `${files.state} cannot be used: ${found.problem}.`;
-    const fix = about(advise('it can be archived.', 'Run', 'reset'), { name: files.name, mode: 'hook' });
-    return [warning(message, fix, () => putAway(files, examined.now))];
+    const fix = about(advise('it can be archived.', 'Run', 'reset'), { name, mode: 'hook' });
+    return [warning(message, fix)];
   });
-
-function putAway(files: LoopFiles, now: string): void {
-  withState(
-    files,
-    (current) => {
-      if (current.kind === 'corrupt') quarantine(files, now, 'corrupt');
-      return { next: 'keep', result: undefined };
-    },
-    { waitMs: 2_000 },
-  );
-}
-
-const staleStates: Check = (examined) =>
-  loopsOf(examined).flatMap((files) => {
-    const { live, found } = describeLoop(files, examined.env);
-    if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
-    const advice = offer('Resume the loop or start over.', { Resume: 'resume', 'Start over': 'restart' });
-    const driver = live.mode === 'runner' ? 'runner' : 'client';
-    const message = `${files.state} belongs to a loop whose ${driver} (process ${live.clientPid}) has exited (iteration ${live.iteration}).`;
-    return [warning(message, show(advice, live))];
-  });
-
-/** Finds locks held for longer than any change takes. The next process takes over that of an exited one. */
-const heldLocks: Check = (examined) =>
-  loopsOf(examined).flatMap(({ lock }) => {
-    const held = statSync(lock, { throwIfNoEntry: false });
-    const owner = held === undefined ? 'gone' : readOwner(lock);
-    if (held === undefined || owner === 'gone') return [];
-    const age = Date.now() - held.mtimeMs;
-    if (age < LOCK_AGE_MS || (owner !== 'unreadable' && !ownerLives(owner, lock))) return [];
-    const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
-    return [warning(message, 'if no process is working on this loop, delete that file.')];
-  });
-
-function loopsOf({ projectDir, env }: Examined): LoopFiles[] {
-  return loopNames(projectDir, env).map((name) => loopFiles(projectDir, name, env));
-}
 
 const TIME_LIMIT_MS = 30_000;
 const STOP = 'ralph-stop-hook.cjs';
@@ -191,7 +150,6 @@ export interface Finding extends Omit<Outcome, 'repair' | 'isInit'> {
 /** Checks by stable name, in the order in which a person would look. */
 const CHECKS: Readonly<Record<string, Check>> = {
   'node-on-path': environment.nodeOnPath,
-  'node-version': environment.nodeVersion,
   client: environment.client,
   'settings-readable': hooks.settingsReadable,
   'hooks-enabled': hooks.hooksEnabled,
@@ -209,8 +167,6 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'task-file': taskFile,
   'loop-settings': loopSettings,
   'state-file': stateFiles,
-  'stale-state': staleStates,
-  'left-lock': heldLocks,
   'self-test': selfTest,
 };
 

@@ -42,19 +42,10 @@ export const nodeOnPath: Check = ({ env, platform, node }) => {
     const fix = `make it run, or: export RALPH_NODE=${node.path}`;
     return [error(`the hooks would run ${found}, which does not start.`, fix)];
   }
-  return [oldNode(found, version) ?? ok(`the hooks run ${found} (${version}).`)];
+  if (atLeast(version, OLDEST_NODE)) return [ok(`the hooks run ${found} (${version}).`)];
+  const message = `${found} is node ${version}; ralph-loop needs ${OLDEST_NODE} or newer.`;
+  return [error(message, 'install a newer node, or point RALPH_NODE to one.')];
 };
-
-export const nodeVersion: Check = ({ node }) => {
-  const version = node.version.replace(/^v/, '');
-  return [oldNode(node.path, version) ?? ok(`node ${version}.`)];
-};
-
-function oldNode(path: string, version: string): Outcome | null {
-  if (atLeast(version, OLDEST_NODE)) return null;
-  const message = `${path} is node ${version}; ralph-loop needs ${OLDEST_NODE} or newer.`;
-  return error(message, 'install a newer node, or point RALPH_NODE to one.');
-}
 
 export const client: Check = ({ client: found }) => {
   if (found === null) {

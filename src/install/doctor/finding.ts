@@ -14,7 +14,7 @@ export interface Examined {
   readonly bundle: string;
   readonly version: string;
   readonly now: string;
-  readonly node: { readonly path: string; readonly version: string };
+  readonly node: { readonly path: string };
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
   /** Where another client has hooks of ours, and why that client would not run them; null if it would. */

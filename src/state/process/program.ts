@@ -15,9 +15,26 @@ interface Invocation {
 
 const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
 
+let elsewhere: MessageContext['elsewhere'];
+
+/** Remembers the project of this process's command, so that its messages name it to a user who is in another folder. */
+export function rememberProject(dir: string, isFound: boolean): void {
+  elsewhere = dir === workingFolder() ? undefined : { dir, isFound };
+}
+
+/** Returns what a command line needs that this user can type in their folder: the program, and the project if it is not there. */
+export function callHere(): Pick<MessageContext, 'program' | 'elsewhere'> {
+  return { program: programName(), elsewhere };
+}
+
+/** Returns the command line that this user can type in their folder for a command in literal words. */
+export function lineHere(command: string): string {
+  return commandLine({ command }, { ...DEFAULT_LOOP, ...callHere() });
+}
+
 /** Renders a message for people, with the program spelled as this user can call it. */
 export function show(message: Message | string, loop: Pick<MessageContext, 'name' | 'mode'> = DEFAULT_LOOP): string {
-  return render(message, { name: loop.name, mode: loop.mode, program: programName() });
+  return render(message, { name: loop.name, mode: loop.mode, ...callHere() });
 }
 
 /** Returns a message for the user, with the program's name before it. */
@@ -27,7 +44,7 @@ export function withPrefix(message: Message | string, loop?: Pick<MessageContext
 
 /** Returns the commands of a message, with the program spelled as this user can call it. */
 export function stepsOf({ advice = [], loop }: Message, { name, mode }: Pick<MessageContext, 'name' | 'mode'>) {
-  const context = { ...(loop ?? { name, mode }), program: programName() };
+  const context = { ...(loop ?? { name, mode }), ...callHere() };
   return advice.map((each) => {
     const verb = mode === 'runner' ? each.verb : each.verb + (each.inSession ?? '');
     return { verb, command: commandLine(each, context) };

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { programName, show } from '../../state/process/program.ts';
+import { lineHere, show } from '../../state/process/program.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
@@ -209,7 +209,7 @@ function isJson(path: string, text: string): boolean {
 
 /** Names a file of JSON, whose stories a command can turn into a checklist where the tool that wrote it is known. */
 function jsonTask(path: string, text: string): Problem {
-  const how = `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${programName()} run NAME.`;
+  const how = `JSON is no task: nothing in it would be counted. Write its stories as items ("- [ ] what") into .ralph/NAME/task.md, then: ${lineHere('run NAME')}.`;
   return problemOn(1, 'json-task', otherLoopText(path, text, 'JSON is no task') ?? how);
 }
 

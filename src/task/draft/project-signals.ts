@@ -36,7 +36,7 @@ const LOCK_FILES: readonly (readonly [manager: string, names: readonly string[]]
 
 /** Usual names of scripts or targets by role, the most specific first. `check` counts as tests if there are no others. */
 const NAMES: Readonly<Record<Role, readonly string[]>> = {
-  tests: ['test', 'tests', 'check'],
+  tests: ['test', 'tests', 'test:unit', 'test-unit', 'unit', 'test:ci', 'check'],
   types: ['typecheck', 'type-check', 'check-types', 'check:types', 'types', 'tsc'],
   lint: ['lint', 'check'],
   build: ['build'],

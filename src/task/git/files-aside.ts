@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { programName } from '../../state/process/program.ts';
+import { lineHere } from '../../state/process/program.ts';
 import { listed } from '../../text/quote.ts';
 import { WORKTREES } from '../task-file.ts';
 import { alternate } from './git-pins.ts';
@@ -105,7 +105,7 @@ async function readOtherwise(...[around, index, isOwn]: Indexed): Promise<string
 }
 
 /** Command for a project whose files this machine has otherwise than its commits. */
-const byCommit = () => `${programName()} verify --tree HEAD`;
+const byCommit = () => lineHere('verify --tree HEAD');
 
 interface Present {
   readonly name: string;

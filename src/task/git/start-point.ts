@@ -6,6 +6,7 @@ import { forgetEvidence, storeEvidence } from '../../state/evidence/store-eviden
 import { APPEND_HERE } from '../../state/files/journal-lines.ts';
 import { readRegularFile, removeIfThere, withDescriptor } from '../../state/files/regular-file.ts';
 import { contractOfLoop, type LoopFiles } from '../../state/loop-files.ts';
+import { callHere } from '../../state/process/program.ts';
 import { shellWord } from '../../text/quote.ts';
 import { WITHOUT_OWN } from '../left-out.ts';
 import { repositoryRoot } from '../project-file.ts';
@@ -105,9 +106,11 @@ export function showCommand(projectDir: string, start: RecordedTree, end: Record
   return `${gitIn(projectDir)} diff ${start.commit.slice(0, 12)} ${end.commit.slice(0, 12)}`;
 }
 
-/** Returns how a user calls git for a project: one in a worktree is named. */
+/** Returns how a user calls git for a project: one in a worktree is named, and one outside of which the user is. */
 export function gitIn(projectDir: string): string {
-  return mainProjectOf(projectDir) === null ? 'git' : `git -C ${shellWord(projectDir)}`;
+  return mainProjectOf(projectDir) === null && callHere().elsewhere?.isFound !== false
+    ? 'git'
+    : `git -C ${shellWord(projectDir)}`;
 }
 
 /** Stores the start point of a new loop, before its contract; null if there is none. */

@@ -23,6 +23,16 @@ test('a .claude without a loop is not a project', () => {
   assert.equal(projectDirOf({ ...ask, cwd: other }), other);
 });
 
+test('the tasks of a clone show its project, and such a folder outside of a repository does not', () => {
+  const clone = join(base, 'clone');
+  const below = join(clone, 'src');
+  for (const made of [below, join(clone, '.ralph'), join(base, '.ralph')]) mkdirSync(made, { recursive: true });
+  assert.equal(projectDirOf({ ...ask, cwd: below }), below, 'control: no repository');
+  mkdirSync(join(clone, '.git'));
+  assert.equal(projectDirOf({ ...ask, cwd: below }), clone);
+  assert.equal(projectDirOf({ ...ask, cwd: other }), other, 'above the repository');
+});
+
 test('init does not search upwards', () => {
   assert.equal(projectDirOf({ ...ask, search: false }), deep);
 });

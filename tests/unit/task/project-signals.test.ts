@@ -39,6 +39,11 @@ const PROJECTS: [what: string, files: Record<string, string>, runs: string[]][] 
     { 'package.json': scripts({ test: 'echo "Error: no test specified" && exit 1' }) },
     [],
   ],
+  [
+    'tests without one script for all of them',
+    { 'package.json': scripts({ 'test:e2e': 'x', 'test:unit': 'x', check: 'x' }) },
+    ['npm run test:unit', 'npm run check'],
+  ],
   ['a test that never ends', { 'package.json': scripts({ test: 'jest --watch', lint: ' ' }) }, []],
   ['a test that watches nothing', { 'package.json': scripts({ test: 'ng test --watch=false' }) }, ['npm test']],
   ['a package.json that is none', { 'package.json': '{' }, []],
