@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
 import { controlDenied, POWERSHELL_WRITES, unreadableDenied } from './messages.ts';
-import { mentionsControl } from './own-files/control-commands.ts';
+import { controlCommandDenial, mentionsControl } from './own-files/control-commands.ts';
 import { hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
 import { emptyReading, type FileAccess, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
@@ -15,21 +15,25 @@ const WRITES =
 export async function evaluatePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   // PowerShell escapes with a backtick (Remo`ve-Item), cmd with a caret, and quotes may be anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
-  const own = ownDenial(text, cwd, guard);
+  const reading = readPowerShell(text, cwd, WRITES.test(text));
+  const own = ownDenial(text, cwd, guard, reading.commands);
   const { guardrails } = guard.rules;
   if (own !== null) return own;
   if (!guardrails) return { decision: 'allow', recorded: [] };
-  const reading = readPowerShell(text, cwd, WRITES.test(text));
   const { denial, open } = await evaluateGuardrails(source, reading, guard, guardrails);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text: what }) => `${kind}: ${what}`) };
 }
 
-function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
+function ownDenial(text: string, cwd: string, guard: Guard, commands: readonly ShellCommand[]): Denial | null {
   const program = mentionsControl(text, cwd, guard);
   if (program !== undefined && !runsForAgents(text, guard))
     return deny('control-commands', controlDenied(`this names ${program}`, guard.rules.agentCommands));
+  for (const command of commands) {
+    const denied = controlCommandDenial(command, guard);
+    if (denied !== undefined) return deny('control-commands', denied);
+  }
   if (!WRITES.test(text)) return null;
-  const words = text.split(/[\s,;|&]+/, MAX_WORDS).map((word) => wordOf(word));
+  const words = text.split(/[\s,;|&()]+/, MAX_WORDS).map((word) => wordOf(word));
   const named = guard.own.find((entry) => mentions(text, entry));
   const own = named ?? words.map((word) => hitByName(word, cwd, guard)).find(Boolean);
   if (own === undefined) return null;
@@ -49,13 +53,13 @@ const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type
 
 /** Pattern for text before a started program, and for the options between them. */
 const STARTS =
-  /^(&|\.|iex|invoke-expression|invoke-command|start|saps|start-process|cmd|cmd\.exe|\/c|-command|-c|powershell|pwsh)$/i;
+  /^(&|\.|iex|invoke-expression|invoke-command|start|saps|start-process|cmd|cmd\.exe|\/c|-command|-c|powershell|pwsh|npx)$/i;
 const STARTS_WITH = /^-(argumentlist|args|filepath|nonewwindow|wait|passthru|scriptblock)$/i;
 
 /** Splits an unquoted PowerShell text at its operators. Any word may be a path that is read or, with `writes`, removed. */
 function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
   const lines = text
-    .split(/&&|\|\||[;\n{}]/)
+    .split(/&&|\|\||[;\n{}]|(?<=sh(?:\.exe)?\s+-\w*c)\s/)
     .map((line) => line.split('|').flatMap((piece) => commandOf(piece, cwd) ?? []));
   const commands = lines.flat();
   const words = commands.flatMap(({ argv }) => argv).slice(0, MAX_WORDS);
@@ -79,7 +83,7 @@ function readPowerShell(text: string, cwd: string, writes: boolean): ShellReadin
 }
 
 function commandOf(piece: string, cwd: string): ShellCommand | null {
-  const split = piece.split(/[\s,<>]+/).filter((word) => word !== '' && !STARTS_WITH.test(word));
+  const split = piece.split(/[\s,<>()]+/).filter((word) => word !== '' && !STARTS_WITH.test(word));
   const words = split.slice(split.findIndex((word) => !STARTS.test(word)));
   const [first] = words;
   if (first === undefined) return null;

@@ -283,7 +283,13 @@ describe('PowerShell', () => {
   };
   it('obeys blocked commands, by its text and its plain commands', async () => {
     assert.equal(await run('git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
-    for (const command of ['npm test; git -C x push', 'g`it push', '"git" push', 'cd x && git.exe push'])
+    for (const command of [
+      'npm test; git -C x push',
+      'g`it push',
+      '"git" push',
+      'cd x && git.exe push',
+      'bash -c "git push"',
+    ])
       assert.notEqual(await run(command, { blockCommands: [simple('git', 'push')] }), null, command);
     assert.notEqual(await run('irm x | iex', { blockCommands: [pipeline('irm|iwr', 'iex')] }), null);
     assert.equal(await run('git status', { blockCommands: [simple('git', 'push')] }), null);
@@ -300,6 +306,8 @@ describe('PowerShell', () => {
     assert.notEqual(await run("Set-Content .\\config\\app.pem 'x'", rules), null);
     assert.notEqual(await run('Remove-Item -Recurse config', rules), null);
     assert.notEqual(await run('Get-Content .env', rules), null);
+    assert.notEqual(await run("[IO.File]::ReadAllText('.env')", rules), null);
+    assert.notEqual(await run('foreach ($f in Get-ChildItem config) { Remove-Item $f }', rules), null);
     assert.equal(await run('Get-Content config/app.pem', rules), null);
     assert.equal(await run('Get-Content README.md', rules), null);
   });

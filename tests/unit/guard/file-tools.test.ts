@@ -142,6 +142,14 @@ describe('PowerShell', () => {
     assert.equal(await run(`node ${MAIN} status; node ${MAIN} stop`), 'deny');
     assert.equal(await run(`& .claude\\ralph\\ralph-audit.sh`), 'deny');
     assert.equal(await run(`Copy-Item ${MAIN} m.cjs`), 'deny');
+    for (const command of [
+      'ralph-loop cancel',
+      '& ralph-loop accept',
+      'cd x; npx ralph-loop stop',
+      'bash -c "ralph-loop undo"',
+    ])
+      assert.equal(await run(command), 'deny', command);
+    assert.equal(await run('ralph-loop status; cd ralph-loop; npm test'), 'allow');
   });
   it('may do anything else', async () => {
     for (const command of [
