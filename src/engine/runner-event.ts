@@ -113,7 +113,8 @@ const ACTIVITIES = {
     tests: testSummary.optional(),
   },
   'agent.checklist': { done: count, total: count },
-  'agent.notice': { message: z.string() },
+  /** `allowed`: the rule by which the user has allowed calls that were denied. */
+  'agent.notice': { message: z.string(), allowed: z.string().optional() },
   'agent.interrupting': {},
   /** A stop or pause at the end of the iteration was requested or withdrawn. */
   'agent.after-iteration': { next: z.enum(['stop', 'pause', 'go-on']) },

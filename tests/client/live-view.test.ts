@@ -171,7 +171,9 @@ describe('the live view', { concurrency: 2 }, () => {
           await terminal.waitFor((screen) => flat(screen).includes(`and was refused: process ${pid} did not ask.`));
           await attached.submit('a');
           for (const view of [terminal, attached])
-            await view.waitFor((screen) => flat(screen).includes('allowed by you until this run ends'));
+            await view.waitFor((screen) => {
+              return flat(screen).includes('allowed by you until this run ends') && !screen.includes(offered);
+            });
           goesOn = true;
           assert.equal(await terminal.waitForExit(), 0);
           assert.equal(loop.workspace.read('made.txt'), 'made\nmade\n', 'not the two other calls');

@@ -12,7 +12,7 @@ import { namesIn, readRecord, writeAtomically } from '../../state/files/regular-
 import { type LoopFiles, loopFiles, outsideRoot, PROJECT_FILE } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { advise, RalphError } from '../../text/message.ts';
-import { commitsOf, uncommittedOf } from '../../web/model/collect-report.ts';
+import { workOf } from '../../web/model/collect-report.ts';
 import type { ControlRequest, LoopSource, NewsFeed, WatchedRun } from '../../web/server/news-feed.ts';
 import { LoopFeed, noControl } from '../../web/server/news-feed.ts';
 import { serveDashboard } from '../../web/server/serve.ts';
@@ -36,9 +36,7 @@ export function serveUntilSignal(context: CommandContext): Promise<number> {
     ],
     runs,
     loopOf: presentLoop,
-    commitsOf: async (loop, iterations, index) =>
-      (await commitsOf(loop, iterations, [index, index], now(), env)).get(index) ?? [],
-    uncommittedOf: (loop) => uncommittedOf(loop, env),
+    workOf: (loop, iterations, options) => workOf(loop, iterations, options, context),
     failed: (message) => context.err(`ralph-loop: ${message}`),
     control: (files, request) => control(files, request, env, now()),
   };

@@ -5,7 +5,7 @@ import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import { removeDrafts, withDescriptor, writeAtomically } from '../../state/files/regular-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { ShownLoop } from '../../web/model/collect-report.ts';
-import { commitsOf, readHistory, reportData, runDataOf, uncommittedOf } from '../../web/model/collect-report.ts';
+import { readHistory, reportData, runDataOf, workOf } from '../../web/model/collect-report.ts';
 import type { ReportData, RunData } from '../../web/model/report-data.ts';
 import { REPORT_MARK, reportPage } from '../../web/report/page.ts';
 import type { CommandContext } from '../command.ts';
@@ -36,31 +36,23 @@ async function dataOfRun(context: Place, run: Run): Promise<RunData> {
   for (const { task, files } of members) {
     const id = task.loop?.loopId ?? null;
     const loop = id === null ? shownLoop(files) : loopById(files, id);
-    if (loop !== null) loops.push(withCommitOf(task, await dataOf(context, loop)));
+    if (loop !== null) loops.push(await dataOf(context, loop, task));
   }
   const keys = members.map(({ task, files }) => [task.id, files] as const);
   return { ...runDataOf(projectDir, run, now(), keys), loops };
 }
 
-/** Leaves out commits that other tasks made at the same time: what was kept of a worktree is in the main project. */
-function withCommitOf({ commit, branch }: RunTask, data: ReportData): ReportData {
-  if (commit === null || branch !== null) return data;
-  const iterations = data.iterations.map((each) => {
-    return { ...each, commits: each.commits.filter(({ id }) => id.startsWith(commit)) };
-  });
-  return { ...data, iterations, uncommitted: null };
-}
-
-async function dataOf({ env, now }: Place, loop: ShownLoop): Promise<ReportData> {
+async function dataOf(place: Place, loop: ShownLoop, task?: RunTask): Promise<ReportData> {
   const { files, state } = loop;
   const { history } = readHistory(files, state.loopId);
   const { iterations } = history;
-  const commits = await commitsOf(loop, iterations, [1, iterations.length], now(), env);
-  for (const iteration of iterations) iteration.commits = commits.get(iteration.index) ?? [];
   // The project's files belong to the live or last ended loop, not to an earlier one.
   const isLatest = loop.live || shownLoop(loop.files)?.state.loopId === loop.state.loopId;
-  const uncommitted = isLatest ? await uncommittedOf(loop, env) : null;
-  return { ...reportData(loop, history, now()), uncommitted };
+  const options = { range: [1, iterations.length], withUncommitted: isLatest, task } as const;
+  const { commits, uncommitted } = await workOf(loop, iterations, options, place);
+  const made = new Map(commits);
+  for (const iteration of iterations) iteration.commits = made.get(iteration.index) ?? [];
+  return { ...reportData(loop, history, place.now()), uncommitted };
 }
 
 function beginningOf(path: string): string {

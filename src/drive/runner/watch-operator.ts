@@ -178,7 +178,7 @@ export function allowCall(runner: Runner, call: string, from: string): void {
   recordNotice(files, { loopId, iteration }, { at: now(), kind: 'allow', text, details: { rule, from } });
   allowed.add(rule);
   runner.agent?.allow([...allowed]);
-  options.tell({ type: 'agent.notice', message: text });
+  options.tell({ type: 'agent.notice', message: text, allowed: rule });
   const told = steering(randomUUID(), RUNNER_TEXTS.nowAllowed(rule), 'now');
   operate(files, options.env, now(), () => told);
 }

@@ -20,7 +20,6 @@ export interface Frame {
 /** Height from which a blank row separates the bottom. */
 const ROOMY = 16;
 const MOST_CALLS = 5;
-const MOST_PENDING = 3;
 const MOST_INPUT = 6;
 
 /** Lays out the bottom of the terminal at `at` (epoch milliseconds). Never exceeds the terminal. Pure. */
@@ -73,13 +72,9 @@ function callRows({ calls: open, silentSince, last, text }: View, at: number): R
 }
 
 function pendingRows({ pending }: View): Row[] {
-  const shown = pending.slice(0, MOST_PENDING);
-  const rows = shown.map(({ text, delivery }): Row => {
-    const line = text.replace(/\s+/g, ' ').trim();
-    return [{ text: `  ↳ ${LIVE_TEXTS.pending[delivery]}: ${line}`, style: 'dim' }];
-  });
-  const hidden = pending.length - shown.length;
-  return hidden > 0 ? [...rows, [{ text: `  ↳ ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : rows;
+  return pending.map(({ text, delivery }) => [
+    { text: `  ↳ ${LIVE_TEXTS.pending[delivery]}: ${text.replace(/\s+/g, ' ').trim()}`, style: 'dim' },
+  ]);
 }
 
 function deniedRows({ denied, status }: View): Row[] {

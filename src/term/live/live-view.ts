@@ -147,7 +147,6 @@ export class LiveView {
     if (text === ALLOW && denied !== null && allow !== undefined) {
       if (!this.#act(() => allow(denied.call))) return;
       this.#line = NEW_INPUT;
-      this.#views.set(this.#focus, { ...this.#viewOf(this.#focus), denied: null });
       return;
     }
     if (text === '' && !paused) {

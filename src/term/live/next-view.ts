@@ -53,7 +53,10 @@ const NEXT: { readonly [T in RunnerEvent['type']]: Next<T> } = {
     if (reason === 'operator' && view.next === 'pause' && view.status === 'running') return view;
     return { ...closeText(view), status: 'paused', waiting: null, paused: reason, calls: [], silentSince: null };
   },
-  'agent.notice': (view, { message }) => said(view, `ralph-loop: ${message}`, 'yellow'),
+  'agent.notice': (view, { message, allowed }) => ({
+    ...said(view, `ralph-loop: ${message}`, 'yellow'),
+    denied: view.denied?.rule === allowed ? null : view.denied,
+  }),
   'agent.ended': agentEnded,
   'wait.started': (view, { why, until }) => ({ ...view, waiting: { why, until: Date.parse(until) } }),
   'verification.started': (view, { unclaimed }) => ({

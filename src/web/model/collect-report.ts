@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { billedTokens, totalCost } from '../../engine/policy/budget.ts';
 import { idleElapsed, stoppedSince, timeSpent } from '../../engine/policy/loop-time.ts';
-import type { Run } from '../../engine/schema/batch.ts';
+import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Entry, lastWhere, readStream } from '../../state/event-stream.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
@@ -294,32 +294,43 @@ async function commitsBetween(directory: string, from: string, to: string, env: 
   return commits;
 }
 
-/** Reads the commits of a loop's iterations from `first` to `last`, by index. Bounded, secrets masked, paths shortened. */
-export async function commitsOf(
+export interface WorkOptions {
+  /** Indexes of the first and the last iteration whose commits are read. */
+  readonly range: readonly [first: number, last: number];
+  readonly withUncommitted: boolean;
+  readonly task: RunTask | undefined;
+}
+
+/**
+ * Reads what a loop changed. Bounded, secrets masked, paths shortened. Where its task commits to the main project, the
+ * other tasks of the run do so at the same time, and are left out.
+ */
+export async function workOf(
   { files, state }: Pick<ShownLoop, 'files' | 'state'>,
   iterations: readonly Iteration[],
-  [first, last]: readonly [number, number],
-  now: string,
-  env: NodeJS.ProcessEnv,
-): Promise<ReadonlyMap<number, readonly Commit[]>> {
+  { range: [first, last], withUncommitted, task }: WorkOptions,
+  { now, env }: { readonly now: () => string; readonly env: NodeJS.ProcessEnv },
+): Promise<Work> {
   const found = new Map<number, Commit[]>();
-  const from = first <= 1 ? state.startedAt : iterations[first - 1]?.startedAt;
-  if (from === undefined) return found;
-  const ended = state.status === 'ended' ? state.ended.at : now;
+  const own = task?.branch === null ? task.commit : null;
+  const from = (first <= 1 ? undefined : iterations[first - 1]?.startedAt) ?? state.startedAt;
+  const ended = state.status === 'ended' ? state.ended.at : now();
   // A task of a plan is committed after its iteration.
-  const left = state.plan === undefined ? (iterations[last - 1]?.endedAt ?? now) : ended;
+  const left = state.plan === undefined ? (iterations[last - 1]?.endedAt ?? now()) : ended;
   const end = iterations[last]?.startedAt ?? left;
   for (const commit of await commitsBetween(files.projectDir, from, end, env)) {
     // Git stores whole seconds.
     const maker = iterations.findLast(({ startedAt }) => Date.parse(startedAt) <= Date.parse(commit.at) + 1_000);
     if (maker === undefined || maker.index < first || maker.index > last) continue;
+    if (own !== null && !commit.id.startsWith(own)) continue;
     found.set(maker.index, [...(found.get(maker.index) ?? []), mapTexts(commit, shownText(files.projectDir))]);
   }
-  return found;
+  const isAlone = withUncommitted && own === null;
+  return { commits: [...found], uncommitted: isAlone ? await uncommittedOf({ files, state }, env) : null };
 }
 
 /** Returns the current changes and names of new files, bounded and masked; null if there are none, and outside a repository. */
-export async function uncommittedOf(
+async function uncommittedOf(
   loop: Pick<ShownLoop, 'files' | 'state'>,
   env: NodeJS.ProcessEnv,
 ): Promise<Work['uncommitted']> {

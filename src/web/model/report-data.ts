@@ -34,7 +34,8 @@ export interface Commit {
 }
 
 export interface Work {
-  readonly commits: readonly Commit[];
+  /** Commits by the index of the iteration that made them. */
+  readonly commits: readonly (readonly [index: number, commits: readonly Commit[]])[];
   /** Uncommitted changes; null if there are none or they are unknown. */
   readonly uncommitted: { readonly stat: string; readonly patch: string } | null;
 }

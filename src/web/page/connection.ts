@@ -123,11 +123,11 @@ export function useReport(access: Access | null, key: string | null, version: nu
 /** Time without news of an iteration before its work is read. */
 const SETTLED_MS = 1_000;
 
-/** Reads the changes of a served loop's iteration: when it is selected, and after further calls in it; null until then. */
+/** Reads the changes of a served loop's iteration, or of the whole loop for index 0: when it is selected, and after further calls in it; null until then. */
 export function useWork(
   access: Access | null,
   { key, loopId }: LoopRow,
-  iteration?: Iteration,
+  iteration?: Pick<Iteration, 'index' | 'endedAt' | 'toolCalls'>,
 ): Work | 'failed' | null {
   const [read, setRead] = useState<{ readonly of: string; readonly work: Work | 'failed' } | null>(null);
   const of = `${key} ${loopId} ${iteration?.index}`;

@@ -26,7 +26,7 @@ export function IterationPanel({ iteration, loop, commits }: PanelProps) {
     <p class="facts">${factsOf(iteration).join(' · ')} <span class="dim">from ${moment(startedAt)}</span></p>
     ${now?.outcome === 'running' && html`<p class="now"><b>Now:</b> ${oneLine(now.tool)} <code>${oneLine(now.about)}</code> <span class="dim">since ${clock(now.at)}</span></p>`}
     ${error !== null && error !== '' && html`<p class="bad">${clean(error)}</p>`}
-    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<${Reason} text=${clean(reason)} />`)}</ul>`}
+    ${reasons.length > 0 && html`<h4>Why the claim was rejected</h4><ul>${reasons.map((reason) => html`<li class="reason">${clean(reason)}</li>`)}</ul>`}
     ${steering.length > 0 && html`<h4>Your messages</h4>${steering.map((each) => html`<blockquote>${clean(each)}</blockquote>`)}`}
     ${
       brief === true
@@ -44,13 +44,6 @@ export function IterationPanel({ iteration, loop, commits }: PanelProps) {
     <${Calls} iteration=${iteration} key=${index} />`
     }
   </article>`;
-}
-
-/** Shows why a claim was rejected; what follows the first line is folded away. */
-function Reason({ text }: { readonly text: string }) {
-  const [first = '', ...rest] = text.split('\n');
-  const more = rest.join('\n').trim();
-  return html`<li class="reason">${first}${more !== '' && html`<details><summary>Output</summary><pre tabindex="0">${more}</pre></details>`}</li>`;
 }
 
 function factsOf({ durationMs, costUsd, tokens, findings, breaker, model, ...rest }: Iteration): string[] {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run, RunTask } from '../../engine/schema/batch.ts';
 import { costText, counted, countText, dollarText } from '../../text/figures.ts';
 import { verifiedBy } from '../../text/status-words.ts';
-import type { CheckSummary, Iteration, Limit, ReportData, RunData } from '../model/report-data.ts';
+import type { CheckSummary, Iteration, Limit, ReportData, RunData, Work } from '../model/report-data.ts';
 import { type Access, useWork } from './connection.ts';
 import { CommitDiff, Diff, FIGURES, IterationPanel, Mark, Plots } from './iteration.ts';
 import {
@@ -25,6 +25,10 @@ import {
 /** The tasks of a single loop link nowhere. */
 const NO_KEYS = {};
 
+function withCommits(iteration: Iteration, { commits }: Work): Iteration {
+  return { ...iteration, commits: new Map(commits).get(iteration.index) ?? [] };
+}
+
 interface ReportProps {
   readonly data: ReportData;
   readonly controls?: unknown;
@@ -40,12 +44,15 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
   const chosen = Math.min(picked ?? iterations.length, iterations.length);
   const iteration = iterations[chosen - 1];
   const work = useWork(access, row, iteration);
-  const { uncommitted } = work === null || work === 'failed' ? data : work;
-  return html`<${Head} data=${data} />
+  const toolCalls = iterations.reduce((sum, each) => sum + each.toolCalls, 0);
+  const whole = useWork(access, row, row.endedAt === null ? undefined : { index: 0, endedAt: row.endedAt, toolCalls });
+  const all = whole === null || whole === 'failed' ? iterations : iterations.map((each) => withCommits(each, whole));
+  const { uncommitted } = [whole, work].find((each) => each !== null && each !== 'failed') ?? data;
+  return html`<${Head} data=${{ ...data, iterations: all }} />
     ${controls}
     ${data.run !== null && html`<${RunTasks} run=${data.run} keys=${NO_KEYS} />`}
     <${Questions} questions=${data.questions} />
-    <${Changes} iterations=${iterations} uncommitted=${uncommitted} />
+    <${Changes} iterations=${all} uncommitted=${uncommitted} />
     <${FailedTests} checks=${data.checks} />
     <${Proof} checks=${data.checks} row=${row} />
     ${
@@ -54,7 +61,7 @@ export function ReportView({ data, controls = null, access = null }: ReportProps
       <h2 id="iterations">Iterations</h2>
       <${Strip} iterations=${iterations} chosen=${chosen} choose=${setPicked} />
       <${Timeline} iterations=${iterations} chosen=${chosen} choose=${setPicked} waits=${data.waits} until=${row.endedAt ?? data.generatedAt} />
-      <${IterationPanel} iteration=${iteration} loop=${row.name} commits=${work === null ? iteration.commits : work === 'failed' ? null : work.commits} />
+      <${IterationPanel} iteration=${iteration} loop=${row.name} commits=${work === null ? iteration.commits : work === 'failed' ? null : withCommits(iteration, work).commits} />
     </section>`
     }
     <${Plots} data=${data} />
@@ -138,7 +145,7 @@ function CheckRow({ check }: { readonly check: CheckSummary }) {
   </tr>`;
 }
 
-/** Lists what the loop changed. A served page knows only the commits of the chosen iteration, and shows them there. */
+/** Lists what the loop changed. A page that is served while it works knows only the commits of the chosen iteration. */
 function Changes({ iterations, uncommitted }: Pick<ReportData, 'iterations' | 'uncommitted'>) {
   const made = iterations.filter(({ commits }) => commits.length > 0);
   if (made.length === 0 && uncommitted === null) return null;

@@ -4,7 +4,7 @@ import { type Entry, readStream } from '../../state/event-stream.ts';
 import { ifOutOfReach } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
-import type { Known, ShownLoop } from '../model/collect-report.ts';
+import type { Known, ShownLoop, WorkOptions } from '../model/collect-report.ts';
 import { keyOf, readHistory, reportData, rowOf, rowOfRun, runDataOf, runKey } from '../model/collect-report.ts';
 import type { LoopHistory } from '../model/loop-history.ts';
 import type { Control, Iteration, LoopRow, ReportData, RunData, Work } from '../model/report-data.ts';
@@ -112,7 +112,7 @@ export abstract class NewsFeed {
     known: Known,
     loopId: string | null,
   ): ReportData | RunData | null | Promise<ReportData | RunData | null>;
-  /** Returns the changes of an iteration; null for an unknown loop or iteration. */
+  /** Returns the changes of an iteration, or of the whole loop for index 0; null for an unknown loop or iteration. */
   abstract work(key: string, loopId: string, index: number): Promise<Work | null>;
   /** Carries out a request and returns the answer; null for an unknown key. Rejects with a message for people. */
   abstract control(key: string, request: ControlRequest): Promise<string | null>;
@@ -123,8 +123,7 @@ export interface LoopSource {
   readonly places: () => readonly LoopFiles[];
   /** Returns the live or last loop of these files; null if there is none. */
   readonly loopOf: (files: LoopFiles) => ShownLoop | null;
-  readonly commitsOf: (loop: ShownLoop, iterations: readonly Iteration[], index: number) => Promise<Work['commits']>;
-  readonly uncommittedOf: (loop: ShownLoop) => Promise<Work['uncommitted']>;
+  readonly workOf: (loop: ShownLoop, iterations: readonly Iteration[], options: WorkOptions) => Promise<Work>;
   /** Returns the runs with several loops, and the files of these by the ids of their tasks. */
   readonly runs: () => readonly WatchedRun[];
   /** Called for a loop that cannot be read, once for each message. */
@@ -205,12 +204,15 @@ export class LoopFeed extends NewsFeed {
     const loop = files && this.#read(files);
     if (files === null || loop?.state.loopId !== loopId) return null;
     const { iterations } = this.#open(key, files, loopId).history;
-    if (iterations[index - 1] === undefined) return null;
-    const isNewest = loop.live && index === iterations.length;
-    const read = this.#working.then(async () => ({
-      commits: await this.#source.commitsOf(loop, iterations, index),
-      uncommitted: isNewest ? await this.#source.uncommittedOf(loop) : null,
-    }));
+    const isWhole = index === 0;
+    if (!isWhole && iterations[index - 1] === undefined) return null;
+    const tasks = [...this.#runs.values()].flatMap(({ run }) => run.tasks);
+    const options: WorkOptions = {
+      range: isWhole ? [1, iterations.length] : [index, index],
+      withUncommitted: isWhole || (loop.live && index === iterations.length),
+      task: tasks.find((each) => each.loop?.loopId === loopId),
+    };
+    const read = this.#working.then(() => this.#source.workOf(loop, iterations, options));
     this.#working = read.catch(() => undefined);
     return read;
   }

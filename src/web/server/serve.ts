@@ -44,7 +44,7 @@ function dashboardApp(feed: NewsFeed, tokens: Tokens, port: () => number): Hono 
   });
   app.get('/loops/:key/iterations/:index', async (context) => {
     const { key, index } = context.req.param();
-    const isValid = KEY.test(key) && /^[1-9]\d{0,6}$/.test(index);
+    const isValid = KEY.test(key) && /^\d{1,7}$/.test(index);
     const work = isValid ? await feed.work(key, context.req.query('loop') ?? '', Number(index)) : null;
     return work === null ? context.json({ message: 'No such iteration.' }, 404) : context.json(work);
   });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { streamed } from '../../../src/state/event-stream.ts';
+import { initRepository } from '../../support/git.ts';
 import { project } from '../../support/project.ts';
 import { someOf } from '../../support/short-form.ts';
 import { until } from '../../support/until.ts';
@@ -240,7 +241,7 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   await page.click('.loops a');
   await page.click('.panel summary:has-text("Keep dashes")');
   await page.waitForSelector('.panel .diff:has-text("+one")');
-  await page.click('section[aria-labelledby=changes] summary');
+  await page.click('section[aria-labelledby=changes] summary:has-text("Not committed")');
   await page.waitForSelector('section[aria-labelledby=changes] .diff:has-text("-one")');
   commit('Add a key');
   const call = { type: 'tool.started', at: new Date().toISOString(), loopId, iteration: 4, id: 'x', tool: 'Bash' };
@@ -266,6 +267,31 @@ test('an iteration in the dashboard shows its commits and what is not committed,
   const report = readFileSync(join(p.dir, '.ralph/reports/ralph-report.html'), 'utf8');
   assert.match(report, /Add a key/);
   assert.doesNotMatch(report, new RegExp(SECRET));
+  await page.context().close();
+});
+
+test('the dashboard lists what an ended loop has changed, like its report', async (t) => {
+  const p = project(t);
+  writeLongLoop(p.dir, p.env, { name: null, iterations: 10 });
+  const git = initRepository(p.dir);
+  p.write('notes.txt', 'one\n');
+  git('add', 'notes.txt');
+  p.sh('GIT_COMMITTER_DATE=2026-03-02T21:04:00Z git -c user.name=a -c user.email=a@b commit -qm "Keep dots"');
+  p.write('notes.txt', 'two\n');
+  const { url, origin } = await dashboard(t, p, '--read-only');
+  const { page, problems } = await watchedPage(browser, { scheme: 'dark', width: 320 }, origin);
+  await page.goto(url);
+  await page.click('.loops a');
+  await page.waitForSelector('.panel h3:has-text("Iteration 10")');
+  await shows(page, '.head .facts', / · 1 commit · /);
+  await shows(page, 'section[aria-labelledby=changes]', /Keep dots 1 file .*, iteration 4\s.*Not committed 1 file/s);
+  await page.click('[data-index="4"]');
+  await page.waitForSelector('.panel summary:has-text("Keep dots")');
+  const [content, shown] = await page
+    .locator('.scroll:has(> .calls)')
+    .evaluate((each) => [each.scrollWidth, each.clientWidth]);
+  assert.ok(content <= shown, `the calls are ${content} px wide in ${shown}`);
+  assert.deepEqual(problems, []);
   await page.context().close();
 });
 
