@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Denial, deny, type Guard, mentions, type Verdict } from './guard.ts';
 import { controlDenied, POWERSHELL_WRITES, unreadableDenied } from './messages.ts';
-import { controlCommandDenial, mentionsControl } from './own-files/control-commands.ts';
+import { controlCommandDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByName } from './own-files/file-access-hit.ts';
 import { shownPath } from './own-files/own-files.ts';
 import { emptyReading, type FileAccess, type ShellCommand, type ShellReading } from './shell/shell-reading.ts';
@@ -25,11 +25,12 @@ export async function evaluatePowerShell(source: string, cwd: string, guard: Gua
 }
 
 function ownDenial(text: string, cwd: string, guard: Guard, commands: readonly ShellCommand[]): Denial | null {
-  const program = mentionsControl(text, cwd, guard);
-  if (program !== undefined && !runsForAgents(text, guard))
-    return deny('control-commands', controlDenied(`this names ${program}`, guard.rules.agentCommands));
   for (const command of commands) {
-    const denied = controlCommandDenial(command, guard);
+    const program = mentionsControl(command.source, cwd, guard);
+    const denied =
+      program === undefined || runsControl(command, guard)
+        ? controlCommandDenial(command, guard)
+        : controlDenied(`this names ${program}`, guard.rules.agentCommands);
     if (denied !== undefined) return deny('control-commands', denied);
   }
   if (!WRITES.test(text)) return null;
@@ -38,13 +39,6 @@ function ownDenial(text: string, cwd: string, guard: Guard, commands: readonly S
   const own = named ?? words.map((word) => hitByName(word, cwd, guard)).find(Boolean);
   if (own === undefined) return null;
   return deny('own-files', unreadableDenied('own-files', POWERSHELL_WRITES, shownPath(own, guard)));
-}
-
-/** Returns whether every mention of the control program precedes a command for agents, and nothing copies the program. */
-function runsForAgents(text: string, guard: Guard): boolean {
-  if (/\b(Copy-Item|Move-Item|copy|move|cp|mv|Get-Content|gc|type|cat|New-Item|mklink)\b/i.test(text)) return false;
-  const pieces = text.split(/\.cjs\b|\bralph-loop(?=\s)|\.(?:sh|bat|ps1)\b/i).slice(1);
-  return pieces.every((piece) => guard.rules.agentCommands.includes(/^\s*([^\s;|&]*)/.exec(piece)?.[1] ?? ''));
 }
 
 const MAX_WORDS = 500;
