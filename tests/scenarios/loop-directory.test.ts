@@ -53,6 +53,17 @@ test('the end of a checklist with missing items names them, and no command that 
   assert.match(stdout, / accept --loop site\./, 'control: the loop said it while it ran');
 });
 
+test('a checklist that was deleted or emptied is not complete, by a promise either', (context) => {
+  for (const away of [`rm ${TASK}`, `: > ${TASK}`, `rm ${TASK}; mkdir ${TASK}`]) {
+    const p = project(context);
+    p.write(TASK, TWO.replace('# settings', 'completion_promise: DONE\nvalidation: ["true"]\n# settings'));
+    const agent = `cat > /dev/null; ${away}; echo work > made.txt; echo '<promise>DONE</promise>'`;
+    const { code, stdout } = p.ralph(['run', '--plain', '--agent', agent, '--max-iterations', '1', 'site']);
+    assert.equal(code, 2, stdout);
+    assert.match(stdout, /checklist: 2 items are missing from \.ralph\/site\/task\.md: "routes", "login"/);
+  }
+});
+
 test('files of a loop are archived when it starts again, and kept when it is resumed', (context) => {
   const p = project(context);
   p.write(TASK, TWO);

@@ -31,10 +31,13 @@ export function checklistWarnings(path: string, { missing, unread }: ChecklistSt
   ];
 }
 
-/** Checks that every item that a loop's checklist has had is checked; empty if it is, and for another task. */
+/**
+ * Checks that every item that a loop's checklist has had is checked; empty if it is, and for another task. A file that is
+ * missing, empty or unreadable has no item.
+ */
 export function checkChecklist(files: LoopFiles, loop: Loop): CheckResult[] {
-  const task = readTask(files.projectDir, loop.taskPath);
-  const compared = task && comparedChecklist(files, loop, task);
+  const task = readTask(files.projectDir, loop.taskPath) ?? { body: '', bodyLine: 1, frontmatter: '' };
+  const compared = comparedChecklist(files, loop, task);
   if (!compared || isFinished(compared.stand)) return [];
   const { stand, items } = compared;
   const open = items.filter(({ checked }) => !checked).map(({ text }) => text);
