@@ -1,4 +1,5 @@
 import { firstWordAt, hasWord, LINE_END } from '../../text/characters.ts';
+import { lines } from '../../text/markdown/lines.ts';
 import { type ListItem, readLists, saysNone } from '../../text/markdown/lists.ts';
 import { compareItems, type Item, saysNoMore, saysNothing, textsOf } from './items.ts';
 
@@ -44,19 +45,24 @@ export interface Question extends Entry, Pick<ListItem, 'line' | 'checked' | 'ne
 
 export interface QuestionsFile {
   readonly questions: readonly Question[];
-  /** The file has text, but no section of a priority and no statement that nothing is open: what is open is unknown. */
+  /**
+   * The file, or a section of P0 or P1, has text, but no section of a priority, or no item, and no statement that nothing is
+   * open: what is open is unknown.
+   */
   readonly isUnread: boolean;
 }
 
 /** `next`: index of the next item or heading among those that begin. */
 type FoundQuestion = Omit<Question, 'hasNote'> & { readonly next: number };
 
-/** Patterns for the first words of a heading, which a letter or digit must not follow: `P0`, `P0 / P1`. */
-const PRIORITIES = [/^P(\d)\s*\/\s*P([01])/i, /^P(\d)/i];
+/** Pattern for the first word of a heading: `P0`, `P0 / P1`. */
+const PRIORITIES = /^P(\d)(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
 /** Reads the items of OPEN_QUESTIONS.md. Open are those without an x under P0 and P1; prose, code, comments and quotes are none. */
 export function readQuestions(text: string): QuestionsFile {
-  let sections: { readonly name: 'P0' | 'P1'; readonly level: number }[] = [];
+  let sections: { readonly name: 'P0' | 'P1'; readonly level: number; readonly line: number }[] = [];
+  /** Sections without an item: the lines on which they and what follows them begin. */
+  const bare = new Map<number, number>();
   let hasPriority = false;
   const found: FoundQuestion[] = [];
   /** Lines on which an item or a heading begins. */
@@ -65,39 +71,44 @@ export function readQuestions(text: string): QuestionsFile {
     heading: (title, level, line) => {
       begins.push(line);
       // A heading ends the sections of its own level and below, and may open one.
+      for (const each of sections) if (each.level >= level && bare.has(each.line)) bare.set(each.line, line);
       sections = sections.filter((section) => section.level < level);
       const named = prioritiesIn(title.replace(/[*_]/g, ''));
       hasPriority ||= named !== null;
-      if (named?.[0] === '0' || named?.[0] === '1') sections.push({ name: named.includes('0') ? 'P0' : 'P1', level });
+      if (named?.[0] !== '0' && named?.[0] !== '1') return;
+      sections.push({ name: named.includes('0') ? 'P0' : 'P1', level, line });
+      bare.set(line, Number.POSITIVE_INFINITY);
     },
     item: ({ checked, inDone, nested, line, text: said, paragraph }) => {
       begins.push(line);
       const section = sections.at(-1)?.name ?? null;
+      for (const each of sections) bare.delete(each.line);
       // A plain item below a checked one is a note.
       const isOpen = section !== null && (checked === null ? !inDone : !checked);
       found.push({ section, line, text: said, paragraph, isOpen, checked, nested, inDone, next: begins.length });
     },
   });
-  const lines = text.split(LINE_END);
-  const hasText = lines.some((line) => hasWord(line) && !/^\s*(?:#|<!--)/.test(line));
+  const raw = text.split(LINE_END);
+  const hasText = raw.some((line) => hasWord(line) && !/^\s*(?:#|<!--)/.test(line));
   return {
     questions: found.map(({ next, ...question }, at) => {
-      const end = begins[next] ?? lines.length + 1;
-      return { ...question, hasNote: hasNote(question, found[at + 1], end, lines) };
+      const end = begins[next] ?? raw.length + 1;
+      return { ...question, hasNote: hasNote(question, found[at + 1], end, raw) };
     }),
-    isUnread: !hasPriority && hasText && !lines.some(saysNone),
+    isUnread:
+      (!hasPriority && hasText && !raw.some(saysNone)) || [...bare].some(([from, to]) => hasProse(text, from, to)),
   };
+}
+
+/** Returns whether words stand between two lines, and none of them says that nothing is open. */
+function hasProse(text: string, from: number, to: number): boolean {
+  const within = [...lines(text)].filter(({ number, isProse }) => isProse && number > from && number < to);
+  return within.some(({ content }) => hasWord(content)) && !within.some(({ content }) => saysNone(content));
 }
 
 /** Returns the priorities that a heading names, of which the first may be any digit; null for another heading. */
 function prioritiesIn(title: string): readonly (string | undefined)[] | null {
-  const words = title.slice(firstWordAt(title));
-  for (const form of PRIORITIES) {
-    const found = form.exec(words);
-    const next = words.codePointAt(found?.[0].length ?? 0);
-    if (found !== null && (next === undefined || !hasWord(String.fromCodePoint(next)))) return found.slice(1);
-  }
-  return null;
+  return PRIORITIES.exec(title.slice(firstWordAt(title)))?.slice(1) ?? null;
 }
 
 /** Compares the questions that were seen open with those of now. An answer stands behind a checked question or below it. */

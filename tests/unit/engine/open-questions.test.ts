@@ -175,3 +175,15 @@ const CASES: readonly { readonly name: string; readonly text: string; readonly o
 for (const { name, text, open: expected } of CASES) {
   test(name, () => assert.deepEqual(open(text), expected));
 }
+
+test('text below P0 or P1 without an item is unread, never none', () => {
+  const isUnread = (text: string): boolean => readQuestions(text).isUnread;
+  for (const text of [
+    '## P0\n\nWhich store should we use?\n\n## P1\n',
+    '## P0: Which store?\n\n**Status: OPEN**\n',
+    '## P0\n\n- [x] Which port? 80\n\n## P1\n\n| question | status |\n|---|---|\n| Which store? | open |\n',
+  ])
+    assert.equal(isUnread(text), true, text);
+  for (const text of ['## P0\n\nNone.\n', '## P0\n### Storage\nAbout it:\n- [x] Which? This\n', '## P0\n<!-- x -->\n'])
+    assert.equal(isUnread(text), false, text);
+});

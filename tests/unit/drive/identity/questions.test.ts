@@ -89,8 +89,9 @@ for (const [nth, [driver, run]] of Object.entries(EVERY_DRIVER).entries()) {
     some('below headings of no priority are unavailable, never none', async (t) => {
       const became = await run(t, task(null), [claims('## Critical\n\n- [ ] Which store?\n')]);
       assertRefused(became);
-      assert.match(became.prompts[0] ?? '', /no heading that begins with P0 or P1/);
+      assert.match(became.prompts[0] ?? '', /no list item below a heading P0 or P1/);
       assert.equal((await run(t, task(null), [claims('# Open questions\n\nNone.\n')])).status, 'complete');
+      assertRefused(await run(t, task(null), [claims('## P0: Which store?\n\n**Status: OPEN**\n')]));
     });
   });
 
