@@ -2,7 +2,8 @@ import { type Line, lines } from '../../text/markdown/lines.ts';
 import { oneLine } from '../../text/quote.ts';
 
 /** Pattern for the label with a text beside it: `Blockers: x`, `**Blocker(s):** x`, `| Blockers | x |`. */
-const LABEL = /^\|?\s*[*_]{0,3}blocker(?:s|\(s\))?[*_]{0,3}\s*(?:[:：|]|[-–—](?=\s|$))[*_]{0,3}(?<text>.*)$/i;
+const LABEL =
+  /^\|?\s*[*_]{0,3}blocker(?:s|\(s\))?(?: \(\d+\))?[*_]{0,3}\s*(?:[:：|]|[-–—](?=\s|$))[*_]{0,3}(?<text>.*)$/i;
 /** Pattern for a label that stands alone: in bold, or the text of a heading. */
 const BOLD = /^([*_]{2,3})blocker(?:s|\(s\))?\1$/i;
 const HEADING = /^[*_]{0,3}blocker(?:s|\(s\))?[*_]{0,3}\s*[:：]?$/i;
@@ -14,14 +15,14 @@ const LATER =
   '(?:at (?:all|this time|the moment|present)|for (?:now|this task|me)|so far|as of now|right now|now|yet|known|found|seen|identified|encountered|met|remaining|remains?|left|here|today|currently|to report|open|outstanding|exists?)';
 const ISSUES =
   '(?:(?:known|open|other|current|real|new|further|major|more|remaining|outstanding) )*(?:blockers?|blocking (?:issues?|problems?)|impediments?|obstacles?|issues?|problems?)';
+/** Text after a mark explains, "none, all tests pass", unless it takes something back: "none, except that the key is missing". */
+const MORE = String.raw`(?:\s*[.,;:!(–—-](?!\W*(?:except|but|apart from|aside from|besides|other than|unless|however|only|though|although)\b).*)?`;
 const NONE = [
-  // Text after a mark explains: "none, all tests pass". "None of them starts" and "nothing works" name a blocker.
-  new RegExp(
-    `^(?:none|nothing|nil|null|not applicable|n/?a|n\\.a\\.?|not blocked|unblocked)(?: ${LATER})*(?:\\s*[.,;:!(–—-].*)?$`,
-  ),
+  // "None of them starts" and "nothing works" name a blocker.
+  new RegExp(`^(?:none|nothing|nil|null|not applicable|n/?a|n\\.a\\.?|not blocked|unblocked)(?: ${LATER})*${MORE}$`),
   new RegExp(`^(?:no|none|0|zero)(?: ${ISSUES})?(?: ${LATER})*$`),
   new RegExp(
-    `^(?:there (?:are|is|were|was) |i (?:have|had|see|saw|found|met|hit|encountered) )?(?:no|not any|none|zero) ?${ISSUES}(?: ${LATER})*(?:\\s*[.,;:!(–—-].*)?$`,
+    `^(?:there (?:are|is|were|was) |i (?:have|had|see|saw|found|met|hit|encountered) )?(?:no|not any|none|zero) ?${ISSUES}(?: ${LATER})*${MORE}$`,
   ),
   /^(?:there (?:are|is|were|was) |i (?:have|had|see|saw|found|met|hit|encountered) )(?:none|nothing)$/,
   /^nothing (?:is |was )?(?:blocking|blocks|blocked|prevented|prevents)(?: (?:me|us|it|progress|this|this task|the task))?$/,
