@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { ifOutOfReach, readRegularFile } from '../../state/files/regular-file.ts';
 import { pathKind } from '../../state/task-folder/run-files.ts';
@@ -8,9 +7,9 @@ import { type ChecklistCount, checklistItems, countChecklist } from '../../text/
 
 export type TaskText = Pick<SplitText, 'body' | 'bodyLine' | 'frontmatter'>;
 
-/** Reads the task file; null if it is missing, empty, unreadable or not a regular file. */
-export function readTask(projectDir: string, taskPath: string): TaskText | null {
-  const task = splitFrontmatter(readRegularFile(join(projectDir, taskPath)) ?? '');
+/** Reads the task file; null if it is missing, empty, unreadable, larger than `limit` or not a regular file. */
+export function readTask(projectDir: string, taskPath: string, limit?: number): TaskText | null {
+  const task = splitFrontmatter(readRegularFile(join(projectDir, taskPath), limit) ?? '');
   return task.body.trim() === '' ? null : task;
 }
 
@@ -20,9 +19,7 @@ const MOST_BYTES = 1024 * 1024;
 /** Returns a checklist's progress in the middle of an iteration; null if the file is unreadable or too large. */
 export function checklistNow(projectDir: string, taskPath: string): ChecklistCount | null {
   if (taskKind(taskPath) !== 'checklist') return null;
-  const found = lstatSync(join(projectDir, taskPath), { throwIfNoEntry: false });
-  if (found === undefined || found.size > MOST_BYTES) return null;
-  const task = readTask(projectDir, taskPath);
+  const task = readTask(projectDir, taskPath, MOST_BYTES);
   return task && countChecklist(checklistItems(task.body));
 }
 

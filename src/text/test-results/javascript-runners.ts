@@ -57,7 +57,12 @@ export const JAVASCRIPT_RUNNERS: readonly Runner[] = [
   },
   // jest, vitest, Pest
   {
-    totals: [/^\s*Tests:? +(?<list>\d.*)$/],
+    totals: [
+      /^\s*Tests:? +(?<list>\d.*)$/,
+      // A file that could not be run is no test in the total.
+      /^ {2}● (?:\S.* › )?Test suite failed to run(?<part>)(?<partFail>)$/,
+      /^ *FAIL +(?:\|[^|]*\| +)?\S+ \[ \S+ \](?<part>)(?<partFail>)$/,
+    ],
     // Jest prints its JSON beside the total.
     results: [JEST_JSON],
     nothing: [/^(?: *INFO +)?No tests? (?:files )?found\b/i, /^\s*Tests +no tests$/],

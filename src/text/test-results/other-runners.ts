@@ -160,6 +160,7 @@ export const OTHER_RUNNERS: readonly Runner[] = [
   {
     totals: [/^\s*Executed (?<all>\d+) tests?, with (?:(?<skipped>\d+) tests? skipped and )?(?<failed>\d+) failures?/],
     lastTotalCounts: true,
+    nothing: [/^warning: No matching test cases were run$/],
     failed: [/^(?<file>\S.*?):(?<line>\d+): error: (?:-\[)?(?<name>[\w. ]+?)\]? : (?<message>.+)$/],
   },
   {

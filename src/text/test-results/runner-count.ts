@@ -10,7 +10,7 @@ type Kind = 'all' | 'passed' | 'failed' | 'skipped';
 const WORDS: Readonly<Record<Kind, RegExp>> = {
   all: /^(?:tests?|examples?|specs?|runs?|doctests?|property|properties)$/i,
   passed: /^(?:pass(?:ed|ing)?|succeeded|xpassed|flaky|measured)$/i,
-  failed: /^(?:fail(?:ed|ing|ures?)?|errors?|cancell?ed|interrupted)$/i,
+  failed: /^(?:fail(?:ed|ing|ures?)?|errors?|cancell?ed|interrupted|timed|exec)$/i,
   skipped: /^(?:skip(?:ped|s)?|todo|pendings?|ignored|incomplete|omissions?|excluded|xfailed)$/i,
 };
 

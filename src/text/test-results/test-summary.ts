@@ -53,7 +53,7 @@ type ShareOfTests = Pick<TestSummary, 'run' | 'failed'> & { readonly atLeast?: t
 
 /** Says how many tests fail: `2 of 6 tests fail`. */
 export function failedShareText({ run, failed, atLeast }: ShareOfTests): string {
-  if (failed === 0) return 'No test ran';
+  if (failed === 0 || run === 0) return 'No test ran';
   const of = atLeast ? '' : ` of ${run}`;
   const isOne = (atLeast ? failed : run) === 1;
   return `${failed}${of} test${isOne ? '' : 's'} fail${failed === 1 ? 's' : ''}`;

@@ -271,3 +271,13 @@ test('a file whose assertions alone are printed counts as a test; one that names
   ] as const)
     assert.equal(summaryOf(`${file}${inner}}\n1..1\n# time=20ms\n`)?.run, run, inner);
 });
+
+test('a test file that could not be run is a failure beside tests that passed', () => {
+  for (const output of [
+    'FAIL src/y.test.js\n  ● Test suite failed to run\n\nTest Suites: 1 failed, 1 passed, 2 total\nTests:       2 passed, 2 total',
+    ' FAIL  src/y.test.ts [ src/y.test.ts ]\nError: x\n\n Test Files  1 failed | 1 passed (2)\n      Tests  2 passed (2)',
+    '     TIMEOUT [  60.004s] x tests::b\n     Summary [  60.005s] 3 tests run: 2 passed, 1 timed out, 0 skipped',
+  ])
+    assert.deepEqual([summaryOf(output)?.failed, isVacuousGreen(output)], [1, false], output);
+  assert.equal(isVacuousGreen('warning: No matching test cases were run'), true);
+});
