@@ -220,7 +220,10 @@ test('what a user writes outside the scope while the checks run is named, and in
   writeFileSync(join(p.state, 'where'), p.dir);
   const { code, stdout } = p.run(null);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /outside its scope, so its commit is without them: notes\.md\./);
+  assert.match(
+    stdout,
+    /outside the scope of Task 1 were changed by no call .*, so its commit is without them: notes\.md\./,
+  );
   assert.equal(p.git('ls-files', 'notes.md'), '');
   assert.equal(read(p, 'notes.md'), 'half\n');
 });

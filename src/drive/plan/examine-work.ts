@@ -82,8 +82,11 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
   const own = ownPaths(directory, task.planPath);
   const byChecks = reportsOf(place);
   const isOfChecks = (path: string): boolean => byChecks.includes(path) && !isInScope(path, task.scope);
-  const changes = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
-  const outside = changes.filter((path) => !isInScope(path, task.scope));
+  const found = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
+  const strays = found.filter((path) => !isInScope(path, task.scope));
+  const isUsers = strays.length === 0 ? null : byNoCall(place);
+  const outside = strays.filter((path) => isUsers?.(join(directory, path)) !== true);
+  const changes = found.filter((path) => !strays.includes(path) || outside.includes(path));
   if (outside.length > 0) {
     task = { ...task, strayed: outside };
     writeOpenTask(files, task);
@@ -119,23 +122,27 @@ const textsOf = (commits: readonly Commit[]): string[] => commits.map(({ text })
 
 /**
  * Returns the commits with which the branch began to move that no call of the agent can have made: git stored them, and moved
- * the branch last, while none ran. A date that a commit names proves nothing. None for an agent that reports no calls.
+ * the branch last, while none ran. A date that a commit names proves nothing.
  */
 function usersCommits(place: PlanPlace, { gitDir, branch }: Repository, commits: readonly Commit[]): readonly Commit[] {
-  const { files, contract, part } = place;
-  if (commits.length === 0 || part !== undefined) return [];
-  const { isLoops, lastWork } = workTimes(files, contract.loopId, contract.agent === undefined);
-  // A journal that names no call may have lost them.
-  if (lastWork === null) return [];
+  if (commits.length === 0) return [];
   // A worktree has a folder of its own, which names the one of the repository.
   const shared = resolve(gitDir, readRegularFile(join(gitDir, 'commondir'))?.trim() ?? '');
-  const isUsers = (...path: string[]): boolean => {
-    const stored = lstatSync(join(shared, ...path), { throwIfNoEntry: false });
-    return stored !== undefined && !isLoops(stored.ctimeMs);
-  };
-  if (!isUsers('refs', 'heads', branch ?? '')) return [];
-  const first = commits.findIndex(({ id }) => !isUsers('objects', id.slice(0, 2), id.slice(2)));
+  const isUsers = byNoCall(place);
+  if (!isUsers(join(shared, 'refs', 'heads', branch ?? ''))) return [];
+  const first = commits.findIndex(({ id }) => !isUsers(join(shared, 'objects', id.slice(0, 2), id.slice(2))));
   return first === -1 ? commits : commits.slice(0, first);
+}
+
+/** Returns a test for files that were last written while no call of the agent ran; of none where the agent reports no calls. */
+function byNoCall({ files, contract, part }: PlanPlace): (path: string) => boolean {
+  const { isLoops, lastWork } = workTimes(files, contract.loopId, contract.agent === undefined);
+  // A journal that names no call may have lost them. Beside other tasks the loop itself writes the files of its worktree.
+  if (lastWork === null || part !== undefined) return () => false;
+  return (path) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat?.isDirectory() === false && !isLoops(stat.mtimeMs) && !isLoops(stat.ctimeMs);
+  };
 }
 
 /** Returns reports that the checks write: no change of the agent's. What they prove of a commit rests on none of it. */

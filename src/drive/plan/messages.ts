@@ -68,7 +68,7 @@ export const PLAN_TEXTS = {
   addedByHook: (paths: readonly string[], id: string): string =>
     `the commit of ${id} was undone, because a git hook added files outside its scope: ${some(paths)}. The user has to add them to the scope in the plan, or remove them from the hook.`,
   leftOut: (paths: readonly string[], id: string): string =>
-    `these files changed while the work of ${id} was checked and are outside its scope, so its commit is without them: ${some(paths)}.`,
+    `these files outside the scope of ${id} were changed by no call of its agent, or while its work was checked, so its commit is without them: ${some(paths)}.`,
   differs: (paths: readonly string[], id: string): string =>
     `the commit of ${id} was undone: under the git settings of the start it does not contain these files as they are: ${some(paths)}. Revert the changes in .git (config, info/attributes, info/exclude) or by git update-index.`,
   emptyCommit: (id: string): string =>

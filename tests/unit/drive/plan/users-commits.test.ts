@@ -97,3 +97,22 @@ test('control: a commit that a call can have made is folded, whatever date it na
     );
   }
 });
+
+test('what the user writes outside the scope while no call runs is no work of the task', async (t) => {
+  const { write, called, examined, open } = atWork(t);
+  called(MINUTE);
+  write('README.md', 'read more\n');
+  write('notes.txt', 'mine\n');
+  const { results, changes } = await examined();
+  assert.deepEqual([results, changes, open()?.strayed], [[], [], undefined]);
+});
+
+test('control: what a call can have written outside the scope fails the task, and may be put back', async (t) => {
+  const { write, called, examined, open } = atWork(t);
+  called(null);
+  write('README.md', 'read more\n');
+  write('notes.txt', 'mine\n');
+  const { results, changes } = await examined();
+  assert.deepEqual([results.map(({ name }) => name), changes], [['scope'], ['README.md', 'notes.txt']]);
+  assert.deepEqual(open()?.strayed, changes);
+});
