@@ -8,11 +8,11 @@ import { emptyFolder } from '../../support/folder.ts';
 test('Taking a hold removes the drafts of killed processes, and no lock.', (t) => {
   const folder = emptyFolder(t);
   const others = [
-    'loop-1.holder.lock.8xy-1-abcdefghi.tmp',
-    'loop-1~2.holder.8xy-1-abcdefghi.tmp',
+    'loop-1.holder.lock.zzzzz-1-abcdefghi.tmp',
+    'loop-1~2.holder.zzzzz-1-abcdefghi.tmp',
     'loop-1.holder.json',
   ];
-  for (const name of [...others, 'loop-1.holder.8xy-1-abcdefghi.tmp']) writeFileSync(join(folder, name), '');
+  for (const name of [...others, 'loop-1.holder.zzzzz-1-abcdefghi.tmp']) writeFileSync(join(folder, name), '');
   const hold = takeHold(join(folder, 'loop-1.holder'));
   assert.deepEqual(readdirSync(folder).sort(), [...others, 'loop-1.holder', 'loop-1.holder.lease'].sort());
   assert.equal(takeHold(join(folder, 'loop-1.holder')), null);
