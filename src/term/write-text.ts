@@ -1,7 +1,7 @@
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { eastAsianWidth } from 'get-east-asian-width';
-import { pauseThread } from '../state/files/regular-file.ts';
+import { writeAll } from '../state/files/regular-file.ts';
 import { statFields } from '../state/process/identity.ts';
 
 /** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
@@ -148,20 +148,12 @@ const unread = new Set<1 | 2>();
 /** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or through its SIGTERM listener. */
 export function writeText(descriptor: 1 | 2, text: string): void {
   if (unread.has(descriptor)) return;
-  const bytes = Buffer.from(text.endsWith('\n') ? text : `${text}\n`);
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(descriptor, bytes, at);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EPIPE') {
-        unread.add(descriptor);
-        if (process.emit('SIGTERM', 'SIGTERM')) return;
-        process.exit(0);
-      }
-      if (code !== 'EAGAIN') throw error;
-      pauseThread(2);
-    }
+  try {
+    writeAll(descriptor, text.endsWith('\n') ? text : `${text}\n`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    unread.add(descriptor);
+    if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(0);
   }
 }
 

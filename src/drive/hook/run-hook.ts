@@ -1,7 +1,8 @@
 import { hookHost } from '../../hosts/hook-hosts.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import { parseHookInput } from '../../hosts/hook-io/hook-input.ts';
-import { type HookAnswer, readStdin, writeAll } from '../../hosts/hook-io/stdio.ts';
+import { type HookAnswer, readStdin } from '../../hosts/hook-io/stdio.ts';
+import { writeAll } from '../../state/files/regular-file.ts';
 import { log, loopFiles, REPEATED } from '../../state/loop-files.ts';
 import { hideFleetVariables } from '../../state/process/fleet-variables.ts';
 import { instantOf } from '../../text/time.ts';

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { pauseThread, regularFile } from '../../state/files/regular-file.ts';
+import { readSync } from 'node:fs';
+import { pauseThread, regularFile, withDescriptor } from '../../state/files/regular-file.ts';
 
 const CHUNK = 64 * 1024;
 
@@ -38,27 +38,10 @@ export interface HookAnswer {
   };
 }
 
-/** Writes a whole text to standard output (1) or standard error (2). */
-export function writeAll(descriptor: 1 | 2, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(descriptor, bytes, at);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      pauseThread(2);
-    }
-  }
-}
-
 /** Reads the last `limit` bytes of a regular file, or of standard input (`path` null). Throws the system's errors. */
 export function readEnd(path: string | null, limit: number): Buffer {
-  const descriptor = path === null ? 0 : openSync(regularFile(path), 'r');
-  try {
-    return readAll(descriptor, limit);
-  } finally {
-    if (path !== null) closeSync(descriptor);
-  }
+  if (path === null) return readAll(0, limit);
+  return withDescriptor(regularFile(path), 'r', 0, (descriptor) => readAll(descriptor, limit));
 }
 
 function readAll(descriptor: number, limit: number): Buffer {

@@ -233,6 +233,19 @@ export function pauseThread(milliseconds: number): void {
   Atomics.wait(cell, 0, 0, milliseconds);
 }
 
+/** Writes a whole text to standard output (1) or standard error (2). */
+export function writeAll(descriptor: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      pauseThread(2);
+    }
+  }
+}
+
 /** Size limit, above that of a prompt with the output of all commands. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
