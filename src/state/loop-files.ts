@@ -223,13 +223,16 @@ export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unr
 
 /** Returns the contract under which this loop ended; null if unknown. Never throws. */
 export function findEndedContract(files: LoopFiles, loopId: string): StoredContract | null {
-  const found = contractIn(`${files.contract}.ended`);
-  return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
+  return contractIfOf(loopId, contractIn(`${files.contract}.ended`));
 }
 
 /** Returns the contract of this loop, which has not ended; null for another loop's and one that cannot be used. Never throws. */
 export function findLiveContract(files: LoopFiles, loopId: string): StoredContract | null {
-  const found = findContract(files);
+  return contractIfOf(loopId, findContract(files));
+}
+
+/** Returns a contract that was found if it is this loop's, else null. */
+export function contractIfOf(loopId: string, found: ReturnType<typeof findContract>): StoredContract | null {
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
 }
 
@@ -248,8 +251,7 @@ function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
 }
 
 /** Reads the contract of the caller's own loop; null if there is none. Throws `contract-changed` if it is unreadable. */
-export function readContract(files: LoopFiles): StoredContract | null {
-  const found = findContract(files);
+export function readContract(files: LoopFiles, found = findContract(files)): StoredContract | null {
   if (found !== 'unreadable') return found === 'absent' ? null : found;
   const message = `the contract ${files.contract} cannot be read.`;
   throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));

@@ -5,11 +5,11 @@ import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
+import { readCounters } from './find-loop.ts';
 import { withLock } from './lock/lock.ts';
 import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
 import { awake, lookAtClock } from './process/sleep-watch.ts';
-import { readCounters } from './read-counters.ts';
 
 export interface Change<T> {
   /** New state, `keep` for no change, or `remove` for a state that is in the archive. */

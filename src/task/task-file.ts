@@ -119,6 +119,12 @@ export function loopDirectory(projectDir: string, taskPath: string): LoopDirecto
   return loopDirectoryName(taskPath) === null ? null : loopDirectoryIn(taskFolder(projectDir, taskPath));
 }
 
+/** Returns the files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
+export function ownFilesOfTask(projectDir: string, taskPath: string): string[] {
+  const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
+  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];
+}
+
 export const DEFAULT_TASK = '.claude/ralph/PROMPT.md';
 
 /** Returns the progress file of a plan: `plan.progress.md` beside `plan.md`. */

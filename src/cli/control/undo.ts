@@ -6,7 +6,7 @@ import { storedEnd } from '../../drive/status/end-report.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { StateOf } from '../../engine/schema/state.ts';
 import { recordNotice } from '../../state/event-stream.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossIn } from '../../state/evidence/evidence.ts';
 import { takeHold } from '../../state/lock/hold.ts';
 import { findEndedContract, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { callHere } from '../../state/process/program.ts';

@@ -9,7 +9,6 @@ import { type Entry, isActivity, readStream } from '../../state/event-stream.ts'
 import { type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { callHere, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
-import type { LoopRef } from '../../text/message.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { isBefore, localTime } from '../../text/time.ts';
 import { chosenLoop, chosenRun, endedLast, liveLoopsOn, noLoop, pathOrLoop } from '../choose-loop.ts';
@@ -91,11 +90,8 @@ export function explain(report: LoopReport): Explanation {
 
 function unusable(texts: Explained, files: LoopFiles): Explanation {
   const nothing = { status: null, loopId: null, iteration: null, at: null, events: [], notices: [] };
-  return { active: false, name: files.name, ...nothing, ...advised(texts, { name: files.name, mode: 'hook' }) };
-}
-
-function advised({ why, next }: Explained, loop: LoopRef): Pick<Explanation, 'why' | 'next'> {
-  return { why, next: show(next, loop) };
+  const next = show(texts.next, { name: files.name, mode: 'hook' });
+  return { active: false, name: files.name, ...nothing, why: texts.why, next };
 }
 
 function explained(state: LoopState, { files, live }: Pick<LoopReport, 'files' | 'live'>): Explanation {

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { ClientIdentity } from '../../engine/initial-state.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import type { Counters, LoopState } from '../../engine/schema/state.ts';
 import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
 import type { HookInput } from '../../hosts/hook-io/hook-input.ts';
 import { withoutGitExcludes } from '../../sandbox/environment.ts';
 import { readRecord, removeIfThere } from '../../state/files/regular-file.ts';
+import type { LoopRecords } from '../../state/find-loop.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
-import { findContract, LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { commandOf, identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
-import { readCounters } from '../../state/read-counters.ts';
 import { jsonOrNull } from '../../text/json.ts';
 import { instantOf } from '../../text/time.ts';
 
@@ -54,17 +54,15 @@ export function ownership(state: LoopState, env: NodeJS.ProcessEnv, sessionId: s
  * Returns the loop that a client without a state was started for, else the one that its session was bound to last; null without
  * one. Where the counters are gone too, nothing says whose a loop is that has not ended: every session in a loop is held.
  */
-export function loopOfSession(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
-  const known = env['RALPH_LOOP_ID'] || boundLoop(files, env, sessionId);
-  if (known !== null || drivenElsewhere(env) || readCounters(files) !== null) return known;
-  const found = findContract(files);
-  return typeof found === 'string' ? null : found.contract.loopId;
+export function loopOfSession(found: LoopRecords, env: NodeJS.ProcessEnv, sessionId: string): string | null {
+  const known = env['RALPH_LOOP_ID'] || boundLoop(found, env, sessionId);
+  if (known !== null || drivenElsewhere(env) || found.counters !== null) return known;
+  return typeof found.contract === 'string' ? null : found.contract.contract.loopId;
 }
 
 /** Returns the loop that this session was bound to last, as it is known outside the project; null without one. */
-export function boundLoop(files: LoopFiles, env: NodeJS.ProcessEnv, sessionId: string): string | null {
-  const counters = drivenElsewhere(env) ? null : readCounters(files);
-  return counters?.sessionId === sessionId ? counters.loopId : null;
+export function boundLoop({ counters }: LoopRecords, env: NodeJS.ProcessEnv, sessionId: string): string | null {
+  return !drivenElsewhere(env) && counters?.sessionId === sessionId ? counters.loopId : null;
 }
 
 /** Returns whether a runner or a router drives the client of this hook, and decides in its place whether the loop goes on. */
@@ -113,12 +111,10 @@ export function callingClient({ env, host, input: { event, sessionId } }: Driver
  * Returns whether the client that works on this session's loop is another one, and alive: a conversation that is continued
  * beside it has the same session. A state that another program rewrites frees no session, nor does a reused process id.
  */
-export function isHeldByAnother(state: LoopState, context: DriverContext): boolean {
-  const { mode, clientPid, clientStartedAt, sessionId } = state;
-  if (mode !== 'hook' || clientStartedAt === null || sessionId !== context.input.sessionId) return false;
-  const client = callingClient(context);
+export function isHeldByAnother(state: LoopState, client: ClientIdentity, counters: Counters | null): boolean {
+  if (state.mode !== 'hook' || state.clientStartedAt === null || state.sessionId !== client.sessionId) return false;
   if (client.clientPid === null || sameClient(state, client) || !clientAlive(state)) return false;
-  return readCounters(context.files)?.clientPid === clientPid;
+  return counters?.clientPid === state.clientPid;
 }
 
 /** Returns whether the loop is bound to the process of this client: `/clear` gives a process another session. */

@@ -1,8 +1,7 @@
 import type { ChecklistStand } from '../../engine/identity/items.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { completionText } from '../../engine/signals/signals.ts';
-import { liveContract, requireEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { liveContract, lossIn, requireEvidence } from '../../state/evidence/evidence.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Message } from '../../text/message.ts';
 import { examineAll } from '../control/examine-protected.ts';

@@ -1,8 +1,7 @@
 import type { CheckResult, Effect, EventOf } from '../../engine/events.ts';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { timeReading, untilTimeUp } from '../../engine/policy/loop-time.ts';
-import { proveEvidence } from '../../state/evidence/evidence.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossIn, proveEvidence } from '../../state/evidence/evidence.ts';
 import { readLoop } from '../../state/loop-files.ts';
 import { redactRecord } from '../../text/redact/redact.ts';
 import { examineAll } from '../control/examine-protected.ts';

@@ -1,10 +1,10 @@
-import { dirname, sep } from 'node:path';
+import { sep } from 'node:path';
 import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Contract, Guardrails, StoredContract } from '../../engine/schema/contract.ts';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard.ts';
 import { HOOK_HOSTS } from '../../hosts/hook-hosts.ts';
-import type { HookHost } from '../../hosts/hook-io/hook-host.ts';
+import { clientFolders } from '../../hosts/hook-io/hook-host.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { homeFolder, managedDir } from '../../state/home-folder.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
@@ -19,8 +19,8 @@ import {
   LEARNINGS,
   LOOP_CONFIG,
   LOOP_DIRECTORIES,
-  loopDirectory,
   mainProjectOf,
+  ownFilesOfTask,
   PROJECT_CONFIG,
   progressPath,
   RUN_CONFIG,
@@ -75,8 +75,6 @@ export function guardRules(
   const ours = stored !== null && rulesApply(stored.contract.loopId, env) ? stored.contract : null;
   const plan = ours?.policy.plan ? ours : null;
   const scope = plan && scopeOf(openTask, plan);
-  const folder =
-    stored !== null && hasTaskFolder(stored.contract) ? taskFiles(projectDir, stored.contract.taskPath) : [];
   // A worktree is inside its main project, whose loops are protected as well.
   const main = mainProjectOf(projectDir);
   const projects = main === null ? [projectDir] : [projectDir, main];
@@ -104,7 +102,7 @@ export function guardRules(
       ...launchers,
       ...Object.values(configFiles(projectDir, env)),
       ...clients.flatMap((each) => (settings?.files ?? []).map((file) => join(each, file))),
-      ...folder,
+      ...(stored && hasTaskFolder(stored.contract) ? ownFilesOfTask(projectDir, stored.contract.taskPath) : []),
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
       ...(plan === null ? [] : [plan.taskPath, progressPath(plan.taskPath)].map((path) => join(projectDir, path))),
     ],
@@ -125,18 +123,6 @@ export function guardRules(
     scope,
     guardrails: ours && withTddCalls(guardrailsOf(ours), ours, programs),
   };
-}
-
-/** Returns the folders with settings of the loop's client, of the user and of projects. Those of Claude Code are in every list. */
-function clientFolders(
-  { folder, variable, namesHome }: NonNullable<HookHost['settings']>,
-  home: string,
-  projects: readonly string[],
-  env: NodeJS.ProcessEnv,
-): string[] {
-  const named = env[variable];
-  const user = named && !namesHome ? named : join(named || home, folder);
-  return [user, ...projects.map((project) => join(project, folder))];
 }
 
 /** Returns the folder for temporary files that the client gives its sandbox. */
@@ -161,12 +147,6 @@ function guardrailsOf({ guardrails }: Contract): Guardrails {
     'contract-changed',
     advise(`the guardrails in the contract cannot be read (${problem}).`, 'The user has to start over', 'restart'),
   );
-}
-
-/** Files of a task folder and a loop directory that belong to the loop. The agent writes the checklist. */
-function taskFiles(projectDir: string, taskPath: string): string[] {
-  const { dir: _, ...own } = loopDirectory(projectDir, taskPath) ?? {};
-  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...Object.values(own)];
 }
 
 const STEPS = 'next|red|green|refactored|status';

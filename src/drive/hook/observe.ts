@@ -1,17 +1,18 @@
 import type { StoredContract } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
+import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import type { HookToolCall } from '../../hosts/hook-io/hook-input.ts';
 import { toolSubject } from '../../hosts/tool-subject.ts';
 import { appendEvent } from '../../state/event-stream.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { type LoopFiles, orLogged, readContract } from '../../state/loop-files.ts';
+import { liveContract, lossIn } from '../../state/evidence/evidence.ts';
+import type { FoundLoop } from '../../state/find-loop.ts';
+import { contractIfOf, type LoopFiles, orLogged } from '../../state/loop-files.ts';
 import { beat } from '../../state/task-folder/run-files.ts';
 import { hasFolder, runFilesOf, taskKind } from '../../task/task-file.ts';
 import { mayStayInBackground } from '../control/agent-busy.ts';
 import { examineAroundCall } from '../control/examine-protected.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import type { ProtectionContext, ProtectionReport } from '../control/restore-protected.ts';
-import { contractOf, type Guarded } from './guarded-loop.ts';
+import type { Guarded } from './guarded-loop.ts';
 import { TOOL_TEXTS } from './tool-answer.ts';
 
 /** A tool call, and the loop whose rules apply to it. */
@@ -58,27 +59,27 @@ export async function observeBefore(
 export async function observeAfter(
   context: DriverContext,
   { call, writes, loop }: CallOfLoop,
+  found: FoundLoop,
 ): Promise<ProtectionReport | null> {
   // Examine before recording the end of the call: until then, changes count as that call's, also after a kill.
-  const seen = writes ? await lookAfter(context, loop, call) : null;
+  const seen = writes && typeof loop !== 'string' ? await lookAfter(context, loop, call, found) : null;
   const background = mayStayInBackground(call.name, call.input, call.response) ? { background: true } : {};
   const phase = context.input.event === 'PostToolUseFailure' ? 'failed' : 'done';
   record(context.files, context.now(), { call, writes, loop }, phase, background);
-  if (typeof loop !== 'string') showHeartbeat(context.files, context.now(), loop);
+  if (typeof loop !== 'string') showHeartbeat(context.files, context.now(), loop, found);
   return seen;
 }
 
 /** Examines the protected files after a call. Lost evidence is reported; the next call is denied. */
 async function lookAfter(
   context: ProtectionContext,
-  loop: Guarded,
+  loop: LiveState,
   call: HookToolCall,
+  found: FoundLoop,
 ): Promise<ProtectionReport | null> {
   try {
-    const stored = contractOf(context.files, loop);
-    return typeof loop === 'string' || stored === null
-      ? null
-      : await examineAroundCall(context, loop, stored.contract, call);
+    const stored = liveContract(context.files, loop, found);
+    return stored && (await examineAroundCall(context, loop, stored.contract, call));
   } catch (error) {
     const { text } = lossIn(error);
     return { id: context.now(), toUser: [text], toAgent: TOOL_TEXTS.onlyReading(text), unrestored: [] };
@@ -86,12 +87,12 @@ async function lookAfter(
 }
 
 /** Records a heartbeat in the task folder, at most once a minute. Failures are logged. */
-function showHeartbeat(files: LoopFiles, at: string, { loopId, taskPath }: LoopState): void {
+function showHeartbeat(files: LoopFiles, at: string, { loopId, taskPath }: LoopState, found: FoundLoop): void {
   if (!hasFolder(taskKind(taskPath))) return;
   orLogged(files, at, 'mirror', () => {
     // The agent can write the state, so the folder is the one that the contract names.
-    const contract = readContract(files)?.contract;
-    const run = contract?.loopId === loopId ? runFilesOf(files.projectDir, contract) : null;
+    const stored = contractIfOf(loopId, found.contract);
+    const run = stored && runFilesOf(files.projectDir, stored.contract);
     if (run !== null) beat(run, loopId, at);
   });
 }

@@ -1,14 +1,17 @@
-import type { Effect, EngineEvent } from '../../engine/events.ts';
-import { bindSession } from '../../engine/initial-state.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import { bindSession, type ClientIdentity } from '../../engine/initial-state.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { blockOverridden, transcriptSize } from '../../hosts/claude/transcript/transcript.ts';
+import { readCounters } from '../../state/find-loop.ts';
 import { readContract, readState } from '../../state/loop-files.ts';
+import { withPrefix } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { callingClient, clientAlive, isHeldByAnother, ownership, sameClient } from '../control/ownership.ts';
+import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 
 /** Returns the live loop of this session as stored on disk, or null. Takes no lock. */
@@ -19,11 +22,15 @@ export function ownLoop(context: DriverContext): LiveState | null {
 }
 
 const isOwn = (state: LiveState, context: DriverContext): boolean =>
-  ownership(state, context.env, context.input.sessionId) === 'ours' && !isHeldByAnother(state, context);
+  ownership(state, context.env, context.input.sessionId) === 'ours' &&
+  !isHeldByAnother(state, callingClient(context), readCounters(context.files));
 
-/** Dispatches events to the live loop of this session. Returns the effects; null if it no longer belongs to this session. */
-export function dispatchOwn(context: DriverContext, events: readonly EngineEvent[]): Effect[] | null {
-  return changeOwnLoop(context, (before, policy) => {
+/**
+ * Dispatches events to the live loop of this session and applies the effects. Returns the messages for the user; null if the loop
+ * no longer belongs to this session.
+ */
+export function dispatchOwn(context: DriverContext, at: string, events: readonly EngineEvent[]): string[] | null {
+  const effects = changeOwnLoop(context, (before, policy) => {
     let state: LoopState = before;
     const result = events.flatMap((event) => {
       const next = transition(state, event, policy);
@@ -32,6 +39,9 @@ export function dispatchOwn(context: DriverContext, events: readonly EngineEvent
     });
     return { state, result };
   });
+  if (effects === null) return null;
+  applyEffects(context.files, at, effects);
+  return effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
 }
 
 /** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */
@@ -54,25 +64,24 @@ export function changeOwnLoop<T>(
 /** Binds the loop to this session if allowed. Returns whether the loop now belongs to it. */
 export function bind(context: DriverContext): boolean {
   return withState<boolean>(context.files, (current) => {
-    if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
-    return { next: bound(current.state, context), result: true };
+    const client = callingClient(context);
+    if (current.kind !== 'loop' || !mayBind(current.state, client, context)) return { next: 'keep', result: false };
+    return { next: bound(current.state, client, context), result: true };
   });
 }
 
-function mayBind(state: LoopState, context: DriverContext): boolean {
-  if (state.status === 'ended' || isHeldByAnother(state, context)) return false;
-  const { env, input } = context;
+function mayBind(state: LoopState, client: ClientIdentity, { files, env, input }: DriverContext): boolean {
+  if (state.status === 'ended' || isHeldByAnother(state, client, readCounters(files))) return false;
   if (ownership(state, env, input.sessionId) !== 'foreign') return true;
   const wanted = env['RALPH_LOOP_ID'] || state.loopId;
   if (wanted !== state.loopId || state.mode !== 'hook') return false;
-  if (input.source === 'clear' && sameClient(state, callingClient(context))) return true;
+  if (input.source === 'clear' && sameClient(state, client)) return true;
   // A launcher that resumes the loop of a dead client passes the loop's id.
   return env['RALPH_LOOP_ID'] === wanted && !clientAlive(state);
 }
 
-function bound(state: LoopState, context: DriverContext): LoopState {
+function bound(state: LoopState, client: ClientIdentity, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
-  const client = callingClient(context);
   const isOver = context.input.source === 'clear' || !sameClient(state, client);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && isOver;
   // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt

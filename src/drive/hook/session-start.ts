@@ -4,13 +4,14 @@ import { memoryText } from '../../engine/prompt/memory.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
+import { readCounters } from '../../state/find-loop.ts';
 import { findLiveContract, readState } from '../../state/loop-files.ts';
 import { show, withPrefix } from '../../state/process/program.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { isBefore } from '../../text/time.ts';
-import { clientAlive, type DriverContext, drivenElsewhere, isHeldByAnother } from '../control/ownership.ts';
-import { applyEffects } from '../records/apply-effects.ts';
+import type { DriverContext } from '../control/ownership.ts';
+import { callingClient, clientAlive, drivenElsewhere, isHeldByAnother } from '../control/ownership.ts';
 import { recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { bind, dispatchOwn } from './own-loop.ts';
@@ -42,7 +43,7 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
     );
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
-  if (isHeldByAnother(current.state, context)) {
+  if (isHeldByAnother(current.state, callingClient(context), readCounters(files))) {
     const text = HOOK_TEXTS.atWorkElsewhere(current.state.clientPid ?? 0);
     return { systemMessage: withPrefix(text, current.state) };
   }
@@ -81,6 +82,5 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   const event = { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt };
   recordEvent(files, at, event);
   if (resetsAt === null || isBefore(resetsAt, at)) return;
-  const effects = dispatchOwn(context, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
-  applyEffects(files, at, effects ?? []);
+  dispatchOwn(context, at, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
 }

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiError } from '../../engine/events.ts';
 import { apiFailure, lastApiError } from '../../hosts/claude/transcript/transcript.ts';
-import { withPrefix } from '../../state/process/program.ts';
 import type { DriverContext } from '../control/ownership.ts';
-import { applyEffects } from '../records/apply-effects.ts';
 import { dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Maximum age of the error's line in the transcript; an older line belongs to an earlier error. */
@@ -16,10 +14,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
   if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
   const error = await failure(context);
   const at = context.now();
-  const effects = dispatchOwn(context, [{ type: 'api-error', at, error }]);
-  if (effects === null) return null;
-  applyEffects(context.files, at, effects);
-  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
+  const notes = dispatchOwn(context, at, [{ type: 'api-error', at, error }]) ?? [];
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 

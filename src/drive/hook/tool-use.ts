@@ -4,16 +4,17 @@ import { READERS } from '../../engine/schema/constants.ts';
 import { mayWrite } from '../../guard/client-tools.ts';
 import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import { type Denial, deny, type Verdict } from '../../guard/guard.ts';
-import { isFields } from '../../hosts/fields.ts';
 import { toolCall } from '../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
-import { type LoopFiles, loopFiles, loopNamesIn, type StoredContract } from '../../state/loop-files.ts';
+import { liveContract, lossIn } from '../../state/evidence/evidence.ts';
+import { findLoop } from '../../state/find-loop.ts';
+import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import { loopFiles, loopNamesIn, readContract } from '../../state/loop-files.ts';
 import { runFilesOf } from '../../task/task-file.ts';
 import { asSentence } from '../../text/quote.ts';
 import { type DriverContext, isCancelled, rulesApply } from '../control/ownership.ts';
 import { guardRules } from './guard-context.ts';
-import { contractOf, type Guarded, guardedLoop } from './guarded-loop.ts';
+import { type Guarded, guardedLoop } from './guarded-loop.ts';
 import type { CallOfLoop } from './observe.ts';
 import { runHook } from './run-hook.ts';
 import { allowed, denied, TOOL_TEXTS, together, turnEnds } from './tool-answer.ts';
@@ -51,7 +52,7 @@ interface Asked extends CallOfLoop {
   readonly stored: StoredContract | null;
 }
 
-/** Decides a tool call, records it, and delivers steering. Throws if it cannot decide; the call is then denied. */
+/** Reads, then decides and records a tool call, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const { sessionId } = context.input;
   if (isCancelled(context.files, context.env, sessionId)) return turnEnds();
@@ -59,9 +60,11 @@ export async function preToolUse(context: DriverContext): Promise<HookAnswer | n
   const writes = mayWrite(call.name);
   let loop: Guarded | 'none' = 'unreadable';
   try {
-    loop = await guardedLoop(context.files, context.env, sessionId);
+    const found = findLoop(context.files);
+    loop = await guardedLoop(found, context.files, context.env, sessionId);
     if (loop === 'none') return null;
-    const stored = contractOf(context.files, loop);
+    const stored =
+      typeof loop === 'string' ? readContract(context.files, found.contract) : liveContract(context.files, loop, found);
     return await answer(context, { call, writes, loop, stored });
   } catch (error) {
     const { text } = lossIn(error);
@@ -111,7 +114,7 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
   // A reader can only be denied by private files. Guardrails that cannot be read are no free reading.
   const isFree = READERS.includes(call.name) && stored?.contract.guardrails?.privateFiles?.length === 0;
   if (isFree) return { decision: 'allow', recorded: [] };
-  if (!isFields(input.raw['tool_input'] ?? {})) return deny('unreadable-input', TOOL_TEXTS.unreadable);
+  if (!call.isReadable) return deny('unreadable-input', TOOL_TEXTS.unreadable);
   const unseen =
     call.name === 'Bash' && host?.whyUnseen?.((await import('../../state/process/ancestors.ts')).commandsAbove());
   if (unseen) return deny('unseen-input', unseen);
@@ -126,15 +129,16 @@ async function decide({ files, env, host, input }: DriverContext, { call, loop, 
 export async function postToolUse(context: DriverContext): Promise<HookAnswer | null> {
   const call = toolCall(context.input);
   const writes = mayWrite(call.name);
+  const found = findLoop(context.files);
   let loop: Guarded | 'none' = 'none';
   try {
-    loop = await guardedLoop(context.files, context.env, context.input.sessionId);
+    loop = await guardedLoop(found, context.files, context.env, context.input.sessionId);
   } catch (error) {
     // The call before it was told which evidence is lost.
     lossIn(error);
   }
   if (loop === 'none') return null;
-  const seen = await (await import('./observe.ts')).observeAfter(context, { call, writes, loop });
+  const seen = await (await import('./observe.ts')).observeAfter(context, { call, writes, loop }, found);
   return typeof loop === 'string' ? null : allowed(context.input.event, seen, await steering(context, loop));
 }
 

@@ -3,14 +3,12 @@ import type { LiveState } from '../../engine/schema/state.ts';
 import { isNotification } from '../../hosts/claude/transcript/queued-messages.ts';
 import { blockOverridden } from '../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../hosts/hook-io/stdio.ts';
-import { liveContract } from '../../state/evidence/evidence.ts';
-import { lostBy } from '../../state/evidence/evidence-lost.ts';
+import { liveContract, lostBy } from '../../state/evidence/evidence.ts';
 import { withPrefix } from '../../state/process/program.ts';
 import { examineAll } from '../control/examine-protected.ts';
 import { callingClient, clearCancellation, type DriverContext, isCancelled, sameClient } from '../control/ownership.ts';
 import { lostTurn } from '../control/present-state.ts';
 import type { ProtectionReport } from '../control/restore-protected.ts';
-import { applyEffects } from '../records/apply-effects.ts';
 import { bind, dispatchOwn, ownLoop } from './own-loop.ts';
 
 /** Prompt with which the client itself continues after a usage limit has reset. */
@@ -37,11 +35,9 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   // Work in the background that ends after Esc continues the session, not the loop.
   const lost = lostTurn(state);
   if (lost !== null) events.unshift(lost);
-  const effects = dispatchOwn(context, events);
-  if (effects === null) return null;
-  applyEffects(context.files, at, effects);
+  const notes = dispatchOwn(context, at, events);
+  if (notes === null) return null;
   const seen = by === 'notification' ? await examineAfterBackground(context, state) : null;
-  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
   const all = [...notes, ...(seen?.toUser ?? []).map((text) => withPrefix(text))];
   if (all.length === 0) return null;
   const hookSpecificOutput = { hookEventName: 'UserPromptSubmit', additionalContext: seen?.toAgent ?? '' };

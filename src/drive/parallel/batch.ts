@@ -6,7 +6,7 @@ import { billedTokens } from '../../engine/policy/budget.ts';
 import type { Batch, BatchTask, Run, RunTask } from '../../engine/schema/batch.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { lastWhere } from '../../state/event-stream.ts';
-import { lossText, lostBy } from '../../state/evidence/evidence-lost.ts';
+import { lossText, lostBy } from '../../state/evidence/evidence.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { readRecord, readRegularFile, writeAtomically } from '../../state/files/regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';

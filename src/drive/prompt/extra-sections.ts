@@ -8,7 +8,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { nextScenario } from '../../engine/tdd/phases.ts';
 import { sectionText } from '../../engine/tdd/prompt-section.ts';
-import { lostBy } from '../../state/evidence/evidence-lost.ts';
+import { lostBy } from '../../state/evidence/evidence.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';

@@ -1,6 +1,5 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import { type EvidenceOf, isWhole, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson } from '../../state/evidence/evidence-lost.ts';
+import { type EvidenceOf, isWhole, readEvidenceRecord } from '../../state/evidence/evidence.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -61,8 +60,7 @@ export async function apartFromWork<T>(
 
 /** Returns the files at the start of a loop, and those that its checks wrote before; null if it has no record of it. */
 export function startRecordOf(files: LoopFiles, contract: Contract): StartRecord | null {
-  const bytes = readEvidence(files, contract, 'startFiles');
-  return bytes && (evidenceJson(files.startFiles, bytes) as unknown as StartRecord);
+  return readEvidenceRecord<StartRecord>(files, contract, 'startFiles') as StartRecord | null;
 }
 
 /** Returns the files that the agent has changed since the start; null if the loop has no record of it. */

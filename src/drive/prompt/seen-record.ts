@@ -5,8 +5,7 @@ import { compareQuestions } from '../../engine/identity/questions.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { Seen } from '../../engine/schema/records.ts';
 import { checkShape } from '../../state/check-shape.ts';
-import { readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
+import { evidenceLost, readEvidenceRecord } from '../../state/evidence/evidence.ts';
 import { storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -19,11 +18,10 @@ type Loop = Pick<Contract, 'loopId' | 'evidence'>;
 /** Returns what the loop has seen. Throws `evidence-lost`. */
 export function readSeen(files: LoopFiles, contract: Loop): Seen {
   const { loopId } = contract;
-  const bytes = readEvidence(files, contract, 'seen');
-  if (bytes === null) return { loopId, items: [], findings: [], questions: [], outputs: {} };
-  const seen = evidenceJson(files.seen, bytes);
+  const seen = readEvidenceRecord<Seen>(files, contract, 'seen');
+  if (seen === null) return { loopId, items: [], findings: [], questions: [], outputs: {} };
   if (checkShape(seen, shapes.seen) !== null) throw evidenceLost(files.seen, 'torn');
-  if (seen['loopId'] !== loopId) throw evidenceLost(files.seen, 'foreign');
+  if (seen.loopId !== loopId) throw evidenceLost(files.seen, 'foreign');
   return seen as Seen;
 }
 

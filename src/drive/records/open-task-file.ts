@@ -1,6 +1,6 @@
 import type { Baseline } from '../../engine/schema/proof.ts';
-import { EVIDENCE, type EvidenceOf, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost, unlessLost } from '../../state/evidence/evidence-lost.ts';
+import type { EvidenceOf } from '../../state/evidence/evidence.ts';
+import { EVIDENCE, evidenceLost, readEvidenceRecord, unlessLost } from '../../state/evidence/evidence.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -132,11 +132,8 @@ function store(files: LoopFiles, loopId: string, name: PlanRecord, text: string)
 
 /** Reads a record; null if it says nothing. */
 function recordOf(files: LoopFiles, contract: EvidenceOf, name: PlanRecord): object | null {
-  const { loopId } = contract;
-  const bytes = readEvidence(files, contract, name);
-  if (bytes === null || bytes.toString() === none(loopId)) return null;
-  const path = EVIDENCE[name](files);
-  const record = evidenceJson(path, bytes);
-  if (record['loopId'] !== loopId) throw evidenceLost(path, 'foreign');
+  const record = readEvidenceRecord<OpenTask | CommitIntent>(files, contract, name);
+  if (record === null || JSON.stringify(record) === none(contract.loopId)) return null;
+  if (record.loopId !== contract.loopId) throw evidenceLost(EVIDENCE[name](files), 'foreign');
   return record;
 }

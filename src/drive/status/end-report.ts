@@ -5,7 +5,7 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { ProofRecord } from '../../engine/schema/proof.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { SANDBOX_TEXTS } from '../../sandbox/messages.ts';
-import { lossIn } from '../../state/evidence/evidence-lost.ts';
+import { lossIn } from '../../state/evidence/evidence.ts';
 import { readRecord, writeRecord } from '../../state/files/regular-file.ts';
 import { findEndedContract, type LoopFiles, log, noticesOf } from '../../state/loop-files.ts';
 import { callHere } from '../../state/process/program.ts';

@@ -8,8 +8,8 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
 import { checkShape } from '../../state/check-shape.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
+import { readCounters } from '../../state/find-loop.ts';
 import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
-import { readCounters } from '../../state/read-counters.ts';
 
 /**
  * Returns whether a state file was rewritten by another program: it contradicts its contract, or is older than the last

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { lossBy, unlessLost } from '../../state/evidence/evidence-lost.ts';
+import { lossBy, unlessLost } from '../../state/evidence/evidence.ts';
 import { dropProjectRecord, readProjectRecord, storeProjectRecord } from '../../state/evidence/project-records.ts';
 import { namesIn } from '../../state/files/regular-file.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';

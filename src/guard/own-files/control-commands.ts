@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { comparableForms, comparablePath } from '../comparable-path.ts';
+import { comparablePath } from '../comparable-path.ts';
 import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { mayWrite } from '../shell/file-access/record-file-access.ts';
@@ -9,7 +9,7 @@ import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell
 import { isUnknownPath, UNKNOWN } from '../shell/shell-reading.ts';
 import { isShell, NODE_LIKE, NODE_VALUES, splitOptions, wordOf } from '../shell/words.ts';
 import { piecesOf, searchFinds } from './file-access-hit.ts';
-import { isBelowProject } from './own-files.ts';
+import { absolutePath, formsOf, isBelowProject } from './own-files.ts';
 
 /** Options by which the user agrees to something, in commands that agents may otherwise run. */
 const USERS_WORDS = new Set(['--consent', '--accept']);
@@ -51,29 +51,26 @@ export function runsControl(command: ShellCommand, guard: Guard): boolean {
   });
 }
 
-function invocationOf(command: ShellCommand, guard: Guard): { program: string; args: ShellWord[] } | undefined {
-  const [first, ...rest] = command.argv;
+function invocationOf({ name, argv, cwdTemplate }: ShellCommand, guard: Guard) {
+  const [first, ...rest] = argv;
   if (first === undefined) return undefined;
-  if (command.name.includes('ralph') && /^(claude-)?ralph-loop(@[\w.-]+)?$/.test(command.name))
-    return { program: BINARY, args: rest };
-  const itself = controlProgramIn(first, command.cwdTemplate, guard);
-  if (itself !== undefined) return { program: itself, args: rest };
-  if (isShell(command.name) || command.name === 'source' || command.name === '.') {
+  if (name.includes('ralph') && /^(claude-)?ralph-loop(@[\w.-]+)?$/.test(name)) return { program: BINARY, args: rest };
+  const runs = ([script, ...args]: readonly ShellWord[]) => {
+    const program = script && controlProgramIn(script, cwdTemplate, guard);
+    return program === undefined ? undefined : { program, args };
+  };
+  const itself = runs(argv);
+  if (itself !== undefined) return itself;
+  if (isShell(name) || name === 'source' || name === '.') {
     // `bash -n` only checks the syntax.
     if (rest.some((word) => /^-[a-z]*n[a-z]*$/.test(word.template))) return undefined;
     const at = rest.findIndex((word) => !word.template.startsWith('-'));
-    const script = rest[at];
-    const program = script === undefined ? undefined : controlProgramIn(script, command.cwdTemplate, guard);
-    return program === undefined ? undefined : { program, args: rest.slice(at + 1) };
+    return at === -1 ? undefined : runs(rest.slice(at));
   }
-  if (!NODE_LIKE.has(command.name)) return undefined;
-  let { operands } = splitOptions(rest, NODE_VALUES, true);
-  if (command.name !== 'node' && RUN.test(operands[0]?.template ?? ''))
-    operands = splitOptions(operands.slice(1), NODE_VALUES, true).operands;
-  const script = operands[0];
-  if (script === undefined) return undefined;
-  const program = controlProgramIn(script, command.cwdTemplate, guard);
-  return program === undefined ? undefined : { program, args: operands.slice(1) };
+  if (!NODE_LIKE.has(name)) return undefined;
+  const { operands } = splitOptions(rest, NODE_VALUES, true);
+  const isRun = name !== 'node' && RUN.test(operands[0]?.template ?? '');
+  return runs(isRun ? splitOptions(operands.slice(1), NODE_VALUES, true).operands : operands);
 }
 
 /** Programs that print what they read. Any other program counts as a copier. */
@@ -153,8 +150,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   const prints = PRINTS.has(use.by) && use.recursive !== true;
   if (path === null || prints || isUnknownPath(word, cwdTemplate)) return undefined;
   if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
-  const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
-  const forms = comparableForms(absolute, guard.rules.caseInsensitive, guard.real);
+  const forms = formsOf(path, cwdTemplate, guard);
   return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
@@ -170,8 +166,8 @@ function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): s
     const glob = word.pattern ?? escapeGlob(template);
     return controlProgramLike(isAbsolute(glob) || glob.startsWith(UNKNOWN) ? glob : `${cwdTemplate}/${glob}`, guard);
   }
-  const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;
-  const forms = comparableForms(path, guard.rules.caseInsensitive, guard.real);
+  const path = absolutePath(template, cwdTemplate);
+  const forms = formsOf(template, cwdTemplate, guard);
   // A copy of the whole project elsewhere has the same end of the path.
   const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),

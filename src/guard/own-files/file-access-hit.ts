@@ -4,7 +4,7 @@ import { ifOutOfReach, isFolder } from '../../state/files/regular-file.ts';
 import { comparablePath } from '../comparable-path.ts';
 import { ignoredByGit, trackedFiles } from '../git-repository.ts';
 import { type Guard, holds, isDistinctive, isInside, type ProtectedPath } from '../guard.ts';
-import { matchesGlob } from '../shell/glob.ts';
+import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, isUnknownPath, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import {
   absolutePath,
@@ -70,6 +70,7 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
   if (path === '') return undefined;
   switch (use.how) {
     case 'argument':
+    case 'git-path':
       // A program that is given a folder to write into chooses the names itself.
       return hitByWrite(path, cwd, guard) ?? (use.by === 'mkdir' ? undefined : hitByTreeBelow(path, cwd, guard));
     case 'redirect':
@@ -93,8 +94,6 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
       const from = use.from?.text;
       return from === null || from === undefined ? undefined : hitByCopy(from, path, cwd, guard);
     }
-    case 'git-path':
-      return hitByWrite(path, cwd, guard) ?? hitByTreeBelow(path, cwd, guard);
     case 'git-tracked':
     case 'read':
       return undefined;
@@ -205,16 +204,12 @@ function mayBe(template: string, path: string, guard: Guard): boolean {
   return (isNear || template.split('/').length === path.split('/').length) && isFolder(path);
 }
 
+/** Matches a path against a template, of which only the unknown parts are wildcards. */
 function matchesPath(template: string, path: string, prefix: boolean): boolean {
-  if (!prefix) return matchesGlob(escapeLiteral(template), path);
+  if (!prefix) return matchesGlob(escapeGlob(template), path);
   const name = template.slice(template.lastIndexOf('/') + 1);
   const begin = path.slice(path.lastIndexOf('/') + 1);
-  return name.startsWith(begin) && matchesGlob(escapeLiteral(dirname(template)), dirname(path));
-}
-
-/** Escapes a template so that only its unknown parts are wildcards. */
-function escapeLiteral(template: string): string {
-  return template.replace(/[\\*?[\]!@+()]/g, '\\$&');
+  return name.startsWith(begin) && matchesGlob(escapeGlob(dirname(template)), dirname(path));
 }
 
 /** Resolves `.` and `..` after literal segments; `..` after an unknown one stays. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Fields } from '../fields.ts';
 import type { HookAnswer } from './stdio.ts';
 
@@ -38,6 +39,18 @@ export interface HookHost {
     /** Folder of the settings of all users of the machine. */
     readonly machine: string;
   };
+}
+
+/** Returns the folders with settings of a client, of the user and of projects. */
+export function clientFolders(
+  { folder, variable, namesHome }: NonNullable<HookHost['settings']>,
+  home: string,
+  projects: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string[] {
+  const named = env[variable];
+  const user = named && !namesHome ? named : join(named || home, folder);
+  return [user, ...projects.map((project) => join(project, folder))];
 }
 
 /** What a client has in a form of its own. */

@@ -14,7 +14,6 @@ export interface HookInput {
   /** Source of a SessionStart: startup, resume, clear, compact. */
   readonly source: string | null;
   readonly prompt: string | null;
-  /** `tool_input` is an object of at most 500 levels, or its call is denied. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -82,6 +81,8 @@ function path(value: unknown): string | null {
 export interface HookToolCall {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** The input is an object of at most 500 levels; otherwise `input` is empty. */
+  readonly isReadable: boolean;
   readonly id: string;
   readonly agentId: string | null;
   /** Result of the tool, after the call. */
@@ -92,6 +93,7 @@ export function toolCall({ raw }: HookInput): HookToolCall {
   return {
     name: textOf(raw['tool_name']),
     input: fieldsOf(raw['tool_input']),
+    isReadable: isFields(raw['tool_input'] ?? {}),
     id: textOf(raw['tool_use_id']),
     agentId: string(raw['agent_id']),
     response: raw['tool_response'],

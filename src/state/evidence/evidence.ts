@@ -1,12 +1,97 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { ifOutOfReach, writeAtomically } from '../files/regular-file.ts';
+import { type Message, RalphError } from '../../text/message.ts';
+import { ifOutOfReach, regularFile, writeAtomically } from '../files/regular-file.ts';
+import { readRecords } from '../find-loop.ts';
 import { hashContract, sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
 import { findContract, type LoopFiles, noticesOf } from '../loop-files.ts';
-import { readCounters } from '../read-counters.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, lossBy, lossIn, lostBy, unlessLost } from './evidence-lost.ts';
+
+const CAUSES = {
+  missing: 'is missing',
+  empty: 'is empty',
+  torn: 'is incomplete or not readable',
+  older: 'was replaced by an older copy',
+  edited: 'was changed by another program',
+  foreign: 'belongs to another loop',
+} as const;
+
+/** File of a loop's evidence that cannot be believed, and why. */
+interface LostEvidence {
+  readonly path: string;
+  readonly why: keyof typeof CAUSES;
+}
+
+/** Returns which file is lost, and the cause. */
+export function lossText({ path, why }: LostEvidence): string {
+  return `${path} ${CAUSES[why]}`;
+}
+
+/** Returns the RalphError `evidence-lost` that names the file and the cause. */
+export function evidenceLost(path: string, why: LostEvidence['why']): RalphError {
+  const message: Message = {
+    text: `Evidence of this loop is lost: ${lossText({ path, why })}.`,
+    advice: [{ verb: 'Check the project, then take its present state as a new start', command: 'resume' }],
+  };
+  return new RalphError('evidence-lost', message, { path, why } satisfies LostEvidence);
+}
+
+/** Returns what an error says about lost evidence; null for every other error. */
+export function lostBy(error: unknown): LostEvidence | null {
+  return error instanceof RalphError && error.code === 'evidence-lost' ? (error.cause as LostEvidence) : null;
+}
+
+/** Returns the message about lost evidence. Throws every other error. */
+export function lossIn(error: unknown): Message {
+  if (lostBy(error) !== null) return (error as RalphError).advised;
+  throw error;
+}
+
+/** Returns the message about the evidence that `prove` finds lost; null if it finds none. Throws every other error. */
+export function lossBy(prove: () => void): Message | null {
+  try {
+    prove();
+    return null;
+  } catch (error) {
+    return lossIn(error);
+  }
+}
+
+/** Returns what `read` returns, or `otherwise` if it finds evidence lost. Throws every other error. */
+export function unlessLost<T, U>(read: () => T, otherwise: U): T | U {
+  try {
+    return read();
+  } catch (error) {
+    lossIn(error);
+    return otherwise;
+  }
+}
+
+/** Returns the bytes of a file of evidence. Throws `evidence-lost` if it is missing, empty or not readable. */
+export function evidenceBytes(path: string): Buffer {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(regularFile(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw evidenceLost(path, code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'torn');
+  }
+  if (bytes.length === 0) throw evidenceLost(path, 'empty');
+  return bytes;
+}
+
+/** Parses a record of evidence. Throws `evidence-lost` if it is not a JSON object. */
+export function evidenceJson(path: string, bytes: Buffer): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw evidenceLost(path, 'torn');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw evidenceLost(path, 'torn');
+  return value as Readonly<Record<string, unknown>>;
+}
 
 /**
  * Files outside the project on which a verdict, a limit or a protection of a loop rests. To add one: a row here,
@@ -112,6 +197,8 @@ export function writeManifest(
   writeAtomically(files.evidence, `${JSON.stringify(manifest)}\n`, 0o600, waitsFor);
 }
 
+type NamesContract = Pick<LoopState, 'loopId' | 'contractHash'>;
+
 /**
  * Returns the contract of a loop; null if, and only if, the loop has none: its state names none, and none is there. Throws
  * `evidence-lost` for one that is missing, empty, torn, older, edited or another loop's. A state that another program has
@@ -119,15 +206,14 @@ export function writeManifest(
  */
 export function liveContract(
   files: LoopFiles,
-  { loopId, contractHash }: Pick<LoopState, 'loopId' | 'contractHash'>,
+  { loopId, contractHash }: NamesContract,
+  { contract: found, counters } = readRecords(files),
 ): StoredContract | null {
-  const found = findContract(files);
   if (found === 'absent' && contractHash === null) return null;
   const stored = presentContract(files, found);
   const isNamed = stored.hash === contractHash && stored.contract.loopId === loopId;
   if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
   if (stored.contract.evidence['counters'] === undefined) return stored;
-  const counters = readCounters(files);
   if (counters?.loopId === stored.contract.loopId) return stored;
   // The state alone could go back.
   evidenceBytes(files.counters);
@@ -135,9 +221,9 @@ export function liveContract(
 }
 
 /** Returns the contract of a loop as `liveContract` does, or the message about what of it is lost. */
-export function contractOrLoss(files: LoopFiles, state: Pick<LoopState, 'loopId' | 'contractHash'>) {
+export function contractOrLoss(files: LoopFiles, state: NamesContract, found = readRecords(files)) {
   try {
-    return { stored: liveContract(files, state), lost: null };
+    return { stored: liveContract(files, state, found), lost: null };
   } catch (error) {
     return { stored: null, lost: lossIn(error) };
   }
@@ -175,6 +261,12 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   if (typeof fixed === 'string') return proved(path, { is: fixed });
   if (LIVE.has(name)) return evidenceBytes(path);
   return onceMoreAlone(files, (alone) => provedByManifest(files, loopId, name, alone));
+}
+
+/** Returns the record in an entry, whose content the caller checks, as `readEvidence` does its bytes. */
+export function readEvidenceRecord<T>(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): Partial<T> | null {
+  const bytes = readEvidence(files, contract, name);
+  return bytes && (evidenceJson(EVIDENCE[name](files), bytes) as Partial<T>);
 }
 
 /** Repeats, `alone`, what found evidence lost: another process may have been replacing it. */

@@ -4,6 +4,8 @@ import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import {
+  evidenceJson,
+  evidenceLost,
   findManifest,
   manifestUnlessLost,
   onceMoreAlone,
@@ -11,7 +13,6 @@ import {
   withManifestLock,
   writeManifest,
 } from './evidence.ts';
-import { evidenceJson, evidenceLost } from './evidence-lost.ts';
 import { replaceEntry } from './store-evidence.ts';
 
 /** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */

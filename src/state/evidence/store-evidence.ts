@@ -4,8 +4,16 @@ import { removeIfThere, writeAtomically } from '../files/regular-file.ts';
 import { sha256 } from '../hash-contract.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import type { Digests, EvidenceName, Manifest } from './evidence.ts';
-import { EVIDENCE, findManifest, HELD, hold, manifestUnlessLost, withManifestLock, writeManifest } from './evidence.ts';
-import { evidenceBytes } from './evidence-lost.ts';
+import {
+  EVIDENCE,
+  evidenceBytes,
+  findManifest,
+  HELD,
+  hold,
+  manifestUnlessLost,
+  withManifestLock,
+  writeManifest,
+} from './evidence.ts';
 
 /** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { digest } from '../../text/digest.ts';
-import { evidenceBytes, evidenceLost } from '../evidence/evidence-lost.ts';
+import { evidenceBytes, evidenceLost } from '../evidence/evidence.ts';
 import { realPathOf, regularFile } from '../files/regular-file.ts';
 import { runningBundle } from '../process/program.ts';
 

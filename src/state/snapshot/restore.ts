@@ -16,7 +16,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { evidenceBytes, evidenceJson } from '../evidence/evidence-lost.ts';
+import { evidenceBytes, evidenceJson } from '../evidence/evidence.ts';
 import { freePath, removeIfThere, withDescriptor, writeAtomically, writeWhole } from '../files/regular-file.ts';
 import { type LoopFiles, log } from '../loop-files.ts';
 import { contentOf, type FileChange, type Snapshot, type Watch } from './snapshot.ts';

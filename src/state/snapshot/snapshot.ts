@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { EVIDENCE, type EvidenceOf, proveContract, readEvidence } from '../evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
+import type { EvidenceOf } from '../evidence/evidence.ts';
+import { EVIDENCE, evidenceLost, proveContract, readEvidenceRecord } from '../evidence/evidence.ts';
 import { storeEvidence } from '../evidence/store-evidence.ts';
 import {
   namesIn,
@@ -113,10 +113,9 @@ function hashOf(path: string): KeptVersion | null {
 
 /** Reads the snapshot of a loop; null if its contract has none. Throws `evidence-lost`. */
 export function readSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
-  const bytes = readEvidence(files, contract, 'snapshot');
-  if (bytes === null) return null;
+  const found = readEvidenceRecord<Snapshot>(files, contract, 'snapshot');
+  if (found === null) return null;
   const path = EVIDENCE.snapshot(files);
-  const found = evidenceJson(path, bytes) as Partial<Snapshot>;
   if (found.version !== VERSION || typeof found.files !== 'object') throw evidenceLost(path, 'torn');
   if (found.loopId !== contract.loopId) throw evidenceLost(path, 'foreign');
   return found as Snapshot;

@@ -1,6 +1,5 @@
 import { join, relative } from 'node:path';
-import { type EvidenceOf, readEvidence } from '../evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../evidence/evidence-lost.ts';
+import { type EvidenceOf, evidenceLost, readEvidenceRecord } from '../evidence/evidence.ts';
 import { forgetEvidence, storeEvidence } from '../evidence/store-evidence.ts';
 import { removeIfThere } from '../files/regular-file.ts';
 import type { LoopFiles } from '../loop-files.ts';
@@ -36,9 +35,8 @@ export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly
 
 /** Reads the `unchanged` files of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
 export function readUnchanged(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): UnchangedFiles | null {
-  const bytes = readEvidence(files, contract, 'unchanged');
-  if (bytes === null) return null;
-  const found = evidenceJson(files.unchanged, bytes) as Partial<UnchangedFiles>;
+  const found = readEvidenceRecord<UnchangedFiles>(files, contract, 'unchanged');
+  if (found === null) return null;
   if (found.version !== FORMAT || typeof found.files !== 'object') throw evidenceLost(files.unchanged, 'torn');
   if (found.loopId !== contract.loopId) throw evidenceLost(files.unchanged, 'foreign');
   return JSON.stringify(found.globs) === JSON.stringify(globs) ? (found as UnchangedFiles) : null;

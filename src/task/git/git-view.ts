@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type EvidenceOf, filesAtEnd, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceBytes, evidenceJson, evidenceLost, unlessLost } from '../../state/evidence/evidence-lost.ts';
+import type { EvidenceOf } from '../../state/evidence/evidence.ts';
+import {
+  evidenceBytes,
+  evidenceLost,
+  filesAtEnd,
+  readEvidenceRecord,
+  unlessLost,
+} from '../../state/evidence/evidence.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import {
   namesIn,
@@ -55,9 +61,9 @@ export function formerView(files: LoopFiles, former: EvidenceOf | null): GitView
 }
 
 function recordOf(files: LoopFiles, contract: EvidenceOf): ViewRecord | null {
-  const bytes = readEvidence(files, contract, 'gitView');
-  if (bytes === null) return null;
-  const { folder, pins, index } = evidenceJson(files.gitView, bytes) as Partial<ViewRecord>;
+  const found = readEvidenceRecord<ViewRecord>(files, contract, 'gitView');
+  if (found === null) return null;
+  const { folder, pins, index } = found;
   if (typeof folder !== 'string' || typeof pins?.config !== 'string') throw evidenceLost(files.gitView, 'torn');
   return { folder, pins, index: index ?? null };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { type EvidenceOf, isWhole, readEvidence } from '../../state/evidence/evidence.ts';
-import { evidenceJson, evidenceLost } from '../../state/evidence/evidence-lost.ts';
+import { type EvidenceOf, evidenceLost, isWhole, readEvidenceRecord } from '../../state/evidence/evidence.ts';
 import { forgetEvidence, storeEvidence } from '../../state/evidence/store-evidence.ts';
 import { APPEND_HERE } from '../../state/files/journal-lines.ts';
 import { readRegularFile, removeIfThere, withDescriptor } from '../../state/files/regular-file.ts';
@@ -146,9 +145,8 @@ export function dropLostStartPoint(files: LoopFiles, contract: EvidenceOf): void
 
 /** Returns the start point of a loop, also of an ended one; null if it has none. Throws `evidence-lost`. */
 export function startPointOf(files: LoopFiles, contract: EvidenceOf): StartPoint | null {
-  const bytes = readEvidence(files, contract, 'startPoint');
-  if (bytes === null) return null;
-  const found = evidenceJson(files.startPoint, bytes) as Partial<StartPoint>;
+  const found = readEvidenceRecord<StartPoint>(files, contract, 'startPoint');
+  if (found === null) return null;
   if (found.loopId !== contract.loopId) throw evidenceLost(files.startPoint, 'foreign');
   const { commit, head, index } = found.tree ?? {};
   // During a merge with conflicts there is no tree of the index.

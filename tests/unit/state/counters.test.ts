@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { countersOf } from '../../../src/engine/counters.ts';
 import type { Counters, LoopState } from '../../../src/engine/schema/state.ts';
 import { beginCounters, type KnownCounters } from '../../../src/state/counters-file.ts';
+import { readCounters } from '../../../src/state/find-loop.ts';
 import { type LoopFiles, noticesOf, readState } from '../../../src/state/loop-files.ts';
 import { asleepMs } from '../../../src/state/process/sleep-watch.ts';
-import { readCounters } from '../../../src/state/read-counters.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 

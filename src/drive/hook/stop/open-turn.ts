@@ -1,14 +1,15 @@
-import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
-import type { FourKeyState } from '../../../engine/schema/state.ts';
+import { bindSession, type ClientIdentity } from '../../../engine/initial-state.ts';
+import type { LoopState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { contractOrLoss } from '../../../state/evidence/evidence.ts';
+import { type LoopRecords, readRecords } from '../../../state/find-loop.ts';
 import type { ReadState, StoredContract } from '../../../state/loop-files.ts';
-import { findContract, findLiveContract, log, readContract } from '../../../state/loop-files.ts';
+import { contractIfOf, log, readContract } from '../../../state/loop-files.ts';
 import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
-import { DEFAULT_TASK } from '../../../task/task-file.ts';
+import { loopOfFourKeys } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
 import {
   boundLoop,
@@ -58,12 +59,9 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
       const text = HOOK_TEXTS.corrupt(quarantine(context.files, context.now(), 'corrupt'), current.problem);
       return { kind: 'none', message: show(text, { name: context.files.name, mode: 'hook' }) };
     }
-    case 'four-keys': {
-      const stored = readContract(context.files);
-      return stored === null ? adopted(current.file, context) : restored(stored, context, 0);
-    }
+    case 'four-keys':
     case 'loop':
-      return loadOwn(current, context);
+      return loadFound(current, context);
     default:
       return current satisfies never;
   }
@@ -73,58 +71,63 @@ const MISSING = 'state.missing';
 
 /** Reports once that the state file of this session's loop is missing. */
 function vanished({ env, files, input, now }: DriverContext): string | null {
-  const loopId = loopOfSession(files, env, input.sessionId);
-  if (loopId === null || findLiveContract(files, loopId) === null) return null;
+  const records = readRecords(files);
+  const loopId = loopOfSession(records, env, input.sessionId);
+  if (loopId === null || contractIfOf(loopId, records.contract) === null) return null;
   if (lastWhere(files, loopId, [MISSING, 'loop.'])?.['type'] === MISSING) return null;
   const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
   recordEvent(files, now(), event);
   return show(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' });
 }
 
-/** Takes over a loop that another program has begun, unless this session was started for another one. */
-function adopted(file: FourKeyState, context: DriverContext): LoadedLoop {
-  if (context.env['RALPH_LOOP_ID']) return NOT_OURS;
+type FoundState = Extract<ReadState, { kind: 'loop' | 'four-keys' }>;
+
+/** Reads all that a Stop decides on, judges whose the loop is, then restores its state or goes on with it. */
+function loadFound(current: FoundState, context: DriverContext): LoadedLoop {
+  const { sessionId } = context.input;
   const client = callingClient(context);
-  const { policy, notes } = policyFromEnvironment(context.env, context.files.projectDir);
-  for (const note of notes) log(context.files, context.now(), 'environment', note);
-  const { name } = context.files;
-  const state = adoptFourKeys(file, { name, taskPath: DEFAULT_TASK, maxIterations: policy.maxIterations });
-  return {
-    kind: 'loop',
-    loaded: { state: bindSession(state, client), policy, stored: null, restored: null, lost: null },
-  };
-}
+  const isOwn = current.kind === 'loop' && ownership(current.state, context.env, sessionId) !== 'foreign';
+  const own = isOwn ? current.state : null;
+  const records = readRecords(context.files);
+  const { stored, lost } = contractBehind(current, own, records, context);
+  const last = own && stored && lastRecord(context.files, own.loopId);
 
-function loadOwn({ state, wentBack }: Extract<ReadState, { kind: 'loop' }>, context: DriverContext): LoadedLoop {
-  const owned = ownership(state, context.env, context.input.sessionId);
-  if (owned === 'foreign') return takenAway(state.epoch, context);
-  if (isHeldByAnother(state, context)) return NOT_OURS;
-  if (owned === 'unbound' && context.env['RALPH_LOOP_ID']) return NOT_OURS;
+  const isWanted = Boolean(context.env['RALPH_LOOP_ID']);
+  // Neither another session's loop nor, for a session that was started for one, that of another program.
+  if (own === null && stored === null && (current.kind === 'loop' || isWanted)) return NOT_OURS;
+  if (own !== null && isHeldByAnother(own, client, records.counters)) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
-  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return NOT_OURS;
+  if (own?.sessionId === null && (isWanted || records.contract === 'unreadable')) return NOT_OURS;
+  if (stored !== null && (own === null || isRewritten(own, stored, last))) {
+    const epoch = current.kind === 'loop' ? current.state.epoch : 0;
+    return restored(stored, client, context, epoch);
+  }
+
+  const { policy, notes } = stored
+    ? { policy: stored.contract.policy, notes: [] }
+    : policyFromEnvironment(context.env, context.files.projectDir);
+  // Takes over a loop that another program has begun.
+  if (current.kind === 'four-keys') for (const note of notes) log(context.files, context.now(), 'environment', note);
+  const state = current.kind === 'loop' ? current.state : loopOfFourKeys(current.file, context.files, context.env);
   // A client that continues the conversation of one that was about to exit has found it alive at its start.
-  const isJoining = owned === 'unbound' || state.sessionId === context.input.sessionId;
-  const client = isJoining ? callingClient(context) : null;
-  const { stored, lost } = contractOrLoss(context.files, state);
-  const last = stored && lastRecord(context.files, state.loopId);
-  if (stored !== null && isRewritten(state, stored, last)) return restored(stored, context, state.epoch);
-  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env, context.files.projectDir).policy;
-  const bound = client === null ? state : bindSession(state, client);
-  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack ?? null, lost } };
+  const isJoining = state.sessionId === null || state.sessionId === sessionId;
+  const bound = isJoining ? bindSession(state, client) : state;
+  const { wentBack = null } = current.kind === 'loop' ? current : {};
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, lost } };
 }
 
-/** Restores a loop whose state says that it belongs to another session or driver, which no process of ours has written. */
-function takenAway(epoch: number, context: DriverContext): LoadedLoop {
-  const { files, env, input } = context;
-  const bound = boundLoop(files, env, input.sessionId);
-  const stored = bound && findLiveContract(files, bound);
-  return stored ? restored(stored, context, epoch) : NOT_OURS;
+/** Reads the contract under which a loop goes on (`own`), or by which its state is restored. Throws `contract-changed`. */
+function contractBehind(current: FoundState, own: LoopState | null, found: LoopRecords, context: DriverContext) {
+  if (own !== null) return contractOrLoss(context.files, own, found);
+  if (current.kind === 'four-keys') return { stored: readContract(context.files, found.contract), lost: null };
+  // A state that names another session, of a loop that was bound to this one, was written by no process of ours.
+  const bound = boundLoop(found, context.env, context.input.sessionId);
+  return { stored: bound === null ? null : contractIfOf(bound, found.contract), lost: null };
 }
 
-function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
+function restored(stored: StoredContract, client: ClientIdentity, context: DriverContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
   if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
-  const client = callingClient(context);
   const moved = quarantine(context.files, context.now(), 'tampered');
   const state = restoreState(context.files, stored, client, context.now(), epoch);
   return { kind: 'loop', loaded: loadedUnder(stored, state, HOOK_TEXTS.restored(moved, state.iteration)) };

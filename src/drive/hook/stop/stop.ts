@@ -88,14 +88,14 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
   if (isPlanning(turn.loaded, context))
     return dispatch(turn, { type: 'suspended', at: context.now(), reason: 'interrupted', message: PAUSED_BY_PLANNING });
   return endTurn(turn, {
-    text: lastMessage ?? '',
-    origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
-    promptId,
-    sessionId,
     load: (current) => {
       const loop = loadLoop(current, context);
       return loop.kind === 'loop' ? loop.loaded : null;
     },
+    text: lastMessage ?? '',
+    origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
+    promptId,
+    sessionId,
   });
 }
 

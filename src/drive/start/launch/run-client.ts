@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { wholePrompt } from '../../../engine/prompt/assemble-prompt.ts';
 import type { SessionTerms } from '../../../hosts/host.ts';
 import { hostOf } from '../../../hosts/hosts.ts';
-import { lossIn } from '../../../state/evidence/evidence-lost.ts';
+import { lossIn } from '../../../state/evidence/evidence.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
 import { endGroup } from '../../../state/process/group.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';

@@ -1,8 +1,7 @@
 import type { Contract } from '../../../engine/schema/contract.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { recordNotice } from '../../../state/event-stream.ts';
-import { liveContract } from '../../../state/evidence/evidence.ts';
-import { unlessLost } from '../../../state/evidence/evidence-lost.ts';
+import { liveContract, unlessLost } from '../../../state/evidence/evidence.ts';
 import type { LoopFiles } from '../../../state/loop-files.ts';
 import type { GitPins } from '../../../task/git/run-git.ts';
 import { buildContract } from '../../../task/settings/build-contract.ts';

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import { unlessLost } from '../../../state/evidence/evidence-lost.ts';
+import { unlessLost } from '../../../state/evidence/evidence.ts';
 import { beginEvidence } from '../../../state/evidence/store-evidence.ts';
 import { findEndedContract, type LoopFiles } from '../../../state/loop-files.ts';
 import { changesOfUnchanged, readUnchanged } from '../../../state/snapshot/unchanged-files.ts';

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { guardedLoop } from '../../../../src/drive/hook/guarded-loop.ts';
 import { forEachLoopOfSession } from '../../../../src/drive/hook/tool-use.ts';
-import { aHook, aProject, put } from '../../../support/drive/drive-project.ts';
+import { lostBy } from '../../../../src/state/evidence/evidence.ts';
+import { findLoop } from '../../../../src/state/find-loop.ts';
+import { aHook, aProject, put, start } from '../../../support/drive/drive-project.ts';
 
 const STATES = [
   'ralph-state.json',
@@ -49,4 +52,16 @@ test('a tool hook of a session decides only for the loop of its environment, if 
   assert.deepEqual(asked, ['lint']);
   await forEachLoopOfSession(aHook(project, 'PreToolUse', {}, ROUTER), note);
   assert.deepEqual(asked, ['lint']);
+});
+
+test('a loop that begins while a hook reads loses no evidence; control: one whose contract is gone does', async (t) => {
+  const project = aProject(t);
+  const { files } = project;
+  const before = findLoop(files);
+  const { loopId } = start(project, true).stored.contract;
+  const env = { ...project.env, RALPH_LOOP_ID: loopId };
+  assert.equal(before.contract, 'absent');
+  assert.equal(await guardedLoop(before, files, env, 'session'), 'unreadable');
+  rmSync(files.contract);
+  await assert.rejects(guardedLoop(before, files, env, 'session'), (error) => lostBy(error)?.why === 'missing');
 });

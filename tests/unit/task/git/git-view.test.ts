@@ -14,8 +14,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type EvidenceOf, listEvidence } from '../../../../src/state/evidence/evidence.ts';
-import { lostBy } from '../../../../src/state/evidence/evidence-lost.ts';
+import { type EvidenceOf, listEvidence, lostBy } from '../../../../src/state/evidence/evidence.ts';
 import { beginEvidence } from '../../../../src/state/evidence/store-evidence.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { readGitPins } from '../../../../src/task/git/git-pins.ts';

@@ -4,7 +4,21 @@ import type { Counters } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/json.ts';
 import { checkShape } from './check-shape.ts';
 import { regularFile } from './files/regular-file.ts';
-import type { LoopFiles } from './loop-files.ts';
+import { findContract, type LoopFiles, readState } from './loop-files.ts';
+
+export type LoopRecords = Readonly<ReturnType<typeof readRecords>>;
+
+/** Reads what is kept outside the project and shows whose a loop is. Throws the system's error for unreadable counters. */
+export function readRecords(files: LoopFiles) {
+  return { contract: findContract(files), counters: readCounters(files) };
+}
+
+export type FoundLoop = Readonly<ReturnType<typeof findLoop>>;
+
+/** Reads what a hook decides on without the lock. A start writes the state last, so it is read first. */
+export function findLoop(files: LoopFiles) {
+  return { state: readState(files.state), ...readRecords(files) };
+}
 
 /** Size limit: a larger file is not one of ours. */
 const MOST_BYTES = 1024 * 1024;
