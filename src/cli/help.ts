@@ -71,7 +71,8 @@ export function commandHelp({ name, usage, help, options = {}, example }: Comman
 }
 
 function rowsOf(options: Readonly<Record<string, OptionDefinition>>): (readonly [string, string])[] {
-  return Object.entries(options).map(([name, option]) => {
+  const named = Object.entries(options).filter(([, { help }]) => help !== ''); // Others are second names.
+  return named.map(([name, option]) => {
     const short = option.short === undefined ? '' : `-${option.short}, `;
     const value = option.type === 'string' ? ` ${option.value ?? 'VALUE'}` : '';
     return [`${short}--${name}${value}`, option.help];

@@ -163,18 +163,23 @@ test('explain names what led to the end, and nothing of other loops', async (t) 
   const { loopId } = started(p);
   const event = { type: 'completion.rejected', at, loopId, iteration: 1, reasons: ['npm test failed'] };
   const routine = [{ type: 'iteration.completed' }, { type: 'agent.ended', outcome: 'ok' }];
-  for (const one of [event, { ...event, loopId: 'another' }, ...routine.map((each) => ({ ...event, ...each }))]) {
+  const ended = { type: 'loop.ended', at, loopId, iteration: 1, status: 'no-progress-exhaustion', message: 'Stopped.' };
+  for (const one of [
+    event,
+    ended,
+    { ...event, loopId: 'another' },
+    ...routine.map((each) => ({ ...event, ...each })),
+  ]) {
     appendFileSync(join(p.dir, RUNTIME, 'ralph-events.jsonl'), `${JSON.stringify(one)}\n`);
   }
   p.ralph(['cancel']);
   const { json } = await commandHere(p, ['explain', '--json']);
   assert.equal(json['status'], 'cancelled');
-  assert.deepEqual(json['events'], [event]);
+  assert.deepEqual(json['events'], [event, ended]);
+  const { stdout } = await commandHere(p, ['explain']);
   // No "1s ago": the pane shows it for longer.
-  assert.match(
-    (await commandHere(p, ['explain'])).stdout,
-    /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/,
-  );
+  assert.match(stdout, /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
+  assert.match(stdout, / {2}loop ended {2}no progress; Stopped\.$/m, 'in words');
 });
 
 test('logs prints iterations and events in order of time, as JSON lines', async (t) => {

@@ -51,7 +51,7 @@ const OPTIONS = Object.fromEntries(
 export const RESUME_COMMAND: Command = {
   name: 'resume',
   usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop in its own mode and keeps its counters: a run loop in this terminal, a session loop in its live session or in a new one that it launches, and a router loop in the next session. The PATH of a task folder (./docs) without an active loop starts a new run. Without NAME, PATH and --loop it resumes the last run of several tasks, if it was left, or else the only loop that can be resumed.',
+  help: 'Resumes a loop in its own mode, with its counters: a run loop here, a session loop in its session or a new one, a router loop in the next session. The PATH of a task folder (./docs) without a loop starts a run. By default it resumes the last run of several tasks, if it was left, or the only loop that can be resumed.',
   example: 'ralph-loop resume docs',
   options: OPTIONS,
   control: true,

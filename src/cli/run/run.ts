@@ -3,8 +3,8 @@ import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-opti
 
 export const RUN_COMMAND: Command = {
   name: 'run',
-  usage: '[TASK | NAME | "PLAIN WORDS"]... [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md, and one screen shows what starts; several tasks run in worktrees, under one budget.',
+  usage: '[TASK | NAME | "WORDS"]... [options] [-- CLIENT OPTIONS]',
+  help: 'Works on a task until it is done or a limit is reached; each iteration starts a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if missing. WORDS (quoted) draft .ralph/NAME/RALPH.md, and one screen shows what starts; several tasks run in worktrees, under one budget.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,

@@ -163,15 +163,12 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Returns an event that is named in words, "completion rejected", without what only programs read and the terms of a resumed loop. */
-function inWords({
-  states: _,
-  by: __,
-  ...event
-}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { type, at, why } = event;
+function inWords({ states: _, by: __, ...event }: Entry): Entry {
+  const { type, at, why, status } = event;
   // An iteration has a line of its own kind.
   if (typeof type !== 'string' || type === 'iteration.ended') return event;
-  const told = type === 'loop.resumed' ? { at, why } : event;
+  const all = typeof status === 'string' ? { ...event, status: statusWords(status) } : event;
+  const told = type === 'loop.resumed' ? { at, why } : all;
   return { ...told, type: EVENT_WORDS[type] ?? type.replaceAll(/[.-]/g, ' ') };
 }
 

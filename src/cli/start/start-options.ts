@@ -1,8 +1,8 @@
 import { options } from '../command.ts';
 
 export const TASK_OPTIONS = options({
-  'task PATH': 'Task folder or file; default: .claude/ralph/PROMPT.md.',
-  'path PATH': 'Same as --task.',
+  'task PATH': 'Task (also: --path); default: .claude/ralph/PROMPT.md.',
+  'path PATH': '',
   tdd: 'Work test-first on the scenarios from "tdd init".',
   'input FILE': 'Input as JSON; "-" is standard input.',
   'arg NAME=VALUE...': 'Value of an argument of the task; repeatable.',
