@@ -16,7 +16,7 @@ const LATER =
 const ISSUES =
   '(?:(?:known|open|other|current|real|new|further|major|more|remaining|outstanding) )*(?:blockers?|blocking (?:issues?|problems?)|impediments?|obstacles?|issues?|problems?)';
 /** Text after a mark explains, "none, all tests pass", unless it takes something back: "none, except that the key is missing". */
-const MORE = String.raw`(?:\s*[.,;:!(–—-](?!\W*(?:except|but|apart from|aside from|besides|other than|unless|however|only|though|although)\b).*)?`;
+const MORE = String.raw`(?:\s*[.,;:!(\u2013\u2014-](?!\W*(?:except|but|apart from|aside from|besides|other than|unless|however|only|though|although)\b).*)?`;
 const NONE = [
   // "None of them starts" and "nothing works" name a blocker.
   new RegExp(`^(?:none|nothing|nil|null|not applicable|n/?a|n\\.a\\.?|not blocked|unblocked)(?: ${LATER})*${MORE}$`),
