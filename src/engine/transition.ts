@@ -125,10 +125,11 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
   };
 }
 
-/** Pauses the loop after an API error, until the rate limit resets or the user resumes. Such a turn ends without a Stop. */
+/** Pauses the loop after a turn that ended by an API error, not by a Stop, until the limit resets or the user resumes. */
 export function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
+  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
   const reason = error.kind === 'rate-limited' ? 'rate-limited' : 'api-error';
   const next = pause(state, at, reason, apiErrorText(error, state.mode), error.resetsAt);
   return recordPause({ ...next, turn: 'rest' }, 'notify', { error: error.kind, resetsAt: error.resetsAt });

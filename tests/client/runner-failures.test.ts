@@ -78,6 +78,26 @@ test('a loop that its user pauses while it waits for a limit stays paused until 
   });
 });
 
+for (const [what, failure] of [
+  ['a usage limit', () => rateLimited(Math.floor(Date.now() / 1000) + 3_600)],
+  ['an overloaded API', () => status(529)],
+] as const)
+  test(`a stop that the user asked for before ${what} ends the loop without the wait`, async () => {
+    let stop = (): void => assert.fail('not begun');
+    const failing = () => {
+      stop();
+      return failure();
+    };
+    // The client itself asks an overloaded API twice.
+    const script = { main: ({ index }: { readonly index: number }) => (index === 0 ? text('one') : failing()) };
+    await inLoopProject({ ...options, standIn: true }, script, async (project) => {
+      stop = () => assert.equal(project.main(['stop']).code, 0);
+      const run = await runRunner(project, { env: { ...login, RALPH_RETRY_WAIT: '1h' } });
+      assert.equal(run.code, 3, run.stdout + run.stderr);
+      assert.deepEqual([project.ended().as, ofType(run.events, 'wait.started').length], ['stopped', 0]);
+    });
+  });
+
 test('refused credentials end the loop at once with advice, however patient the client is', async () => {
   await inLoopProject(options, { main: () => status(401) }, async (project) => {
     const run = await runRunner(project, { env: { CLAUDE_CODE_MAX_RETRIES: undefined } });

@@ -160,7 +160,8 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
 
 /** Waits before a failed run is repeated, longer after each failure. */
 export async function waitForRetry(runner: Runner, turn: Turn, message: string): Promise<'retry'> {
-  const { options, leave } = runner;
+  const { options, leave, files, loopId } = runner;
+  if (readLoop(files, loopId)?.stopRequested) return 'retry';
   const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());
   runner.failures += 1;
   options.tell({ type: 'agent.notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });

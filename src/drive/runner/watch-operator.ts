@@ -185,11 +185,9 @@ export function allowCall(runner: Runner, call: string, from: string): void {
 function answerAllowRequest(runner: Runner): void {
   const asked = takeAllowRequest(runner.files, runner.agent?.pid ?? null);
   if (asked === null) return;
-  const refuse = (message: string): void => runner.options.tell({ type: 'agent.notice', message });
-  if ('refused' in asked) refuse(RUNNER_TEXTS.notAsked(asked.refused));
-  else
-    ifRefused(
-      () => allowCall(runner, asked.call, `attach at ${asked.terminal}`),
-      ({ message }) => refuse(message),
-    );
+  const answer = (): void => {
+    if ('refused' in asked) throw new RalphError('refused', RUNNER_TEXTS.notAsked(asked.refused));
+    allowCall(runner, asked.call, `attach at ${asked.terminal}`);
+  };
+  ifRefused(answer, ({ message }) => runner.options.tell({ type: 'agent.notice', message }));
 }

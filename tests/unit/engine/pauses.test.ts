@@ -101,6 +101,13 @@ describe('an API error', () => {
     });
   }
 
+  test('ends a loop that its user has asked to stop after this turn', () => {
+    for (const kind of ['rate-limited', 'overloaded'] as const) {
+      const { state } = after(running({ stopRequested: true }), LOOP, refused({ kind, resetsAt: at(3600) }));
+      assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
+    }
+  });
+
   test('keeps the reason of a pause, and missing consent', () => {
     for (const before of [paused('operator'), awaitingConsent()]) {
       assert.deepEqual(transition(before, refused({}), LOOP), { state: before, effects: [] });
