@@ -4,6 +4,7 @@ import type { IterationRecord, LoopNotice } from '../engine/schema/records.ts';
 import type { LoopState } from '../engine/schema/state.ts';
 import { jsonOrNull } from '../text/json.ts';
 import { redact } from '../text/redact/redact.ts';
+import { isBefore } from '../text/time.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
 import { formerOf, type LoopFiles, orLogged, readNotices } from './loop-files.ts';
 
@@ -61,9 +62,12 @@ export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | 
   return Number.isInteger(found?.['iteration']) ? (found as unknown as IterationRecord) : null;
 }
 
-/** Returns when the latest event of the loop was written; null if it has none. */
-export function lastEventAt(files: LoopFiles, loopId: string): string | null {
-  return readBackwards(files, loopId, STREAM_BYTES, [''], (event) => String(event['at']));
+/** Returns when the loop's driver was last known to work: its latest turn, decision or event, which is none of the user's. */
+export function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopState): string {
+  const find = ({ type, at }: Entry): string | false => !/^(?:operator|notice)\./.test(String(type)) && String(at);
+  const event = readBackwards(files, loopId, STREAM_BYTES, [''], find);
+  const signs = [lastRunAt, lastDecision?.at ?? lastRunAt, event ?? lastRunAt];
+  return signs.reduce((last, sign) => (isBefore(last, sign) ? sign : last));
 }
 
 /**

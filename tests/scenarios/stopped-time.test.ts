@@ -69,6 +69,19 @@ for (const signal of someOf(['SIGTERM', 'SIGKILL'] as const, 2, 1)) {
   });
 }
 
+test('a killed run that its user steers in the morning has not worked at night, and its report agrees', async (t) => {
+  const p = project(t);
+  const cmd = await left(p, 'SIGKILL');
+  letANightPass(p);
+  assert.equal(p.ralph(['steer', 'Be quick']).code, 0);
+  p.ralph(['report', '--out', 'r.html']);
+  const ended = /"endedAt":"([^"]+)"/.exec(p.read('r.html'))?.[1] ?? '';
+  assert.ok(Date.now() - Date.parse(ended) > NIGHT_MS - 1_000, `the report says that it ended at ${ended}`);
+  const { code, stdout, stderr } = p.ralph(['run', '--resume', '--agent', cmd]);
+  assert.equal(code, 2, stderr);
+  assert.match(stdout, /\(not counting 8h[\dms ]* in which it did not run\)/);
+});
+
 test('control: a killed run whose driver lived through the night has used its time', async (t) => {
   const p = project(t);
   const cmd = await left(p, 'SIGKILL');

@@ -5,7 +5,7 @@ import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type Entry, isActivity, readStream } from '../../state/event-stream.ts';
+import { type Entry, isActivity, lastSeen, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { callHere, show } from '../../state/process/program.ts';
 import { printable } from '../../term/format.ts';
@@ -141,14 +141,14 @@ export function standingOf(
     };
     return { status: as, at, ...(proof && { proof }), ...texts };
   }
-  if (driverAlive === 'archived') return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.putAway };
+  const at = driverAlive === false ? lastSeen(files, state) : state.lastRunAt;
+  if (driverAlive === 'archived') return { status: state.status, at, ...EXPLAIN_TEXTS.putAway };
   // When a router may start the next subagent after one that could not work.
   const retryAt = retryAtOf(files, state);
-  if (retryAt !== null && driverAlive !== false)
-    return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.retry(retryAt) };
-  if (driverAlive === true && isSuspended(state))
-    return { status: state.status, at: state.lastRunAt, ...EXPLAIN_TEXTS.suspended };
-  return { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
+  if (retryAt !== null && driverAlive !== false) return { status: state.status, at, ...EXPLAIN_TEXTS.retry(retryAt) };
+  if (driverAlive === true && isSuspended(state)) return { status: state.status, at, ...EXPLAIN_TEXTS.suspended };
+  const explained = explainLive(state, driverAlive);
+  return { status: liveStatus(state, driverAlive), ...explained, at: driverAlive === false ? at : explained.at };
 }
 
 /** Names of events that their types alone would not make plain. */

@@ -47,7 +47,7 @@ export function archivedLoop(files: LoopFiles, wanted: string): ShownLoop | null
 
 function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const driverAlive = live ? isDriverAlive(files, state) : null;
-  const { why, next, status } = standingOf(files, state, live ? driverAlive : 'archived');
+  const { why, next, status, at } = standingOf(files, state, live ? driverAlive : 'archived');
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
   const file = join(files.projectDir, state.taskPath);
   const until = state.status === 'waiting' ? state.waiting.until : paused;
@@ -57,6 +57,7 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
     next: typeof next === 'string' ? next : next.text,
     steps: typeof next === 'string' ? [] : stepsOf(next, state),
     live,
+    at,
     title: taskTitle(ifOutOfReach(() => readRegularFile(file), null) ?? '') || (files.name ?? state.taskPath),
     run: runOfLoop(files, state, live ? liveStatus(state, driverAlive) : null, new Date().toISOString()),
     state: live ? { ...state, usage: usageNow(files, state) } : state,

@@ -5,7 +5,7 @@ import { usedUpText } from '../../engine/messages.ts';
 import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withKept } from '../../state/counters-file.ts';
-import { lastEventAt } from '../../state/event-stream.ts';
+import { lastSeen } from '../../state/event-stream.ts';
 import { readCounters } from '../../state/find-loop.ts';
 import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
@@ -13,7 +13,6 @@ import { asleepMs } from '../../state/process/sleep-watch.ts';
 import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
-import { isBefore } from '../../text/time.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { clientAlive } from '../control/ownership.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
@@ -96,12 +95,6 @@ export function continueExistingLoop(
     default:
       return current satisfies never;
   }
-}
-
-/** Returns when the loop's driver was last known to work: its latest event, turn or decision. */
-function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopState): string {
-  const signs = [lastRunAt, lastDecision?.at ?? lastRunAt, lastEventAt(files, loopId) ?? lastRunAt];
-  return signs.reduce((last, sign) => (isBefore(last, sign) ? sign : last));
 }
 
 type Found = Pick<Extract<ReadState, { readonly kind: 'loop' }>, 'state' | 'wentBack'>;

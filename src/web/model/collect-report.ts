@@ -29,6 +29,8 @@ export interface ShownLoop {
   /** Status as in `status`: a running loop whose driver has exited is interrupted. */
   readonly status: string;
   readonly live: boolean;
+  /** When it came into this state; of an interrupted loop, when its driver was last known to work. */
+  readonly at: string;
   readonly why: string;
   readonly next: string;
   readonly steps: ReportData['steps'];
@@ -64,7 +66,7 @@ export function readHistory(
   return { history, next: readStream(files, loopId, 0, take, isWanted) };
 }
 
-export function rowOf({ files, state, status, live, why, until, title, run }: ShownLoop): LoopRow {
+export function rowOf({ files, state, status, live, at, why, until, title, run }: ShownLoop): LoopRow {
   const { loopId, taskPath, mode, iteration, maxIterations, startedAt } = state;
   const costUsd = live ? state.usage.costUsd : totalCost(state.usage);
   const ended = state.status === 'ended' ? state.ended : null;
@@ -89,8 +91,7 @@ export function rowOf({ files, state, status, live, why, until, title, run }: Sh
     isCostPartial: live && totalCost(state.usage) === null,
     verified: ended?.verified ?? false,
     proof: ended?.proof ?? null,
-    // If the driver has exited, the last activity counts.
-    endedAt: ended?.at ?? (live && status !== 'interrupted' ? null : state.lastRunAt),
+    endedAt: live && status !== 'interrupted' ? null : at,
     waitingUntil: until,
     about: aboutOf(why),
     controls: live ? controlsOf(status) : [],

@@ -204,6 +204,7 @@ function Controls({ row, access }: { readonly row: LoopRow; readonly access: Acc
   const [isAsked, setAsked] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => setAsked(false), [row.key, row.status]);
+  useEffect(() => setAnswer(''), [row.key, row.endedAt]);
   const give = async (command: object): Promise<void> => {
     setAnswer('…');
     setAnswer(await act(access, row.key, command));

@@ -206,11 +206,10 @@ export class LoopFeed extends NewsFeed {
     const { iterations } = this.#open(key, files, loopId).history;
     const isWhole = index === 0;
     if (!isWhole && iterations[index - 1] === undefined) return null;
-    const tasks = [...this.#runs.values()].flatMap(({ run }) => run.tasks);
     const options: WorkOptions = {
       range: isWhole ? [1, iterations.length] : [index, index],
       withUncommitted: isWhole || (loop.live && index === iterations.length),
-      task: tasks.find((each) => each.loop?.loopId === loopId),
+      task: [...this.#runs.values()].flatMap(({ run }) => run.tasks).find((each) => each.loop?.loopId === loopId),
     };
     const read = this.#working.then(() => this.#source.workOf(loop, iterations, options));
     this.#working = read.catch(() => undefined);

@@ -20,6 +20,7 @@ const STATE: LoopState = initialState({
 const FILES = loopFiles('/p', null, { XDG_STATE_HOME: '/s' });
 const SHOWN = {
   files: FILES,
+  at: AT,
   title: 'A task',
   run: null,
   why: '',
