@@ -6,7 +6,7 @@ import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/t
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { readBackwards, STREAM_BYTES } from '../../../state/event-stream.ts';
-import { findLiveContract, type LoopFiles } from '../../../state/loop-files.ts';
+import { findLiveContract, type LoopFiles, readState } from '../../../state/loop-files.ts';
 import { isAlive } from '../../../state/process/identity.ts';
 import { withPrefix } from '../../../state/process/program.ts';
 import { watchSleep } from '../../../state/process/sleep-watch.ts';
@@ -58,10 +58,18 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     const { turn, effects } = launcherGone(context.env)
       ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
       : await endOfTurn(opened.turn, context);
-    return await runEffects(turn, driver, effects);
+    return (await runEffects(turn, driver, effects)) ?? lostMeanwhile(context, open);
   } finally {
     endWatch();
   }
+}
+
+/** Returns what the user has to know of a state that was lost while the hook waited or checked: no further Stop may come. */
+function lostMeanwhile({ files }: DriverContext, open: () => OpenedTurn): HookAnswer | null {
+  const { kind } = readState(files.state);
+  if (kind !== 'absent' && kind !== 'corrupt') return null;
+  const opened = open();
+  return 'answer' in opened ? opened.answer : null;
 }
 
 /** Applies the flag files of a task folder. Returns whether they end this session's loop. */

@@ -5,7 +5,7 @@ import { hookDriver } from '../../../../src/drive/hook/stop/hook-driver.ts';
 import { openTurn } from '../../../../src/drive/hook/stop/open-turn.ts';
 import { readState } from '../../../../src/state/loop-files.ts';
 import '../../../support/starts-processes.ts';
-import { AT, aHook, aProject, rewrite, start } from '../../../support/drive/drive-project.ts';
+import { AT, aHook, aProject, aStop, rewrite, start } from '../../../support/drive/drive-project.ts';
 
 const SLOW = '---\nvalidation: ["sleep 60"]\n---\n\nDo the work.\n';
 const NOTHING_TO_CHECK = 'Do the work.\n';
@@ -28,5 +28,19 @@ for (const [ends, task] of [
     const after = readState(project.files.state);
     assert.ok(after.kind === 'loop' && after.state.status === 'paused');
     assert.equal(after.state.paused.reason, 'interrupted');
+  });
+}
+
+for (const [loss, run, said] of [
+  ['removes', 'rm -r .claude/context', /state file of this loop is missing/],
+  ['breaks', 'printf "{" > .claude/context/runtime/ralph-state.json', /state file is corrupt/],
+  ['keeps', 'true', /Complete/],
+] as const) {
+  test(`a Stop whose check ${loss} the state says so itself: no further Stop may come`, async (t) => {
+    const project = aProject(t, `---\nvalidation: ['${run}']\n---\n\nDo the work.\n`);
+    start(project, true);
+    const answer = await aStop(project, { last_assistant_message: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' });
+    assert.match(answer?.systemMessage ?? '', said);
+    assert.equal(answer?.decision, undefined);
   });
 }
