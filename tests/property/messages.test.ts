@@ -20,7 +20,7 @@ const MESSAGES: readonly ((evidence: string) => Message)[] = [
   (text) => failedText(3, text),
   (text) => tripText({ signal: 'sameError', evidence: text, repeats: 3 }),
   (text) => apiErrorText({ kind: 'billing', message: text, resetsAt: null }, 'hook'),
-  (text) => HOOK_TEXTS.corrupt('archive', text),
+  (text) => HOOK_TEXTS.corrupt('archive', text, text.length % 2 === 0),
   (text) => HOOK_TEXTS.frontmatterChanged(text),
 ];
 

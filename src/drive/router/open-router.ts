@@ -5,7 +5,7 @@ import { clientEnvironment, type HostSession, hostSession, OUTSIDE } from '../..
 import { lastRecord, recordNotice } from '../../state/event-stream.ts';
 import { contractOrLoss } from '../../state/evidence/evidence.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
-import type { LoopFiles, ReadState, StoredContract } from '../../state/loop-files.ts';
+import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
 import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
@@ -63,7 +63,7 @@ function look(current: ReadState, files: LoopFiles, options: RouterOptions, host
       return kept(trouble(files, HOOK_TEXTS.newer(files.state, current.version)));
     case 'corrupt': {
       const moved = quarantine(files, options.now(), 'corrupt');
-      return kept(trouble(files, HOOK_TEXTS.corrupt(moved, current.problem)));
+      return kept(trouble(files, HOOK_TEXTS.corrupt(moved, current.problem, typeof findContract(files) === 'object')));
     }
     case 'four-keys':
       return kept(trouble(files, FOUR_KEYS));

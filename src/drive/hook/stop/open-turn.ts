@@ -56,8 +56,10 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
     case 'newer':
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
-      const text = HOOK_TEXTS.corrupt(quarantine(context.files, context.now(), 'corrupt'), current.problem);
-      return { kind: 'none', message: show(text, { name: context.files.name, mode: 'hook' }) };
+      const { files, now } = context;
+      const moved = quarantine(files, now(), 'corrupt');
+      const text = HOOK_TEXTS.corrupt(moved, current.problem, typeof findContract(files) === 'object');
+      return { kind: 'none', message: show(text, { name: files.name, mode: 'hook' }) };
     }
     case 'four-keys':
     case 'loop':

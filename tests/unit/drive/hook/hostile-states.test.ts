@@ -129,6 +129,19 @@ test('A state that was rewritten after a resume is restored and does not fence o
   assert.deepEqual([now.state.epoch, now.state.maxIterations], [2, 25]);
 });
 
+test('A corrupt state ends what has no contract; a loop that can be resumed says so.', async (t) => {
+  for (const [started, said] of [
+    [false, /The loop has ended\. Start a new one: \S.* start\./],
+    [true, /does not continue; its counters are in the journal\. Resume: \S.* resume\. Start over: \S.* --fresh\./],
+  ] as const) {
+    const context = hookOver(t, '{"torn', 'Stop');
+    const stored = buildContract(terms(context.files.projectDir, []));
+    if (started) writeContract(context.files, stored);
+    const answer = await decide(context);
+    assert.match(String(answer !== null && 'systemMessage' in answer && answer.systemMessage), said);
+  }
+});
+
 test('A loop whose contract cannot be read can be cancelled.', (t) => {
   const { files, env } = hookOver(t, JSON.stringify(LOOP), 'Stop');
   mkdirSync(files.outsideDir, { recursive: true });
