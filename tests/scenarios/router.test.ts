@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { isAlive } from '../../src/state/process/identity.ts';
@@ -36,6 +37,18 @@ test('a script drives a loop with start, next, report and status, and each answe
     [0, 'stop', 'complete', true, 0],
   );
   assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
+});
+
+test('of the sessions that start one loop at the same moment one works, and the others learn who', async (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  const session = (id: number): Promise<string> => {
+    const env = { ...p.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: `host-${id}` };
+    const child = spawn(process.execPath, [`${DIST}/scripts/main.cjs`, 'router', 'start'], { cwd: p.dir, env });
+    return text(child.stdout);
+  };
+  const answers = (await Promise.all([1, 2, 3, 4].map(session))).map((said) => JSON.parse(said));
+  assert.deepEqual(answers.map(({ status }) => status ?? 'works').toSorted(), ['busy', 'busy', 'busy', 'works']);
 });
 
 test('an agent of Codex or Gemini CLI, whose subagents nothing guards, is refused a loop with subagents', async (t) => {

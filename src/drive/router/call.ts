@@ -168,7 +168,7 @@ function uncounted(state: LoopState | null, { spawn, text, error }: Report): str
   const last = error === null ? (state?.lastTurn ?? null) : null;
   const isSameSpawn = spawn === null || last?.transcriptMark === spawnMark(spawn);
   if (last !== null && isSameSpawn && last.text === digest(text)) return [];
-  return [spawn === null || state === null ? ROUTER_TEXTS.uncounted : ROUTER_TEXTS.countedAlready(spawn)];
+  return [spawn === null || state === null ? ROUTER_TEXTS.uncounted : ROUTER_TEXTS.notInProgress(spawn)];
 }
 
 /** Number of subagents that may fail on one spawn before the loop ends. */

@@ -51,8 +51,9 @@ test('ignores a report for the previous holder that reaches the new one', async 
   startedRouter(project);
   await spawned(project);
   rewrite(project, await goneClient());
-  await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: host('host-2') });
+  const { notes } = await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: host('host-2') });
   assert.equal(stateOf(project).iteration, 0);
+  assert.match(notes.join(), /Spawn 1 has already been counted or given to another subagent/);
 });
 
 /** A script, or a person at a terminal. */

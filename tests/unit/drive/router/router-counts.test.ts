@@ -387,7 +387,10 @@ test('a second report with another text is named as not counted, wherever the lo
   operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
   const over = await called(project, { spawn: 2, text: 'Much more.' });
   assert.equal(over.action, 'stop');
-  assert.match(over.notes.join(), /Spawn 2 has already been counted, so this report was ignored/);
+  assert.match(
+    over.notes.join(),
+    /Spawn 2 has already been counted or given to another subagent, so this report was ignored/,
+  );
 });
 
 test('control: the report that ended the loop is answered again without a note', async (t) => {
