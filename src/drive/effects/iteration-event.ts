@@ -72,10 +72,12 @@ export function iterationEnded(
 /**
  * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), and a different one for every
  * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started before
- * the last decision belongs to the decided Stop. The transcript is written too late to tell.
+ * the last decision belongs to the decided Stop. The transcript is written too late to tell. A decision that lies ahead shows
+ * that the clock was set back, which tells nothing.
  */
 function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
   const startedAt = ownStart();
-  if (lastTurn && startedAt < Date.parse(lastDecision?.at ?? '')) return lastTurn.transcriptMark;
+  const decidedAt = Date.parse(lastDecision?.at ?? '');
+  if (lastTurn && startedAt < decidedAt && decidedAt <= Date.now()) return lastTurn.transcriptMark;
   return String(startedAt);
 }
