@@ -13,7 +13,7 @@ import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { userOf } from '../start/approver.ts';
 import { runFirstChecks } from '../start/first-checks.ts';
-import { requestStart, type StartTarget, startRequest, startTarget } from '../start/start-request.ts';
+import { requestStart, startRequest, startTarget } from '../start/start-request.ts';
 import { printWarnings } from '../start/warnings.ts';
 
 /** Returns the files of the started loop, or of the one that this session already drives; null if a signal ended the start. */
@@ -28,34 +28,24 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   const request = startRequest(context, target, { ...own, plan: requested });
   if (isDriven(files, request)) return files;
-  try {
-    return await prepareAndStart(context, target, own);
-  } catch (error) {
+  const begin = async (): Promise<LoopFiles | null> => {
+    const user = userOf(context);
+    const mayRun = (contract: Contract): boolean => consented || !needsConsent(files, contract);
+    const approved = await approveStart(prepareStart(await requestStart(context, target, own, false)), {
+      ...user,
+      runChecks: (prepared) =>
+        runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun), prepared.terms.policy),
+    });
+    if (approved === null) return null;
+    const started = startRouter(approved);
+    if (started !== null) printWarnings(context, started);
+    return files;
+  };
+  return begin().catch((error: unknown) => {
     // Another session has started the loop meanwhile; the answer says who drives it.
     if (error instanceof RalphError && error.code === 'refused' && isDriven(files, request)) return files;
     throw error;
-  }
-}
-
-/** Returns the files of the started loop; null if a signal ended the start. */
-async function prepareAndStart(
-  context: CommandContext,
-  target: StartTarget,
-  own: { readonly mode: 'router'; readonly consented: boolean },
-): Promise<LoopFiles | null> {
-  const { files } = target;
-  const { consented } = own;
-  const user = userOf(context);
-  const mayRun = (contract: Contract): boolean => consented || !needsConsent(files, contract);
-  const approved = await approveStart(prepareStart(await requestStart(context, target, own, false)), {
-    ...user,
-    runChecks: (prepared) =>
-      runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun), prepared.terms.policy),
   });
-  if (approved === null) return null;
-  const started = startRouter(approved);
-  if (started !== null) printWarnings(context, started);
-  return files;
 }
 
 /** Throws `refused` in the shell of another client's agent: no hook of it would guard the subagents. */

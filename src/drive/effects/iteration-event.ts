@@ -71,9 +71,8 @@ export function iterationEnded(
 
 /**
  * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), and a different one for every
- * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started before
- * the last decision belongs to the decided Stop. The transcript is written too late to tell. A decision that lies ahead shows
- * that the clock was set back, which tells nothing.
+ * other Stop. The client starts both hooks at once and goes on when both have answered, so a hook that was started before the
+ * last decision belongs to the decided Stop, unless the clock was set back since. The transcript is written too late to tell.
  */
 function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
   const startedAt = ownStart();

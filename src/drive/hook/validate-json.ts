@@ -23,12 +23,10 @@ export function validateInput(
     return;
   }
   const judged = evaluateJson(text, what, check);
-  say(judged.lines);
+  const others = judged.code === 0 ? unknown(JSON.parse(text.replace(/^\uFEFF/, ''))) : [];
+  const ignored = `the ${what} has keys that this skill does not know, which do nothing: ${others.join(', ')}`;
+  say(others.length === 0 ? judged.lines : [...judged.lines, ignored]);
   process.exitCode = judged.code;
-  if (judged.code !== 0) return;
-  const others = unknown(JSON.parse(text.replace(/^\uFEFF/, '')));
-  if (others.length > 0)
-    say([`the ${what} has keys that this skill does not know, which do nothing: ${others.join(', ')}`]);
 }
 
 /** Returns the text to validate: the argument if it is JSON, else the file that it names, else standard input. */

@@ -143,11 +143,10 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   }
   if (told.error !== null) return answerAfter(router, await retryLater(router, assigned, told.error));
   if (told.agent !== null && told.agent === assigned.heardOf) {
-    if (told.spawn === null) {
-      router.notes.push(...uncounted(state, told));
-      return answerNow(router);
-    }
-    throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
+    if (told.spawn !== null)
+      throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
+    router.notes.push(...uncounted(state, told));
+    return answerNow(router);
   }
   if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) return answerNow(router);
   return answerAfter(router, await endSpawn(router, assigned, told));

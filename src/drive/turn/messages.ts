@@ -11,12 +11,11 @@ const RESUME_OR_RESTART = { Resume: 'resume', 'Start over': 'restart' };
 export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
     `The state file ${path} was written by a newer ralph-loop (schema ${version}) and was left unchanged. Update this one.`,
-  corrupt: (moved: string, problem: string, hasContract: boolean): Message => {
-    const text = `The state file is corrupt (${problem}) and was moved to ${moved}.`;
-    return hasContract
-      ? offer(`${text} The loop does not continue; its counters are in the journal.`, RESUME_OR_RESTART)
-      : advise(`${text} The loop has ended.`, 'Start a new one', 'start');
-  },
+  corrupt: (moved: string, problem: string, hasContract: boolean): Message =>
+    offer(
+      `The state file is corrupt (${problem}) and was moved to ${moved}. ${hasContract ? 'The loop does not continue; its counters are in the journal.' : 'The loop has ended.'}`,
+      hasContract ? RESUME_OR_RESTART : { 'Start a new one': 'start' },
+    ),
   restored: (moved: string, iteration: number): string =>
     `The loop's state was changed by another program. It was restored from the contract and the journal (iteration ${iteration}); the changed file is ${moved}.`,
   contractChanged: advise(

@@ -34,7 +34,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     const untagged = completion.kind === 'promise' ? untaggedPromise(text, completion.text) : undefined;
     return { completion: 'none', findings: null, states: [], ...(untagged !== undefined && { nearMiss: untagged }) };
   }
-  const visible = visibleLines(text).map((line) => line.text);
+  const visible = visibleLines(text);
   let claimed = false;
   let findings: number | null = null;
   let other: string | undefined;
@@ -108,21 +108,18 @@ function standsAlone(line: string, wanted: string): boolean {
   return closing === '' || closing === [...before].reverse().join('');
 }
 
-interface VisibleLine {
-  /** Line in which each piece of inline code is replaced by one character that no text contains. */
-  readonly text: string;
-  readonly number: number;
-}
-
 /** Indentation from which a line is code, or looks like code in a list. */
 const DEEP = 4;
 const BLANKED = '\uFFFC';
 
-/** Returns the lines in which a signal can count: outside fences, indented code, block quotes and inline code. */
-export function visibleLines(text: string): VisibleLine[] {
-  const visible: VisibleLine[] = [];
-  for (const { raw, number, column, inFence, inQuote } of lines(text)) {
-    if (raw !== '' && !inFence && !inQuote && column < DEEP) visible.push({ text: blankInlineCode(raw), number });
+/**
+ * Returns the lines in which a signal can count: outside fences, indented code and block quotes. Each piece of inline code is
+ * replaced by one character that no text contains.
+ */
+export function visibleLines(text: string): string[] {
+  const visible: string[] = [];
+  for (const { raw, column, inFence, inQuote } of lines(text)) {
+    if (raw !== '' && !inFence && !inQuote && column < DEEP) visible.push(blankInlineCode(raw));
   }
   return visible;
 }

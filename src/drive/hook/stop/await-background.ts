@@ -26,8 +26,10 @@ export async function waitForBackground(
   const taskIds = awaited.map(({ id }) => id);
   if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
-  const turn = applyAndNotify(announceRestored(opened.turn), driver);
+  const { turn, effects: announced } = announceRestored(opened.turn);
   const { deadline, context } = turn;
+  applyEffects(context.files, context.now(), announced);
+  for (const effect of announced) if (effect.type === 'notify') driver.notify(turn, effect.message);
   const signal = turn.signal();
   const { backgroundWait } = await import('../../turn/background-wait.ts');
   const next = backgroundWait({
@@ -73,12 +75,5 @@ function recordWait({ context, loaded }: Turn, message: string, waitMs: number):
   const { files, now } = context;
   const { loopId, iteration } = loaded.state;
   const until = new Date(Date.now() + waitMs).toISOString();
-  const event = { type: 'background.awaited', at: now(), loopId, iteration, until, message };
-  recordEvent(files, now(), event);
-}
-
-function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<HookAnswer | null>): Turn {
-  applyEffects(turn.context.files, turn.context.now(), effects);
-  for (const effect of effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
-  return turn;
+  recordEvent(files, now(), { type: 'background.awaited', at: now(), loopId, iteration, until, message });
 }

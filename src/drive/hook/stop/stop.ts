@@ -58,18 +58,14 @@ export async function stop(context: DriverContext, { timeoutMs, signal }: StopOp
     const { turn, effects } = launcherGone(context.env)
       ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
       : await endOfTurn(opened.turn, context);
-    return (await runEffects(turn, driver, effects)) ?? lostMeanwhile(context, open);
+    const answer = await runEffects(turn, driver, effects);
+    // A state that was lost while the hook waited or checked is named now: no further Stop may come.
+    const isLost = answer === null && ['absent', 'corrupt'].includes(readState(context.files.state).kind);
+    const now = isLost ? open() : null;
+    return now !== null && 'answer' in now ? now.answer : answer;
   } finally {
     endWatch();
   }
-}
-
-/** Returns what the user has to know of a state that was lost while the hook waited or checked: no further Stop may come. */
-function lostMeanwhile({ files }: DriverContext, open: () => OpenedTurn): HookAnswer | null {
-  const { kind } = readState(files.state);
-  if (kind !== 'absent' && kind !== 'corrupt') return null;
-  const opened = open();
-  return 'answer' in opened ? opened.answer : null;
 }
 
 /** Applies the flag files of a task folder. Returns whether they end this session's loop. */

@@ -39,9 +39,11 @@ test('the same words as before are another turn once the clock was set back, and
   assert.equal(await aStop(project, same), null, 'control: this process was there at the decision');
   const ahead = new Date(Date.now() + 3_600_000).toISOString();
   withState<void>(project.files, (current) => {
-    assert.ok(current.kind === 'loop' && current.state.lastDecision);
+    assert.ok(current.kind === 'loop' && current.state.lastDecision && current.state.lastTurn);
     const lastDecision = { ...current.state.lastDecision, at: ahead };
-    return { next: { ...current.state, lastDecision }, result: undefined };
+    // Another process decided about the turn before.
+    const lastTurn = { ...current.state.lastTurn, transcriptMark: '1' };
+    return { next: { ...current.state, lastDecision, lastTurn }, result: undefined };
   });
   assert.equal((await aStop(project, same))?.decision, 'block');
   assert.equal(stateOf(project).iteration, 2);
