@@ -29,10 +29,9 @@ export async function startRouterLoop(context: CommandContext): Promise<LoopFile
   const request = startRequest(context, target, { ...own, plan: requested });
   if (isDriven(files, request)) return files;
   const begin = async (): Promise<LoopFiles | null> => {
-    const user = userOf(context);
     const mayRun = (contract: Contract): boolean => consented || !needsConsent(files, contract);
     const approved = await approveStart(prepareStart(await requestStart(context, target, own, false)), {
-      ...user,
+      ...userOf(context),
       runChecks: (prepared) =>
         runFirstChecks(context, (options) => firstBaseline(prepared, options, mayRun), prepared.terms.policy),
     });

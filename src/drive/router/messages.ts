@@ -44,8 +44,7 @@ export const ROUTER_TEXTS = {
     `The last subagent could not work; the loop waits until ${until} before the next one.`,
   notCounted: (spawn: number, error: string): string =>
     `Spawn ${spawn} was not counted, because its subagent could not work: ${error}`,
-  notInProgress: (spawn: number): string =>
-    `Spawn ${spawn} has already been counted or given to another subagent, so this report was ignored.`,
+  notInProgress: (spawn: number): string => `Spawn ${spawn} was counted or reassigned, so this report was ignored.`,
   uncounted: 'This report was not counted: it belongs to no spawn in progress.',
   notTaken: 'This report was not counted, because another call is at work on the loop. Report it again.',
   gaveUp: (failures: number, error: string): Message =>

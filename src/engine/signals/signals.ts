@@ -117,11 +117,9 @@ const BLANKED = '\uFFFC';
  * replaced by one character that no text contains.
  */
 export function visibleLines(text: string): string[] {
-  const visible: string[] = [];
-  for (const { raw, column, inFence, inQuote } of lines(text)) {
-    if (raw !== '' && !inFence && !inQuote && column < DEEP) visible.push(blankInlineCode(raw));
-  }
-  return visible;
+  return [...lines(text)].flatMap(({ raw, column, inFence, inQuote }) =>
+    raw === '' || inFence || inQuote || column >= DEEP ? [] : [blankInlineCode(raw)],
+  );
 }
 
 function blankInlineCode(line: string): string {

@@ -5,7 +5,7 @@ import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { contractOrLoss } from '../../../state/evidence/evidence.ts';
 import { type LoopRecords, readRecords } from '../../../state/find-loop.ts';
 import type { ReadState, StoredContract } from '../../../state/loop-files.ts';
-import { contractIfOf, log, readContract } from '../../../state/loop-files.ts';
+import { contractIfOf, findContract, log, readContract } from '../../../state/loop-files.ts';
 import { show, withPrefix } from '../../../state/process/program.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
@@ -56,10 +56,9 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
     case 'newer':
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
-      const { files, now } = context;
-      const moved = quarantine(files, now(), 'corrupt');
-      const text = HOOK_TEXTS.corrupt(moved, current.problem, typeof findContract(files) === 'object');
-      return { kind: 'none', message: show(text, { name: files.name, mode: 'hook' }) };
+      const moved = quarantine(context.files, context.now(), 'corrupt');
+      const text = HOOK_TEXTS.corrupt(moved, current.problem, typeof findContract(context.files) === 'object');
+      return { kind: 'none', message: show(text, { name: context.files.name, mode: 'hook' }) };
     }
     case 'four-keys':
     case 'loop':

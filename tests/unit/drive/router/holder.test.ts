@@ -53,7 +53,7 @@ test('ignores a report for the previous holder that reaches the new one', async 
   rewrite(project, await goneClient());
   const { notes } = await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: host('host-2') });
   assert.equal(stateOf(project).iteration, 0);
-  assert.match(notes.join(), /Spawn 1 has already been counted or given to another subagent/);
+  assert.match(notes.join(), /Spawn 1 was counted or reassigned/);
 });
 
 /** A script, or a person at a terminal. */

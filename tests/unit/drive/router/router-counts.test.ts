@@ -169,10 +169,7 @@ test('a late report for a counted spawn is reported as unread, and a repeated on
   await spawned(project);
   await spawned(project, { spawn: 1, text: 'Some work.' });
   assert.deepEqual((await spawned(project, { spawn: 1, text: 'Some work.' })).notes, []);
-  assert.match(
-    (await spawned(project, { spawn: 1, text: 'Another text.' })).notes.join(),
-    /Spawn 1 has already been counted/,
-  );
+  assert.match((await spawned(project, { spawn: 1, text: 'Another text.' })).notes.join(), /Spawn 1 was counted/);
 });
 
 test('with a token budget a report has to name its subagent', async (t) => {
@@ -380,17 +377,14 @@ test('a second report with another text is named as not counted, wherever the lo
   await spawned(project);
   await spawned(project, { spawn: 1, text: 'Some work.' });
   const again = await spawned(project, { spawn: 1, text: 'Other work.' });
-  assert.match(again.notes.join(), /Spawn 1 has already been counted/);
+  assert.match(again.notes.join(), /Spawn 1 was counted/);
   const idle = await called(project, { spawn: 2, text: '<!-- ralph:state idle -->' });
   assert.equal(idle.action, 'wait');
   assert.deepEqual((await called(project, { text: 'Something else.' })).notes.length, 1, 'no spawn is in progress');
   operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
   const over = await called(project, { spawn: 2, text: 'Much more.' });
   assert.equal(over.action, 'stop');
-  assert.match(
-    over.notes.join(),
-    /Spawn 2 has already been counted or given to another subagent, so this report was ignored/,
-  );
+  assert.match(over.notes.join(), /Spawn 2 was counted or reassigned, so this report was ignored/);
 });
 
 test('control: the report that ended the loop is answered again without a note', async (t) => {
