@@ -3,6 +3,7 @@ import { NEWER_STATE } from '../../drive/control/messages.ts';
 import { loopOfFourKeys, type Operated, operate, stopCommand } from '../../drive/control/operate.ts';
 import { isDriverAlive } from '../../drive/control/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
+import { needsMessage } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { isHeld, runnerHold } from '../../state/lock/owner.ts';
 import { findContract, type LoopFiles, readState } from '../../state/loop-files.ts';
@@ -88,8 +89,9 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
     answer: ({ before, after }) => {
       const inSession =
         before.mode === 'hook' ? ' Send any message in its session; it continues after the answer.' : '';
-      const isPaused = before.status === 'paused';
-      const text = isPaused ? `The loop is resumed.${inSession}` : `The loop was not paused; it is ${after.status}.`;
+      const now = needsMessage(before) ? `waits for a message.${inSession}` : `is ${after.status}.`;
+      const text =
+        before.status === 'paused' ? `The loop is resumed.${inSession}` : `The loop was not paused; it ${now}`;
       const isUnseen = before.mode === 'hook' && before.sessionId !== null && before.clientPid === null;
       const wayOn = { verb: 'If that session is gone', command: 'start', options: { resume: true } };
       return isUnseen ? show({ text, advice: [wayOn] }, before) : text;

@@ -3,8 +3,9 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { apiError } from '../../engine/transition.ts';
 import type { Transition } from '../../engine/transitions/build.ts';
 import { interrupted } from '../../engine/transitions/user-turn.ts';
-import { interruptedAt } from '../../hosts/claude/transcript/transcript.ts';
+import { interruptedAt, wasInterrupted } from '../../hosts/claude/transcript/transcript.ts';
 import { rolloutError } from '../../hosts/codex/rollout.ts';
+import { endsCancelled } from '../../hosts/gemini/payload.ts';
 import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { isBefore } from '../../text/time.ts';
 import { clientAlive } from './ownership.ts';
@@ -15,10 +16,11 @@ export function presentState(files: LoopFiles): ReadState {
   return current.kind === 'loop' ? { ...current, state: withLostTurn(current.state).state } : current;
 }
 
-/** Pauses a loop whose last turn has ended without a hook. */
+/** Pauses a loop whose last turn has ended without a hook; after an answer to the user that Esc ended, it waits for the next. */
 export function withLostTurn(state: LoopState): Transition {
-  // Codex ends a hook that waits without a signal. A message then is answered, and the wait goes on.
-  const lost = lostTurn(state, ['running', 'paused', 'waiting']);
+  if (state.status === 'running' && isAnswerLost(state)) return { state: { ...state, turn: 'rest' }, effects: [] };
+  // Codex ends a hook that waits without a signal, and Gemini CLI forgets it. A message then is answered, and the wait goes on.
+  const lost = lostTurn(state, ['running', 'paused', 'waiting', 'verifying']);
   if (lost === null || state.status === 'ended') return { state, effects: [] };
   return lost.type === 'interrupted' ? interrupted(state, lost) : apiError(state, lost);
 }
@@ -29,10 +31,17 @@ export function lostTurn(
   among: readonly LoopState['status'][] = ['running', 'paused'],
 ): EventOf<'interrupted' | 'api-error'> | null {
   const { mode, status, turn, lastDecision, marks } = state;
-  const mayWork = mode === 'hook' && turn === 'agent' && among.includes(status);
+  const isOurs = turn === 'agent' || (turn === 'rest' && status === 'waiting');
+  const mayWork = mode === 'hook' && isOurs && among.includes(status);
   if (!mayWork || !clientAlive(state) || marks.transcriptPath === null || lastDecision === null) return null;
   const at = interruptedAt(marks.transcriptPath, lastDecision.at);
   if (at !== null) return { type: 'interrupted', at, by: 'signal' };
   const error = status === 'running' ? rolloutError(marks.transcriptPath) : null;
   return error?.at && isBefore(lastDecision.at, error.at) ? { type: 'api-error', at: error.at, error } : null;
+}
+
+function isAnswerLost({ mode, turn, promptId, marks }: LoopState): boolean {
+  const path = marks.transcriptPath;
+  if (mode !== 'hook' || turn !== 'user' || path === null) return false;
+  return promptId === null ? endsCancelled(path) : wasInterrupted(path, promptId);
 }

@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../../engine/events.ts';
-import { bindSession, type ClientIdentity } from '../../engine/initial-state.ts';
+import { bindSession, type ClientIdentity, needsMessage } from '../../engine/initial-state.ts';
 import type { Policy } from '../../engine/schema/contract.ts';
 import type { LiveState, LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
@@ -11,6 +11,7 @@ import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import type { DriverContext } from '../control/ownership.ts';
 import { callingClient, clientAlive, isHeldByAnother, ownership, sameClient } from '../control/ownership.ts';
+import { withLostTurn } from '../control/present-state.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { usageNow } from '../records/client-figures.ts';
 
@@ -75,14 +76,20 @@ function mayBind(state: LoopState, client: ClientIdentity, { files, env, input }
   if (ownership(state, env, input.sessionId) !== 'foreign') return true;
   const wanted = env['RALPH_LOOP_ID'] || state.loopId;
   if (wanted !== state.loopId || state.mode !== 'hook') return false;
-  if (input.source === 'clear' && sameClient(state, client)) return true;
+  // Another conversation of the same client takes the loop over, unless the agent works in the first one.
+  if (sameClient(state, client)) return input.source === 'clear' || awaitsUser(state);
   // A launcher that resumes the loop of a dead client passes the loop's id.
   return env['RALPH_LOOP_ID'] === wanted && !clientAlive(state);
 }
 
+function awaitsUser(state: LoopState): boolean {
+  const present = withLostTurn(state).state;
+  return present.status === 'paused' || needsMessage(present);
+}
+
 function bound(state: LoopState, client: ClientIdentity, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
-  const isOver = context.input.source === 'clear' || !sameClient(state, client);
+  const isOver = state.sessionId !== context.input.sessionId || !sameClient(state, client);
   const unfinished = state.sessionId !== null && state.turn === 'agent' && isOver;
   // The turn ended with its client or its conversation, so the user's next message is not an interruption. The next prompt
   // reports an overridden block.

@@ -49,9 +49,10 @@ export async function sessionStart(context: DriverContext): Promise<HookAnswer |
   }
   if (bind(context)) {
     if (input.source === 'resume') recordApiError(current.state, context);
-    if (input.source === 'clear') {
-      const { status, iteration, maxIterations } = current.state;
-      // The loop continues after the next message: the client does not run a Stop hook after `/clear`.
+    const { sessionId, status, iteration, maxIterations } = current.state;
+    const isMoved = sessionId !== null && sessionId !== input.sessionId && clientAlive(current.state);
+    if (isMoved && input.source !== 'startup') {
+      // The loop continues after the next message: the client does not run a Stop hook after `/clear` or `/branch`.
       const goesOn = status === 'running' || status === 'waiting';
       return goesOn ? toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context) : null;
     }

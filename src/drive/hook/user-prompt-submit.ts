@@ -24,7 +24,8 @@ export async function userPromptSubmit(context: DriverContext): Promise<HookAnsw
   const [found, client] = [ownLoop(context), callingClient(context)];
   // Another client that has exited since held the loop when this one began to continue its conversation.
   const isOther = found !== null && client.clientPid !== null && !sameClient(found, client);
-  const isJoining = isOther && bind(context);
+  // A client that names no process to its hooks is known here, also in a further conversation of it.
+  const isJoining = (isOther || (found === null && context.host?.settings !== undefined)) && bind(context);
   const state = isJoining ? ownLoop(context) : found;
   if (state === null) return null;
   const at = context.now();

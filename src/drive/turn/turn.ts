@@ -16,6 +16,8 @@ import type { TaskTurn } from '../records/iteration-record.ts';
 
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';
+/** Reason of the abort of a turn that its client has forgotten: the state is as after a hook that was killed. */
+export const TURN_OVER = 'turn-over';
 
 export interface TurnContext {
   readonly files: LoopFiles;
@@ -156,8 +158,9 @@ function loopOver({ context, loaded }: Turn): Effect {
 }
 
 export function handleAbort(turn: Turn): Dispatched {
-  if (turn.keepsLoopOnAbort) return { turn, effects: [] };
-  const by = turn.signal().reason === CLIENT_GONE ? 'client-exit' : 'signal';
+  const { reason } = turn.signal();
+  if (turn.keepsLoopOnAbort || reason === TURN_OVER) return { turn, effects: [] };
+  const by = reason === CLIENT_GONE ? 'client-exit' : 'signal';
   return dispatch(turn, { type: 'interrupted', at: turn.context.now(), by });
 }
 

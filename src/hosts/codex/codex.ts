@@ -59,7 +59,7 @@ export const CODEX: Host = {
     interruption:
       'SIGINT, after which Codex ends its commands; five seconds later its process group is killed; in a session that is over, every further call is denied, and a headless launcher interrupts it after three seconds',
     'permission mode':
-      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only; the sandbox decides, `may_run` does nothing',
+      'acceptEdits, auto and dontAsk: sandbox workspace-write; bypassPermissions: danger-full-access; others: read-only; the sandbox decides, `may_run` does nothing; at a terminal, it never asks in bypassPermissions and dontAsk',
     tokens:
       'while the agent works, from the records of the thread and its subagents; in a session without those of subagents',
     cost: 'unknown; `max_cost` is refused',
@@ -119,10 +119,14 @@ function runOptions(terms: Options): string[] {
   return ['exec', '--json', '--skip-git-repo-check', ...shared(terms), '-'];
 }
 
-/** Returns the words with which Codex begins or resumes a session. At a terminal, the user's own approvals apply. */
+/** Permission modes that never ask, so that a session at a terminal needs no person either. */
+const NEVER_ASK = new Set(['bypassPermissions', 'dontAsk']);
+
+/** Returns the words with which Codex begins or resumes a session. Without a terminal, it never asks. */
 function sessionOptions({ prompt, headless, session, ...terms }: SessionTerms): string[] {
   const resumed = session === null ? [] : ['resume', session];
-  return [...(headless ? ['exec', '--skip-git-repo-check'] : []), ...shared(terms), ...resumed, prompt];
+  const asks = NEVER_ASK.has(terms.permissionMode ?? '') ? ['-c', 'approval_policy="never"'] : [];
+  return [...(headless ? ['exec', '--skip-git-repo-check'] : asks), ...shared(terms), ...resumed, prompt];
 }
 
 function shared({ permissionMode, model, effort, hooks, own }: Options): string[] {
@@ -141,7 +145,8 @@ function shared({ permissionMode, model, effort, hooks, own }: Options): string[
 function sandboxText(permissionMode: string | null): string {
   const mode = sandboxFor(permissionMode);
   const runs = `Codex runs with its sandbox ${mode} (permission mode ${permissionMode ?? 'default'})`;
-  return `${runs} and asks for more in a session at a terminal alone; ${MEANING[mode]}.`;
+  const asks = NEVER_ASK.has(permissionMode ?? '') ? 'never asks' : 'asks for more in a session at a terminal alone';
+  return `${runs} and ${asks}; ${MEANING[mode]}.`;
 }
 
 const MEANING: Readonly<Record<SandboxMode, string>> = {

@@ -36,6 +36,8 @@ const UNSEEN = `this Codex lets you type into running commands, which no hook se
 
 export const CODEX_HOOKS: HookHost = {
   name: 'codex',
+  // A message that is typed while the agent works comes with the turn that it joins.
+  read: (payload) => ({ ...payload, prompt_id: payload['turn_id'] }),
   agentVariable: 'CODEX_CI',
   output: codexOutput,
   namesCallDir: true,

@@ -85,6 +85,7 @@ export function readGemini(payload: Fields): Fields | 'ignored' {
     case 'BeforeAgent':
       return textOf(payload['prompt']).startsWith(CONTINUES) ? 'ignored' : read;
     case 'AfterAgent':
+      if (endsCancelled(textOrNull(payload['transcript_path']))) return 'ignored';
       return { ...read, last_assistant_message: lastMessage(payload) };
     case 'BeforeTool':
     case 'AfterTool':
@@ -126,4 +127,17 @@ function lastGeminiText(path: string | null): string | null {
     const { type, content } = parseFields(line) ?? {};
     return type === 'gemini' && textOf(content);
   });
+}
+
+/** Line that Gemini CLI writes when the user ends a turn (Esc). */
+export const CANCELLED = 'Request cancelled.';
+
+/** Returns whether the user ended the last turn of a transcript: Gemini CLI calls the same hook as at any other end. */
+export function endsCancelled(path: string | null): boolean {
+  if (path === null) return false;
+  const last = readTail(path, TAIL_BYTES, (line) => {
+    const entry = parseFields(line);
+    return entry?.['type'] !== undefined && entry;
+  });
+  return last?.['content'] === CANCELLED;
 }

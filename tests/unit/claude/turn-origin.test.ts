@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { begunByCommand, interruptedAt } from '../../../src/hosts/claude/transcript/transcript.ts';
+import { begunByCommand, interruptedAt, wasInterrupted } from '../../../src/hosts/claude/transcript/transcript.ts';
 import { folderWith } from '../../support/folder.ts';
 
 const said = (content: unknown, more: object = {}): object => ({
@@ -42,6 +42,7 @@ for (const [what, entries, expected] of [
   ['Claude Code, before commands of the user', [ESC, ...COMMAND, { type: 'file-history-snapshot' }], AFTER],
   ['Codex', [ABORTED], AFTER],
   ['Gemini CLI', [ended('cancelled'), { $set: { lastUpdated: AFTER } }], AFTER],
+  ['Gemini CLI, of a silent model', [{ timestamp: AFTER, type: 'info', content: 'Request cancelled.' }], AFTER],
   ['Claude Code, before the last prompt', [{ ...ESC, timestamp: '2026-11-30T21:59:59.000Z' }], null],
   [
     'a tool, which only prints these words',
@@ -62,3 +63,11 @@ for (const [what, entries, expected] of [
     assert.equal(interruptedAt(path, '2026-11-30T22:00:00.000Z'), expected);
   });
 }
+
+test('knows whether the user interrupted the turn of a prompt, by its id in Claude Code and Codex', (t) => {
+  const path = join(folderWith(t), 'transcript.jsonl');
+  const other = { ...ABORTED, payload: { ...ABORTED.payload, turn_id: 'turn-1' } };
+  writeFileSync(path, [ESC, other, ...COMMAND].map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  const asked = ['prompt-1', 'turn-1', 'prompt-2'].map((id) => wasInterrupted(path, id));
+  assert.deepEqual(asked, [true, true, false]);
+});

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import '../../support/starts-processes.ts';
+import { CODEX } from '../../../src/hosts/codex/codex.ts';
 import { trustedHooks } from '../../../src/hosts/codex/hooks.ts';
 
 /** A stand-in for Codex's app server that lists both hooks, and these features. */
@@ -29,4 +30,15 @@ test('a Codex whose commands would have a terminal is refused', async (t) => {
   assert.deepEqual((await listed([{ name, enabled: false }])).slice(-2), ['--disable', name]);
   await assert.rejects(listed([{ name, enabled: true }]), /let the agent type into running commands/);
   await assert.rejects(listed([{ name: 'another', enabled: false }]), /let the agent type into running commands/);
+});
+
+test('a session at a terminal never asks in a mode that never does; in others, its user decides', () => {
+  const rest = { model: null, effort: null, checks: [], mayRun: [], hooks: [], own: [], session: null, settings: '{}' };
+  const asks = (permissionMode: string | null, headless = false): boolean =>
+    !CODEX.sessionArgs({ ...rest, permissionMode, headless, prompt: 'Work.' }).includes('approval_policy="never"');
+  assert.deepEqual(
+    ['bypassPermissions', 'dontAsk', 'acceptEdits', null].map((mode) => asks(mode)),
+    [...[false, false], ...[true, true]],
+  );
+  assert.equal(asks('bypassPermissions', true), true, 'without a terminal, Codex never asks');
 });

@@ -240,3 +240,16 @@ test('whatever keeps Gemini CLI from running our hooks is a problem', async (con
   write('.gemini/trustedFolders.json', { [`${cwd}/x`]: 'TRUST_FOLDER' });
   assert.match(String(await problem({ hooks: groups })), untrusted);
 });
+
+test('the end of a turn that its user cancelled means nothing to a loop; control: any other end', (t) => {
+  const path = join(emptyFolder(t), 'chat.jsonl');
+  const cancelled = { type: 'info', content: 'Request cancelled.' };
+  const answer = { type: 'gemini', content: 'Done.' };
+  const payload = { hook_event_name: 'AfterAgent', transcript_path: path, prompt_response: '[no response text]' };
+  const read = (...entries: readonly object[]): unknown => {
+    writeFileSync(path, [...entries, { $set: {} }].map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    return readGemini(payload);
+  };
+  assert.equal(read(answer, cancelled), 'ignored');
+  assert.notEqual(read(cancelled, answer), 'ignored');
+});

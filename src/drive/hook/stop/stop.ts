@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PAUSED_BY_PLANNING } from '../../../engine/messages.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { completionText } from '../../../engine/signals/signals.ts';
-import { begunBy, begunByCommand, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
+import { begunBy, begunByCommand, interruptedAt, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { readBackwards, STREAM_BYTES } from '../../../state/event-stream.ts';
@@ -22,7 +22,8 @@ import {
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
 import { noteSleep } from '../../turn/abort-if-superseded.ts';
-import { CLIENT_GONE, type Dispatched, dispatch, type Loaded, pauseForLoss, type Turn } from '../../turn/turn.ts';
+import type { Dispatched, Loaded, Turn } from '../../turn/turn.ts';
+import { CLIENT_GONE, dispatch, pauseForLoss, TURN_OVER } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
 import { waitForBackground } from './await-background.ts';
 import { hookDriver } from './hook-driver.ts';
@@ -149,15 +150,29 @@ async function originOf(
 
 const CLIENT_POLL_MS = 2_000;
 
-/** Aborts with CLIENT_GONE when the client exits; the client does not notify its hooks. */
+/** Aborts when the client exits, or forgets a hook whose turn its user ended (Esc); it does not notify its hooks. */
 export function abortWhenClientGone(controller: AbortController, context: DriverContext, parent: number): void {
   const { clientPid: pid, clientStartedAt: startedAt } = callingClient(context);
   const client = pid === null ? null : { pid, startedAt };
   const known = client !== null && isAlive(client);
+  const isOver = turnWatch(context);
   const timer = setInterval(() => {
-    if ((known ? isAlive(client) : process.ppid === parent) && !launcherGone(context.env)) return;
+    const isThere = (known ? isAlive(client) : process.ppid === parent) && !launcherGone(context.env);
+    if (isThere && !isOver()) return;
     clearInterval(timer);
-    controller.abort(CLIENT_GONE);
+    controller.abort(isThere ? TURN_OVER : CLIENT_GONE);
   }, CLIENT_POLL_MS);
   timer.unref();
+}
+
+/** Returns a test for an end of this turn that the client tells by its transcript alone. */
+function turnWatch({ host, input: { transcriptPath }, now }: DriverContext): () => boolean {
+  const since = now();
+  let size: number | null = null;
+  return () => {
+    const found = host?.settings === undefined ? null : transcriptSize(transcriptPath);
+    if (transcriptPath === null || found === size) return false;
+    size = found;
+    return interruptedAt(transcriptPath, since) !== null;
+  };
 }

@@ -6,6 +6,7 @@ import { redact } from '../../../text/redact/redact.ts';
 import { isBefore } from '../../../text/time.ts';
 import { apiErrorKind } from '../../agent/classify-run.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf, textOrNull } from '../../fields.ts';
+import { CANCELLED } from '../../gemini/payload.ts';
 import type { SessionError } from '../../host.ts';
 
 /** Number of bytes to search for events of this turn; a turn writes far less. */
@@ -36,20 +37,31 @@ export function begunByCommand(path: string | null, promptId: string): boolean {
 
 /** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript of no client shows one. */
 export function interruptedAt(path: string, since: string): string | null {
+  return interruption(path, (_, time) => (isBefore(since, time) ? time : null));
+}
+
+/** Returns whether the user interrupted the turn of this prompt; false if the client does not name it. */
+export function wasInterrupted(path: string, promptId: string): boolean {
+  return (
+    interruption(path, (entry) => (entry['promptId'] ?? fieldsOf(entry['payload'])['turn_id']) === promptId) === true
+  );
+}
+
+/** Passes the interruptions in a transcript to `find`, newest first, until it returns anything but false. */
+function interruption<T>(path: string, find: (entry: Fields, time: string) => T | false): T | null {
   return readTail(path, TAIL_BYTES, (line) => {
     const entry = /interrupted|cancelled/.test(line) ? parseFields(line) : null;
-    const time = textOf(entry?.['timestamp']);
-    if (entry === null || !isInterruption(entry)) return false;
-    return isBefore(since, time) ? time : null;
+    return entry !== null && isInterruption(entry) && find(entry, textOf(entry['timestamp']));
   });
 }
 
-/** Knows the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI, which shows it of a call alone. */
-function isInterruption({ type, message, payload, toolCalls, isSidechain }: Fields): boolean {
+/** Knows the end of an interrupted turn in a transcript of Claude Code, Codex and Gemini CLI. */
+function isInterruption({ type, message, payload, content, toolCalls, isSidechain }: Fields): boolean {
   const [said] = listOf(fieldsOf(message)['content']);
   if (type === 'user') return isSidechain !== true && textOf(said?.['text']).startsWith('[Request interrupted by user');
   const { type: kind, reason } = fieldsOf(payload);
   const ends = new Set(listOf(toolCalls).map(({ status }) => status));
+  if (type === 'info') return content === CANCELLED;
   return (kind === 'turn_aborted' && reason === 'interrupted') || (ends.size === 1 && ends.has('cancelled'));
 }
 

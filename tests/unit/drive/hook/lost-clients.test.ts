@@ -3,15 +3,28 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { launcherVariable } from '../../../../src/drive/control/ownership.ts';
-import { lostTurn } from '../../../../src/drive/control/present-state.ts';
+import { type DriverContext, driverContext, launcherVariable } from '../../../../src/drive/control/ownership.ts';
+import { lostTurn, presentState } from '../../../../src/drive/control/present-state.ts';
 import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
+import { abortWhenClientGone } from '../../../../src/drive/hook/stop/stop.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
 import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { TURN_OVER } from '../../../../src/drive/turn/turn.ts';
 import { hookHost } from '../../../../src/hosts/hook-hosts.ts';
+import { parseHookInput } from '../../../../src/hosts/hook-io/hook-input.ts';
 import { appendEvent } from '../../../../src/state/event-stream.ts';
 import { identityOf } from '../../../../src/state/process/identity.ts';
-import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
+import {
+  aHook,
+  aProject,
+  aStop,
+  type Project,
+  put,
+  rewrite,
+  start,
+  stateOf,
+} from '../../../support/drive/drive-project.ts';
+import { until } from '../../../support/until.ts';
 
 const FORMER = { CLAUDE_PID: String(process.pid) };
 const NEXT = { CLAUDE_PID: String(process.ppid) };
@@ -116,6 +129,110 @@ test('Esc in a turn in which its user has paused the loop ends the turn, so one 
   operate(project.files, FORMER, now(), () => ({ kind: 'resume' }));
   assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'rest']);
   assert.equal(lostTurn(stateOf(project)), null);
+});
+
+test('after Esc in an answer to its user, a loop waits for a message; control: before, it runs', async (t) => {
+  const project = aProject(t);
+  const message = { content: [{ type: 'text', text: '[Request interrupted by user]' }] };
+  await endsWith(project, { type: 'user', promptId: 'p1', message });
+  operate(project.files, FORMER, new Date().toISOString(), () => ({ kind: 'resume' }));
+  await userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Go on.', prompt_id: 'p2' }, FORMER));
+  operate(project.files, FORMER, new Date().toISOString(), () => ({ kind: 'resume' }));
+  const shown = (): unknown[] => {
+    const found = presentState(project.files);
+    return found.kind === 'loop' ? [found.state.status, found.state.turn] : [];
+  };
+  assert.deepEqual([stateOf(project).turn, ...shown()], ['user', 'running', 'user'], 'an earlier Esc is of no account');
+  noted(project, { type: 'user', promptId: 'p2', message });
+  assert.deepEqual(shown(), ['running', 'rest']);
+});
+
+test('a wait or a check of Codex that Esc has ended is paused, also after an answer to its user', async (t) => {
+  const at = new Date().toISOString();
+  const waiting = { since: at, until: '2099-01-01T00:00:00Z', delayMs: 9, last: false, woken: false, seen: null };
+  const verifying = { since: at, text: '', findings: null, claimed: true, states: [] };
+  for (const change of [
+    { status: 'waiting', turn: 'rest', waiting },
+    { status: 'verifying', verifying },
+  ]) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    rewrite(project, change);
+    const shown = (): unknown => {
+      const found = presentState(project.files);
+      return found.kind === 'loop' && found.state.status;
+    };
+    assert.equal(shown(), change.status, 'control');
+    noted(project, { type: 'event_msg', payload: { type: 'turn_aborted', reason: 'interrupted' } });
+    assert.equal(shown(), 'paused');
+  }
+});
+
+test('a hook of Gemini CLI that waits ends once the user has ended its turn, and leaves the loop as it is', async (t) => {
+  const project = aProject(t);
+  const host = hookHost(['--host', 'gemini']);
+  const transcript = join(project.directory, '..', 'chat.jsonl');
+  assert.ok(host !== null);
+  put(transcript, '');
+  const context = { ...aHook(project, 'Stop', { transcript_path: transcript }), host };
+  const controller = new AbortController();
+  abortWhenClientGone(controller, context, process.ppid);
+  const timestamp = new Date(Date.now() + 1_000).toISOString();
+  put(transcript, `${JSON.stringify({ type: 'info', content: 'Request cancelled.', timestamp })}\n`);
+  await until('the end of the wait', () => controller.signal.aborted);
+  assert.equal(controller.signal.reason, TURN_OVER);
+});
+
+test('a conversation that its user branches off after Esc has the loop, which waits for a message', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const branch = { session_id: 'branch' };
+  const told = await sessionStart(aHook(project, 'SessionStart', { ...branch, source: 'fork' }, FORMER));
+  assert.match(told?.systemMessage ?? '', /stays with this session\. Send any message/);
+  assert.deepEqual([stateOf(project).sessionId, stateOf(project).turn], ['branch', 'rest']);
+  await userPromptSubmit(aHook(project, 'UserPromptSubmit', { ...branch, prompt: 'Go on.', prompt_id: 'p2' }, FORMER));
+  assert.equal((await aStop(project, { ...branch, prompt_id: 'p2' }, FORMER))?.decision, 'block');
+});
+
+/** A call of Codex, which is the parent of its hooks. */
+const inCodex = (project: Project, event: string, raw: Record<string, unknown>): DriverContext => {
+  const host = hookHost(['--host', 'codex']);
+  assert.ok(host !== null);
+  const payload = { hook_event_name: event, session_id: 'thread-1', cwd: project.directory, ...raw };
+  const input = parseHookInput(JSON.stringify(payload), host.read);
+  assert.ok(input !== null && input !== 'ignored');
+  return driverContext(input, project.env, host);
+};
+
+test('a message typed while Codex works interrupts nothing; control: one in a turn of its own', async (t) => {
+  for (const [turn, status] of [
+    ['t1', 'running'],
+    ['t2', 'paused'],
+  ] as const) {
+    const project = aProject(t);
+    start(project, true);
+    await sessionStart(inCodex(project, 'SessionStart', { source: 'startup' }));
+    await userPromptSubmit(inCodex(project, 'UserPromptSubmit', { prompt: 'Begin.', turn_id: 't1' }));
+    await userPromptSubmit(inCodex(project, 'UserPromptSubmit', { prompt: 'Mind the gap.', turn_id: turn }));
+    assert.equal(stateOf(project).status, status);
+  }
+});
+
+test('another conversation of Codex has the loop once its user speaks there, unless the agent works', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  await sessionStart(inCodex(project, 'SessionStart', { source: 'startup' }));
+  await userPromptSubmit(inCodex(project, 'UserPromptSubmit', { prompt: 'Begin.', turn_id: 't1' }));
+  const next = { session_id: 'thread-2', prompt: 'Go on.', turn_id: 't2' };
+  const speak = async (): Promise<unknown> => {
+    await userPromptSubmit(inCodex(project, 'UserPromptSubmit', next));
+    return stateOf(project).sessionId;
+  };
+  assert.equal(await speak(), 'thread-1', 'the agent works');
+  noted(project, { type: 'event_msg', payload: { type: 'turn_aborted', reason: 'interrupted' } });
+  operate(project.files, {}, new Date().toISOString(), () => ({ kind: 'resume' }));
+  assert.equal(await speak(), 'thread-2');
+  assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'user']);
 });
 
 test('a session that its user has put into plan mode is paused at the end of the turn; others go on', async (t) => {
