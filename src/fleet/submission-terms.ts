@@ -122,8 +122,9 @@ function submissionOf(ws: Workspace, request: OneTask, env: NodeJS.ProcessEnv): 
   const file = realPathOf(named);
   if (file === null) throw new RalphError('usage', FLEET_TEXTS.noTaskAt(task, repository.url, base.ref));
   if (!isWithin(realpathSync(ws.dir), file)) throw new RalphError('usage', FLEET_TEXTS.outside(task));
-  const planned = statSync(file).isFile() ? readPlan(readFileSync(file, 'utf8')).tasks.length : 0;
-  if (planned > 1) throw new RalphError('usage', FLEET_TEXTS.plan(task));
+  const planned = statSync(file).isFile() ? readPlan(readFileSync(file, 'utf8')).tasks : [];
+  if (planned.length > 1 || planned.some(({ acceptance }) => acceptance.length > 0))
+    throw new RalphError('usage', FLEET_TEXTS.plan(task));
   const found = fleetTerms({ projectDir: ws.dir, name, task, flags, args }, env, submittedAt);
   if (found.risky.length > 0 && !request.agrees(found.risky))
     throw new RalphError('refused', FLEET_TEXTS.needsAgreement(found.risky.map(({ line }) => line)));

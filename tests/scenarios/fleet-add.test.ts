@@ -7,9 +7,10 @@ import { FLEET_KEY, type Fleet, fleet } from '../support/fleet/fleet.ts';
 import { redisServer } from '../support/fleet/redis-server.ts';
 
 const PLAN = '# Plan\n\n- [ ] **Task 1: First**\n- [ ] **Task 2: Second**\n';
+const ONE = '- [ ] **Task 1: Make it**\n  - Acceptance: it is there\n';
 
 const made = (t: TestContext): Promise<Fleet> =>
-  fleet(t, { tasks: [{ name: 'a' }, { name: 'odd näme $(x)' }], agent: '', files: { 'PLAN.md': PLAN } });
+  fleet(t, { tasks: [{ name: 'a' }, { name: 'odd näme $(x)' }], agent: '', files: { 'PLAN.md': PLAN, 'ONE.md': ONE } });
 
 interface Refused {
   readonly words: readonly string[];
@@ -28,6 +29,7 @@ test('what cannot be queued is refused in one message that says where and what t
     { words: ['jobs/a', 'jobs/none'], says: /has no task jobs\/none at main/ },
     { words: ['../outside.md'], says: /^ralph-loop: \.\.\/outside\.md is outside the repository\. Name a task by/ },
     { words: ['/etc/passwd'], says: /^ralph-loop: \/etc\/passwd is outside the repository/ },
+    { words: ['ONE.md'], says: /ONE\.md is a plan/ },
     { words: ['PLAN.md'], says: /PLAN\.md is a plan, which .* Run it on one machine: ralph-loop run PLAN\.md --plan/ },
     {
       words: ['jobs/a', '--base', 'nowhere'],

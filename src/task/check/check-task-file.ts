@@ -225,8 +225,8 @@ function boxesDoubt(path: string, { body, bodyLine }: SplitText): Problem | null
   return problemOn(bodyLine, 'boxes-not-counted', message, { severity: 'warning' });
 }
 
-const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
-const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
+const TASK = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) \[[ xX]\] (?:\((?:blocked|manual-verify|no-change)\) )?(?:\*\*)?Task \S+:/m;
+const ACCEPTANCE = /^\s+(?:[-*+] )?(?:\*\*)?Acceptance(?:\*\*)?:/m;
 
 function planDoubt(path: string, { body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);

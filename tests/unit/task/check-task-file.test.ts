@@ -289,6 +289,9 @@ test('warns of a plan that is given as a prompt, with the line of its first task
     checkTaskFile(path, text).problems.map(({ rule, line, severity }) => [rule, line, severity]);
   assert.deepEqual(found('plan.md', plan), [['plan-as-prompt', 3, 'warning']]);
   assert.deepEqual(found('plan.md', `---\nmax_iterations: 3\n---\n${plan}`), [['plan-as-prompt', 6, 'warning']]);
+  const numbered = '1. [ ] (no-change) **Task 1: Schema**\n   - **Acceptance**: it works\n';
+  assert.deepEqual(found('plan.md', numbered), [['plan-as-prompt', 1, 'warning']]);
+  assert.deepEqual(found('plan.md', '* [ ] Task a: B\n  Acceptance: it works\n'), [['plan-as-prompt', 1, 'warning']]);
   assert.deepEqual(checkTaskFile('plan.md', plan, 'plan').problems, []);
   for (const prompt of ['- [ ] Task 1: x\n', '- [ ] do it\n  - Acceptance: it works\n']) {
     assert.deepEqual(found('PROMPT.md', prompt), []);
