@@ -34,7 +34,10 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is infor
       assert.match(moved?.name ?? '', /-corrupt\.json$/);
       assert.equal(moved?.text, broken);
       assert.equal(project.state(), null);
-      assert.match(run.said, /The state file is corrupt .* The loop has ended\. Start a new one: ralph-loop start\./);
+      assert.match(
+        run.said,
+        /The state file is corrupt .* its counters are in the journal\. Resume: ralph-loop resume\./,
+      );
       assert.ok(run.said.includes(moved?.name ?? 'no name'));
       const again = project.main(['start', '--json']);
       assert.equal(again.code, 0, `the project is not stuck: ${again.stderr}`);
