@@ -147,8 +147,8 @@ export function standingOf(
   const retryAt = retryAtOf(files, state);
   if (retryAt !== null && driverAlive !== false) return { status: state.status, at, ...EXPLAIN_TEXTS.retry(retryAt) };
   if (driverAlive === true && isSuspended(state)) return { status: state.status, at, ...EXPLAIN_TEXTS.suspended };
-  const explained = explainLive(state, driverAlive);
-  return { status: liveStatus(state, driverAlive), ...explained, at: driverAlive === false ? at : explained.at };
+  const live = { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
+  return driverAlive === false ? { ...live, at } : live;
 }
 
 /** Names of events that their types alone would not make plain. */

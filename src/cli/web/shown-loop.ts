@@ -49,7 +49,9 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
   const driverAlive = live ? isDriverAlive(files, state) : null;
   const { why, next, status, at } = standingOf(files, state, live ? driverAlive : 'archived');
   const paused = state.status === 'paused' ? state.paused.resumesAt : null;
-  const file = join(files.projectDir, state.taskPath);
+  const run = runOfLoop(files, state, live ? liveStatus(state, driverAlive) : null, new Date().toISOString());
+  const text = ifOutOfReach(() => readRegularFile(join(files.projectDir, state.taskPath)), null);
+  const ofTask = run?.tasks.length === 1 && run.tasks[0]?.title;
   const until = state.status === 'waiting' ? state.waiting.until : paused;
   return {
     files,
@@ -58,8 +60,8 @@ function shown(files: LoopFiles, state: LoopState, live: boolean): ShownLoop {
     steps: typeof next === 'string' ? [] : stepsOf(next, state),
     live,
     at,
-    title: taskTitle(ifOutOfReach(() => readRegularFile(file), null) ?? '') || (files.name ?? state.taskPath),
-    run: runOfLoop(files, state, live ? liveStatus(state, driverAlive) : null, new Date().toISOString()),
+    title: taskTitle(text ?? '') || ofTask || (files.name ?? state.taskPath),
+    run,
     state: live ? { ...state, usage: usageNow(files, state) } : state,
     status: live ? liveStatus(state, driverAlive) : status,
     until: live && driverAlive !== false ? until : null,

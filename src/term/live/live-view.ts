@@ -145,8 +145,7 @@ export class LiveView {
     if (this.#controls === null) return;
     const { say, goOn, wake, allow } = this.#controls;
     if (text === ALLOW && denied !== null && allow !== undefined) {
-      if (!this.#act(() => allow(denied.call))) return;
-      this.#line = NEW_INPUT;
+      if (this.#act(() => allow(denied.call))) this.#line = NEW_INPUT;
       return;
     }
     if (text === '' && !paused) {

@@ -76,6 +76,11 @@ test('the report of a plan has the loops whose worktrees are gone', async (t) =>
   await page.context().close();
   // Afterwards as well, from what was kept of the worktrees.
   assert.equal((await commandHere(p, ['report', '--out', '../later.html'])).code, 0);
+  const { run, loops } = dataIn(p.read('../later.html'));
+  assert.deepEqual(
+    loops.map(({ row }) => row.title),
+    run.tasks.map(({ title }) => title),
+  );
   const [before, later] = ['plan', 'later'].map((name) => tasksIn(p.read(`../${name}.html`)));
   assert.deepEqual(later, before);
   const archived = (await commandHere(p, ['archive', '--json'])).json['runs'] as {
