@@ -54,6 +54,8 @@ interface RunningChecks {
   result: StartBaseline | null;
 }
 
+const NOT_RUN: Pick<RunningChecks, 'state' | 'result'> = { state: { kind: 'done', baseline: null }, result: null };
+
 /** Settings that one key changes: the question, and the option that takes the answer. */
 const LIMITS = {
   t: { key: 'budget.max_time', question: 'Time in all, such as 8h: ' },
@@ -131,9 +133,9 @@ export class StartReview<T> {
     let starts = false;
     try {
       for (;;) {
-        const { state, result } = this.#checks ?? { state: null, result: null };
-        if (state?.kind === 'problem') starts = false;
-        if (starts && state?.kind === 'done') {
+        const { state, result } = this.#checks ?? NOT_RUN;
+        if (state.kind === 'problem') starts = false;
+        if (starts && state.kind === 'done') {
           this.#draw(prepared, [`Starting ${agentsOf(this.#shown(prepared).tasks)} …`]);
           return { baseline: result && (await baselineNow(prepared, result, { env: this.#context.env })) };
         }
@@ -252,12 +254,13 @@ export class StartReview<T> {
     if (used !== edited) copyFileSync(edited, used);
   }
 
-  /** Runs the checks of this start, unless they run or have run already. */
+  /** Runs the checks of this start, unless they run or have run already, or the loop has no baseline. */
   async #runChecks(prepared: Prepared): Promise<void> {
     const { validation, task, unchanged, sandbox, verifyIn, skipsBaseline } = prepared.terms;
     const of = JSON.stringify([validation, task, unchanged, sandbox, verifyIn, skipsBaseline]);
     if (this.#checks?.of === of) return;
     await this.#dropChecks();
+    if (skipsBaseline) return;
     const left = new AbortController();
     const state: FirstChecks = { kind: 'running', name: '' };
     const change = (to: Partial<RunningChecks>): void => {
@@ -294,7 +297,7 @@ export class StartReview<T> {
   #draw(prepared: Prepared, foot: readonly string[], notes = this.#notes(prepared)): void {
     const screen: StartScreen = {
       ...this.#shown(prepared),
-      checks: this.#checks?.state ?? { kind: 'done', baseline: null },
+      checks: (this.#checks ?? NOT_RUN).state,
       notes,
       foot,
     };
