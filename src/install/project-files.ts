@@ -1,9 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
-import { isFolder, realPathOf, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
+import { dirname, join, relative, sep } from 'node:path';
+import { realPathOf, removeDrafts, removeIfThere, writeAtomically } from '../state/files/regular-file.ts';
 import { clientConfigDir } from '../state/home-folder.ts';
-import { isWithin, repositoryRoot } from '../task/project-file.ts';
-import { LOOP_DIRECTORIES } from '../task/task-file.ts';
 import { advise, RalphError } from '../text/message.ts';
 
 /** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or is broken. */
@@ -147,38 +145,6 @@ export const textInPlugin = (text: string): string =>
 /** Returns the text of a project's file without what git and installers of skills change in ours. */
 export const plainText = (text: string): string =>
   text.replaceAll('\r\n', '\n').replaceAll(IN_CODEX, '').replaceAll(IN_PLUGIN, IN_PROJECT);
-
-interface ProjectQuestion {
-  readonly given: string | null;
-  readonly env: NodeJS.ProcessEnv;
-  readonly cwd: string;
-  /** True to search for a project with a loop above the current directory. */
-  readonly search: boolean;
-}
-
-/** Folders that exist only in a project after `init` or its first loop. */
-const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
-
-/** Returns the project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory above, the current one. */
-export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
-  if (given !== null) {
-    const dir = resolve(cwd, given);
-    if (isFolder(dir)) return dir;
-    throw new RalphError('usage', `--project ${given}: no such directory exists.`);
-  }
-  if (env['CLAUDE_PROJECT_DIR'] && isFolder(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
-  return (search ? markedDir(cwd) : null) ?? cwd;
-}
-
-function markedDir(from: string): string | null {
-  const top = repositoryRoot(from);
-  for (let dir = from; ; dir = dirname(dir)) {
-    // A clone has no more than the tasks. Outside of a repository, a folder of that name may be another program's.
-    const hasTasks = top !== null && isWithin(top, dir) && isFolder(join(dir, LOOP_DIRECTORIES));
-    if (hasTasks || MARKS.some((mark) => isFolder(join(dir, mark)))) return dir;
-    if (dirname(dir) === dir) return null;
-  }
-}
 
 declare const __filename: string | undefined;
 

@@ -5,7 +5,7 @@ import { ABOUT_A_LOOP, loopName, systemErrorText } from '../../src/cli/command-l
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { refuseAgent } from '../../src/cli/refuse-agent.ts';
 import { projectOfLoop } from '../../src/drive/worktree/worktree-place.ts';
-import { projectDirOf } from '../../src/install/project-files.ts';
+import { projectDirOf } from '../../src/install/project-dir.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { withPrefix } from '../../src/state/process/program.ts';
 import { painter, printable } from '../../src/term/format.ts';

@@ -43,6 +43,7 @@ const problems = [
   ...layerProblems(),
   ...siblingProblems(),
   ...cycleProblems(),
+  ...buildProblems(),
   ...sizeProblems(),
   ...bundleProblems(),
   ...wordProblems(),
@@ -126,6 +127,19 @@ function cycleProblems(): string[] {
     return lowest;
   };
   for (const file of files) if (!index.has(file)) visit(file);
+  return found;
+}
+
+/** Finds modules that the build loads and that need what it makes: a clone has none of it. Types are not loaded. */
+function buildProblems(): string[] {
+  const loaded = new Set(['scripts/build.ts']);
+  const found: string[] = [];
+  for (const file of loaded) {
+    const text = readFileSync(join(root, file), 'utf8');
+    if (/ from '[./]+\/\.build\//.test(text)) found.push(`${file}: the build loads it, and it needs a built file`);
+    for (const [, specifier = ''] of text.matchAll(/^(?:import|export) (?!type\b)[^']*'(\.[^']+\.ts)'/gm))
+      loaded.add(join(dirname(file), specifier).replaceAll('\\', '/'));
+  }
   return found;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { projectDirOf } from '../../../src/install/project-files.ts';
+import { projectDirOf } from '../../../src/install/project-dir.ts';
 import { emptyFolder } from '../../support/folder.ts';
 
 const base = emptyFolder({ after });
