@@ -41,57 +41,25 @@ interface LookedAt {
  * checked out. Rejects with the abort's reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<LookedAt> {
-  const { files, contract } = place;
-  let task = opened;
-  const none = { task, changes: [], within: [], notes: [] };
-  const directory = files.projectDir;
+  const directory = place.files.projectDir;
   const options = gitOptions(place);
-  const known = task.hidden ?? null;
+  const known = opened.hidden ?? null;
   const [before, hides] = await Promise.all([
     readRepository(directory, options),
     known === null ? [] : hiddenFiles(directory, options),
   ]);
+  const none = { task: opened, changes: [], within: [], notes: [] };
   if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
-  if (before.branch !== task.branch)
-    return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
-  const held = heldPlan(place, task);
-  const notes = [...held.notes];
-  let stands = before;
-  if (before.head !== task.commit) {
-    const commits = await commitsSince(directory, task.commit, options);
-    const users = usersCommits(place, before, commits);
-    const last = users.at(-1);
-    if (last !== undefined) {
-      notes.push(PLAN_TEXTS.keptCommits(textsOf(users), task.id));
-      // The checks before it say nothing of what comes after it.
-      const { baseline: _, ...rest } = task;
-      task = { ...rest, commit: last.id, openedAt: task.openedAt ?? task.commit };
-      writeOpenTask(files, task);
-    }
-    const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
-    if (!folded.ok)
-      return { ...none, notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
-    const own = commits.slice(users.length);
-    if (commits.length === 0) notes.push(PLAN_TEXTS.movedBack(task.id));
-    else if (own.length > 0) notes.push(PLAN_TEXTS.folded(textsOf(own), task.id));
-    const after = await readRepository(directory, options);
-    if (typeof after === 'string') return { ...none, notes, results: [...held.results, fail('repository', after)] };
-    stands = after;
-  }
-  const changed = await changedSince(place, stands);
-  const own = ownPaths(directory, task.planPath);
-  const byChecks = reportsOf(place);
-  const isOfChecks = (path: string): boolean => byChecks.includes(path) && !isInScope(path, task.scope);
-  const found = changed.filter((path) => !own.includes(path) && !isOfChecks(path) && isOfTask(directory, task, path));
-  const strays = found.filter((path) => !isInScope(path, task.scope));
-  const isUsers = strays.length === 0 ? null : byNoCall(place);
-  const outside = strays.filter((path) => isUsers?.(join(directory, path)) !== true);
-  const changes = found.filter((path) => !strays.includes(path) || outside.includes(path));
-  if (outside.length > 0) {
-    task = { ...task, strayed: outside };
-    writeOpenTask(files, task);
-  }
-  const secrets = contract.guardrails.lifted?.includes('secrets')
+  if (before.branch !== opened.branch)
+    return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, opened.branch))] };
+  const held = heldPlan(place, opened);
+  const base = await foldCommits(place, opened, before);
+  const notes = [...held.notes, ...base.notes];
+  if (base.failure !== undefined) return { ...none, task: base.task, notes, results: [...held.results, base.failure] };
+  const { changes, outside } = await changesOfTask(place, base.task, base.stands);
+  const task = outside.length === 0 ? base.task : { ...base.task, strayed: outside };
+  if (task !== base.task) writeOpenTask(place.files, task);
+  const secrets = place.contract.guardrails.lifted?.includes('secrets')
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const within = changes.filter((path) => !outside.includes(path));
@@ -116,6 +84,50 @@ export async function examineWork(place: PlanPlace, opened: OpenTask): Promise<L
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { task, results, changes, within: within.filter((path) => !leading.includes(path)), notes };
+}
+
+/** Where a task stands once the commits since its beginning are folded, or what prevented it. */
+type Base = Pick<LookedAt, 'task' | 'notes'> &
+  ({ readonly stands: Repository; readonly failure?: never } | { readonly failure: CheckResult });
+
+/** Lets the task begin behind the user's commits, if the branch has moved, and folds those of the agent after them. */
+async function foldCommits(place: PlanPlace, opened: OpenTask, before: Repository): Promise<Base> {
+  if (before.head === opened.commit) return { task: opened, notes: [], stands: before };
+  const directory = place.files.projectDir;
+  const commits = await commitsSince(directory, opened.commit, gitOptions(place));
+  const users = usersCommits(place, before, commits);
+  const last = users.at(-1);
+  const notes: string[] = [];
+  let task = opened;
+  if (last !== undefined) {
+    notes.push(PLAN_TEXTS.keptCommits(textsOf(users), task.id));
+    // The checks before it say nothing of what comes after it.
+    const { baseline: _, ...rest } = task;
+    task = { ...rest, commit: last.id, openedAt: task.openedAt ?? task.commit };
+    writeOpenTask(place.files, task);
+  }
+  const folded = await changeByGit({ ...changing(place), words: ['reset', '--soft', task.commit] });
+  if (!folded.ok) return { task, notes, failure: fail('commits', PLAN_TEXTS.notFolded(folded.said)) };
+  const own = commits.slice(users.length);
+  if (commits.length === 0) notes.push(PLAN_TEXTS.movedBack(task.id));
+  else if (own.length > 0) notes.push(PLAN_TEXTS.folded(textsOf(own), task.id));
+  const stands = await readRepository(directory, gitOptions(place));
+  return typeof stands === 'string' ? { task, notes, failure: fail('repository', stands) } : { task, notes, stands };
+}
+
+/** Returns the task's changes and those of them outside its scope: without what the checks wrote, and the user outside the scope. */
+async function changesOfTask(place: PlanPlace, task: OpenTask, stands: Repository) {
+  const directory = place.files.projectDir;
+  const own = ownPaths(directory, task.planPath);
+  const byChecks = reportsOf(place);
+  const isInTask = (path: string): boolean => isInScope(path, task.scope);
+  const found = (await changedSince(place, stands)).filter(
+    (path) => !own.includes(path) && (isInTask(path) || !byChecks.includes(path)) && isOfTask(directory, task, path),
+  );
+  const strays = found.filter((path) => !isInTask(path));
+  const isUsers = strays.length === 0 ? null : byNoCall(place);
+  const outside = strays.filter((path) => isUsers?.(join(directory, path)) !== true);
+  return { changes: found.filter((path) => isInTask(path) || outside.includes(path)), outside };
 }
 
 const textsOf = (commits: readonly Commit[]): string[] => commits.map(({ text }) => text);

@@ -33,7 +33,7 @@ function closingMarker(text: string, bodyLength: number): number {
   return end - (text.lastIndexOf('\n', before - 1) + 1);
 }
 
-/** Writes the commands as a new key, or a list that is there anew with them. A comment in that list would be lost. */
+/** Writes the commands as a new key, or into a list that is there. Refuses a list with comments, which would be lost. */
 function edit(source: string, commands: readonly string[], ending: string): string {
   const { contents } = parseDocument(source, { logLevel: 'error' });
   const map = isMap<Node>(contents) ? contents : null;

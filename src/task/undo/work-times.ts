@@ -39,8 +39,8 @@ export function workTimes(files: LoopFiles, loopId: string, reportsCalls: boolea
       for (const key of [...open.keys()]) if (!key.startsWith('agent') || type !== 'iteration.started') close(key, at);
     if (type === 'tool.asked') open.set(call, at);
     else if (type === 'tool.failed' || (type === 'tool.done' && event['background'] !== true)) close(call, at);
-    else if (type === 'tool.ended') spans.push({ from: at - Number(event['durationMs']), to: at });
-    else if (type === 'command.ran') spans.push({ from: at - Number(event['durationMs']), to: at });
+    else if (type === 'tool.ended' || type === 'command.ran')
+      spans.push({ from: at - Number(event['durationMs']), to: at });
     else if (type === 'verification.started' || type === 'check.started') open.set('checks', open.get('checks') ?? at);
     else if (type === 'iteration.started' && !reportsCalls) open.set('agent', at);
     else if (type === 'agent.ended') close('agent', at);

@@ -83,7 +83,7 @@ function vanished({ env, files, input, now }: DriverContext): string | null {
 
 type FoundState = Extract<ReadState, { kind: 'loop' | 'four-keys' }>;
 
-/** Reads all that a Stop decides on, judges whose the loop is, then restores its state or goes on with it. */
+/** Reads all that a Stop decides on, judges whose the loop is, then restores its state or keeps it. */
 function loadFound(current: FoundState, context: DriverContext): LoadedLoop {
   const { sessionId } = context.input;
   const client = callingClient(context);
