@@ -23,7 +23,7 @@ const PAGE = join(dirname(fileURLToPath(import.meta.url)), '../../docs/bench.md'
 /** They wait more than they work. */
 const SLEEPERS = new Set(['hangs', 'limited', 'crashes']);
 
-const OURS = new Set(['runner', 'session', 'codex', 'codex-session']);
+const OURS = new Set(['runner', 'session', 'codex', 'codex-session', 'gemini-session']);
 const WITHOUT_PLUGIN =
   "Anthropic's loop plugin (ralph-wiggum): it is on no package registry (`@anthropic-ai/ralph-wiggum` is unknown to npm) and its licence keeps it out of this repository. With a copy of your own, `RALPH_BENCH_PLUGIN=FOLDER npm run bench:liars` plays it.";
 

@@ -5,6 +5,7 @@ import { VERSION } from '../../../src/cli/help.ts';
 import { clientVersion } from '../../support/client/client-binary.ts';
 import { mainPath } from '../../support/client/loop-project.ts';
 import { CODEX } from '../../support/codex/codex-project.ts';
+import { GEMINI } from '../../support/gemini/gemini-project.ts';
 import { bunFolder, PINNED, RALPH_TUI, RALPHY } from './peers.ts';
 import type { Contestant } from './play.ts';
 
@@ -108,9 +109,10 @@ function plugin(folder: string): Contestant {
 export const contestants = (hasPeers: boolean): readonly Contestant[] => [...HERE, ...(hasPeers ? PEERS : [])];
 
 export function programVersions(): string[] {
-  const { version } = JSON.parse(readFileSync(join(dirname(CODEX), '../package.json'), 'utf8')) as { version: string };
+  const versionOf = (program: string): string =>
+    (JSON.parse(readFileSync(join(dirname(program), '../package.json'), 'utf8')) as { version: string }).version;
   return [
-    `This program ${VERSION}, Claude Code ${claude}, Codex ${version}`,
+    `This program ${VERSION}, Claude Code ${claude}, Codex ${versionOf(CODEX)}, Gemini CLI ${versionOf(GEMINI)}`,
     `ralphy-cli ${PINNED['ralphy-cli']}, ralph-tui ${PINNED['ralph-tui']} with bun ${PINNED.bun}`,
     `Node.js ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} processors, load ${loadavg()[0]?.toFixed(1)} at the end`,
   ];
@@ -135,6 +137,11 @@ const HERE: readonly Contestant[] = [
   {
     ...{ ...ours, key: 'codex-session', name: 'ralph-loop, session, Codex', host: 'codex' as const },
     command: () => main('start', '--task', 'job', '--launch', '--headless', '--agent', 'codex', ...mode),
+    again: () => main('start', '--resume', '--task', 'job', '--launch', '--headless', ...mode),
+  },
+  {
+    ...{ ...ours, key: 'gemini-session', name: 'ralph-loop, session, Gemini CLI', host: 'gemini' as const },
+    command: () => main('start', '--task', 'job', '--launch', '--headless', '--agent', 'gemini', ...mode),
     again: () => main('start', '--resume', '--task', 'job', '--launch', '--headless', ...mode),
   },
   {

@@ -147,7 +147,8 @@ ${fewer.length === 0 ? 'No other contestant came to the same end with fewer call
   \`RALPH_BENCH_PLUGIN=FOLDER npm run bench:liars\`. Under load its Stop hook may read the transcript before the answer is in it, and ends.
 - A runner without a promise of its own gets the agent's claim as a plain sentence.
 - The crash is the client's process killed; the kill in the middle is the runner and all that it started, after which it is started again as
-  its documentation says. The rate limit is that of an account for two seconds for Claude Code, and a failed response that names 1.5 s for Codex.
+  its documentation says. The rate limit is that of an account for two seconds for Claude Code, and a failed response that names 1.5 s for
+  Codex and Gemini CLI, which tries again by itself.
 - The cases come from public reports of what agents did. They are few, small and in JavaScript; nothing here measures how good the work is.
 ${facts.absent.length === 0 ? '' : `\n## Not played\n\n${facts.absent.map((one) => `- ${one}`).join('\n')}\n`}`;
 }

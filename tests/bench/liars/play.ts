@@ -7,6 +7,7 @@ import { inLoopProject, type LoopProject } from '../../support/client/loop-proje
 import { killTree, signalQuietly, stopTree } from '../../support/client/process-tree.ts';
 import { CODEX, inCodexProject } from '../../support/codex/codex-project.ts';
 import * as responses from '../../support/codex/responses-model.ts';
+import { GEMINI, type GeminiReply, inGeminiProject, say, shell } from '../../support/gemini/gemini-project.ts';
 import { commitFolder } from '../../support/git.ts';
 import { bash, hang, type ModelRequest, type Reply, rateLimited, text } from '../../support/model/scripted-model.ts';
 import { type Act, type Agent, actsOf } from './agents.ts';
@@ -17,7 +18,7 @@ import type { Seen } from './score.ts';
 export interface Contestant {
   readonly key: string;
   readonly name: string;
-  readonly host: 'claude' | 'codex';
+  readonly host: 'claude' | 'codex' | 'gemini';
   readonly version: string;
   /** What its documentation recommends for "the tests must pass", in a few words for the table. */
   readonly settings: string;
@@ -54,6 +55,8 @@ export async function play(contestant: Contestant, agent: Agent): Promise<Seen &
       (request) => stage.codex(request),
       async (project) => body(project as unknown as LoopProject),
     );
+  } else if (contestant.host === 'gemini') {
+    await inGeminiProject(options, (bytes) => stage.gemini(bytes), body);
   } else {
     const script = {
       main: (request: ModelRequest) => stage.claude(request),
@@ -92,9 +95,14 @@ class Stage {
     rmSync(workspace.path('.claude'), { recursive: true, force: true });
     commitFolder(workspace.project);
     this.#pids = join(workspace.root, 'pids');
-    const isCodex = this.contestant.host === 'codex';
-    const program = join(workspace.binDir, isCodex ? 'codex' : 'claude');
-    const real = isCodex ? `"${process.execPath}" "${CODEX}"` : `"${findClientBinary()}"`;
+    const { host } = this.contestant;
+    const program = join(workspace.binDir, host);
+    const npm = { codex: CODEX, gemini: GEMINI };
+    const real = host === 'claude' ? `"${findClientBinary()}"` : `"${process.execPath}" "${npm[host]}"`;
+    if (host === 'gemini') {
+      workspace.write('../home/.gemini/settings.json', '{"security": {"auth": {"selectedType": "gemini-api-key"}}}\n');
+      project.main(['init', '--gemini', '--yes']);
+    }
     rmSync(program, { force: true });
     writeFileSync(program, `#!/bin/sh\necho $$ >> "${this.#pids}"\nexec ${real} "$@"\n`, { mode: 0o755 });
     let end = await this.#run(project, this.contestant.command(project));
@@ -110,7 +118,8 @@ class Stage {
 
   async #run(project: LoopProject, words: readonly string[]): Promise<{ code: number | null; output: string }> {
     const changes = {
-      ...(this.contestant.host === 'codex' ? { RALPH_CODEX: join(project.workspace.binDir, 'codex') } : {}),
+      RALPH_CODEX: join(project.workspace.binDir, 'codex'),
+      RALPH_GEMINI: join(project.workspace.binDir, 'gemini'),
       ...this.contestant.env?.(project),
     };
     const child = spawn(words[0] ?? '', words.slice(1), {
@@ -177,6 +186,24 @@ class Stage {
       case 'crash':
       case 'kill':
         return { kind: 'hang' };
+      default:
+        return act satisfies never;
+    }
+  }
+
+  gemini(bytes: number): GeminiReply {
+    const act = this.#count(bytes);
+    switch (act.do) {
+      case 'run':
+        return shell(act.command);
+      case 'say':
+        return say(this.#words(act));
+      case 'limit':
+        return 'rate-limit';
+      case 'hang':
+      case 'crash':
+      case 'kill':
+        return 'hang';
       default:
         return act satisfies never;
     }

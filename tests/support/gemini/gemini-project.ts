@@ -22,6 +22,16 @@ export const say = (text: string): Part => ({ text });
 export const call = (name: string, args: object): Part => ({ functionCall: { name, args } });
 export const shell = (command: string, more: object = {}): Part => call('run_shell_command', { command, ...more });
 
+/** What the model does at a request; a rate limit names the time after which to try again. */
+export type GeminiReply = Part | 'hang' | 'rate-limit';
+
+const RATE_LIMIT = {
+  code: 429,
+  message: 'Resource has been exhausted. Please retry in 1.5s.',
+  status: 'RESOURCE_EXHAUSTED',
+  details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1.5s' }],
+};
+
 export interface GeminiProject extends LoopProject {
   /** The conversation of each request, as JSON text. */
   readonly requests: readonly string[];
@@ -29,18 +39,26 @@ export interface GeminiProject extends LoopProject {
   readonly session: (words?: readonly string[]) => RunningRunner;
 }
 
-/** A project whose loop runs the real Gemini CLI against a scripted model on loopback, one part a request. */
+/** A project whose loop runs the real Gemini CLI against a model on loopback that is scripted, one part a request, or a function. */
 export const inGeminiProject = async (
   options: Omit<LoopProjectOptions, 'standIn'>,
-  script: readonly Part[],
+  script: readonly Part[] | ((bytes: number) => GeminiReply),
   body: (project: GeminiProject) => Promise<void>,
 ): Promise<void> => {
   const requests: string[] = [];
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const { contents } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly contents: unknown };
-    const part = script[requests.push(JSON.stringify(contents)) - 1] ?? say('The script is over.');
+    const asked = Buffer.concat(chunks);
+    const { contents } = JSON.parse(asked.toString()) as { readonly contents: unknown };
+    const count = requests.push(JSON.stringify(contents));
+    const reply = typeof script === 'function' ? script(asked.length) : script[count - 1];
+    if (reply === 'hang') return;
+    if (reply === 'rate-limit') {
+      response.writeHead(429, { 'content-type': 'application/json' }).end(JSON.stringify({ error: RATE_LIMIT }));
+      return;
+    }
+    const part = reply ?? say('The script is over.');
     const usage = { promptTokenCount: 1000, cachedContentTokenCount: 100, candidatesTokenCount: 20 };
     const content = { role: 'model', parts: [part] };
     const answer = { candidates: [{ content, finishReason: 'STOP', index: 0 }], usageMetadata: usage };
