@@ -34,6 +34,7 @@ export function dispatchOwn(context: DriverContext, at: string, events: readonly
   const effects = changeOwnLoop(context, (before, policy) => {
     let state: LoopState = before;
     const result = events.flatMap((event) => {
+      if (state.status === 'ended') return [];
       const next = transition(state, event, policy);
       state = next.state;
       return next.effects;
@@ -42,7 +43,11 @@ export function dispatchOwn(context: DriverContext, at: string, events: readonly
   });
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
-  return effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
+  const isOver = effects.some(({ type }) => type === 'archive');
+  return effects.flatMap((effect) => {
+    const isTold = effect.type === 'notify' || (effect.type === 'allow' && isOver);
+    return isTold && effect.message !== null ? [withPrefix(effect.message)] : [];
+  });
 }
 
 /** Changes the live loop of this session under the lock. Returns null if it no longer belongs to this session (`isOurs`). */

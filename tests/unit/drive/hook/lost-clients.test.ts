@@ -102,6 +102,23 @@ test('a prompt of the user after a turn of Codex that failed finds the loop paus
   assert.match(answer?.systemMessage ?? '', /Paused by an API error \(.*no such model\)\. Resume/);
 });
 
+test('a turn that an API error ends is told the end of a loop that its user has asked to stop', async (t) => {
+  const payload = { type: 'task_complete', error: { message: 'no such model' } };
+  for (const [event, raw] of [
+    ['StopFailure', { error: 'overloaded' }],
+    ['UserPromptSubmit', { prompt: 'And now?' }],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    operate(project.files, FORMER, new Date().toISOString(), () => ({ kind: 'stop', clientAlive: true }));
+    if (event === 'UserPromptSubmit') noted(project, { type: 'event_msg', payload });
+    const context = aHook(project, event, raw, FORMER);
+    const answer = await (event === 'StopFailure' ? stopFailure(context) : userPromptSubmit(context));
+    assert.match(answer?.systemMessage ?? '', /^ralph-loop: Stopped by the user after 1 iteration\.$/);
+    assert.doesNotMatch(readFileSync(project.files.events, 'utf8'), /archived-late/);
+  }
+});
+
 test('work in the background that ends after Esc does not continue the loop; control: without Esc it does', async (t) => {
   const content = [{ type: 'text', text: '[Request interrupted by user for tool use]' }];
   for (const [entries, decision] of [
