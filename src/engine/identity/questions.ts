@@ -55,6 +55,9 @@ export interface QuestionsFile {
 /** `next`: index of the next item or heading among those that begin. */
 type FoundQuestion = Omit<Question, 'hasNote'> & { readonly next: number };
 
+/** Pattern for further texts below a heading of a priority that say that it has no question: `No open P1 items yet.` */
+const NO_ITEM =
+  /^(?:(?:currently|still) )?(?:none|nothing|empty|not applicable|no (?:(?:open|remaining|further|p[01]) )*(?:items?|entries|blockers?|p[01]s?))(?: (?:are|is|open|left|remain(?:s|ing)?|yet|now|so far|at (?:this time|the moment|present)))*[^\p{L}\p{N}]*$/iu;
 /** Pattern for the first word of a heading: `P0`, `P0 / P1`. */
 const PRIORITIES = /^P(\d)(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
@@ -103,7 +106,8 @@ export function readQuestions(text: string): QuestionsFile {
 /** Returns whether words stand between two lines, and none of them says that nothing is open. */
 function hasProse(text: string, from: number, to: number): boolean {
   const within = [...lines(text)].filter(({ number, isProse }) => isProse && number > from && number < to);
-  return within.some(({ content }) => hasWord(content)) && !within.some(({ content }) => saysNone(content));
+  const isNone = (said: string): boolean => saysNone(said) || NO_ITEM.test(said.slice(firstWordAt(said)));
+  return within.some(({ content }) => hasWord(content)) && !within.some(({ content }) => isNone(content));
 }
 
 /** Returns the priorities that a heading names, of which the first may be any digit; null for another heading. */

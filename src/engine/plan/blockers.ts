@@ -79,7 +79,7 @@ function isNone(item: string): boolean {
   const plain = item
     .toLowerCase()
     .replace(/\s+/g, ' ')
-    .replace(/[.!…]+$/, '')
+    .replace(/[.!…\s\p{S}\p{M}]+$/u, '')
     .trim();
   return /^[-–—/.…]*$/.test(plain) || NONE.some((pattern) => pattern.test(plain));
 }

@@ -35,6 +35,7 @@ const NONE = [
   'Blockers:\n- none',
   'Blockers:\n\nI also tidied the imports.',
   'Blockers: ✅ none',
+  'Blockers: None ✅',
   '| Blockers | none |',
   'Blockers – none',
   'Blockers: none <!-- ralph:state partial -->',

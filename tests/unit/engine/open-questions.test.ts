@@ -186,4 +186,12 @@ test('text below P0 or P1 without an item is unread, never none', () => {
     assert.equal(isUnread(text), true, text);
   for (const text of ['## P0\n\nNone.\n', '## P0\n### Storage\nAbout it:\n- [x] Which? This\n', '## P0\n<!-- x -->\n'])
     assert.equal(isUnread(text), false, text);
+  for (const none of ['Currently none.', '_(empty)_', 'Not applicable.', 'No open P1 items.', 'No blockers remaining'])
+    assert.equal(isUnread(`## P0\n\n${none}\n`), false, none);
+  for (const some of [
+    'No items were answered.',
+    'Not applicable to Windows: which shell?',
+    'Empty file or none at all?',
+  ])
+    assert.equal(isUnread(`## P0\n\n${some}\n`), true, some);
 });
