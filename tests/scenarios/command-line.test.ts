@@ -27,6 +27,7 @@ test('an unknown command prints one line on standard error, with the nearest com
   const cases: [string[], string][] = [
     [['staus'], 'staus. Did you mean status?'],
     [['help', 'staus'], 'staus. Did you mean status?'],
+    [['lsit'], 'lsit. Did you mean list?'],
     [['frobnicate'], 'frobnicate.'],
     [['constructor'], 'constructor.'],
     [['__proto__'], '__proto__.'],
