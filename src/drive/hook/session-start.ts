@@ -80,8 +80,7 @@ function recordApiError(before: LoopState, context: DriverContext): void {
   if (noted === null || before.turn !== 'agent' || isBefore(noted.at ?? at, before.lastDecision?.at ?? at)) return;
   const { loopId, iteration } = before;
   const { kind, message, resetsAt } = apiFailure({}, input.transcriptPath);
-  const event = { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt };
-  recordEvent(files, at, event);
+  recordEvent(files, at, { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt });
   if (resetsAt === null || isBefore(resetsAt, at)) return;
   dispatchOwn(context, at, [{ type: 'api-error', at, error: { kind, message, resetsAt } }]);
 }

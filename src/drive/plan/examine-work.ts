@@ -6,13 +6,8 @@ import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
 import { isSecretBearing } from '../../guard/files/path-pattern.ts';
 import { readRegularFile } from '../../state/files/regular-file.ts';
 import { type LinkTarget, linkTarget, nestedRepositories } from '../../task/git/nested-repositories.ts';
-import {
-  type Commit,
-  commitsSince,
-  hiddenFiles,
-  type Repository,
-  readRepository,
-} from '../../task/git/read-repository.ts';
+import type { Commit, Repository } from '../../task/git/read-repository.ts';
+import { commitsSince, hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { isInScope } from '../../task/git/task-scope.ts';
 import { type HeldPlan, holdPlan, type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';

@@ -76,8 +76,10 @@ export function readQuestions(text: string): QuestionsFile {
       // A heading ends the sections of its own level and below, and may open one.
       for (const each of sections) if (each.level >= level && bare.has(each.line)) bare.set(each.line, line);
       sections = sections.filter((section) => section.level < level);
-      const named = prioritiesIn(title.replace(/[*_]/g, ''));
-      hasPriority ||= named !== null;
+      const plain = title.replace(/[*_]/g, '');
+      // The first priority may be any digit.
+      const named = PRIORITIES.exec(plain.slice(firstWordAt(plain)))?.slice(1);
+      hasPriority ||= named !== undefined;
       if (named?.[0] !== '0' && named?.[0] !== '1') return;
       sections.push({ name: named.includes('0') ? 'P0' : 'P1', level, line });
       bare.set(line, Number.POSITIVE_INFINITY);
@@ -108,11 +110,6 @@ function hasProse(text: string, from: number, to: number): boolean {
   const within = [...lines(text)].filter(({ number, isProse }) => isProse && number > from && number < to);
   const isNone = (said: string): boolean => saysNone(said) || NO_ITEM.test(said.slice(firstWordAt(said)));
   return within.some(({ content }) => hasWord(content)) && !within.some(({ content }) => isNone(content));
-}
-
-/** Returns the priorities that a heading names, of which the first may be any digit; null for another heading. */
-function prioritiesIn(title: string): readonly (string | undefined)[] | null {
-  return PRIORITIES.exec(title.slice(firstWordAt(title)))?.slice(1) ?? null;
 }
 
 /** Compares the questions that were seen open with those of now. An answer stands behind a checked question or below it. */

@@ -17,10 +17,10 @@ export function planStopText(
   const passed = passedText(stop);
   if ('only' in stop) return { text: onlyText(stop.as, stop.only, path, why) };
   switch (stop.as) {
-    case 'complete':
-      return {
-        text: `${allText(tasks.length)} of ${path} ${tasks.length === 1 ? 'is' : 'are'} done${doneText(plan, tasks.length)}.`,
-      };
+    case 'complete': {
+      const all = tasks.length === 1 ? `The only task of ${path} is` : `All ${tasks.length} tasks of ${path} are`;
+      return { text: `${all} done${doneText(plan, tasks.length)}.` };
+    }
     case 'paused-for-review': {
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
       const told =
@@ -96,10 +96,6 @@ export function passedOverText({ choice }: Pick<PlanStop, 'choice'>): string | n
 function passedText(stop: PlanStop): string {
   const blocked = stop.choice.passed.filter(({ why }) => why === 'blocked');
   return blocked.length === 0 ? '' : ` Blocked: ${blocked.map(({ id }) => id).join(', ')}.`;
-}
-
-function allText(tasks: number): string {
-  return tasks === 1 ? 'The only task' : `All ${tasks} tasks`;
 }
 
 /** Names the number of tasks of this session, unless there are `all` of them. */

@@ -46,7 +46,7 @@ function edit(source: string, commands: readonly string[], ending: string): stri
     throw cannot('its validation is not a list');
   const start = source.lastIndexOf('\n', offsetOf(pair.key)) + 1;
   const end = value?.range?.[2] ?? source.length;
-  if (source.slice(start, end).includes('#')) throw cannot('its validation has a comment');
+  if (source.slice(start, end).includes('#')) throw cannot('its validation has a comment or a "#"');
   const entries = [...(isSeq(value) ? (value.toJSON() as unknown[]) : []), ...commands];
   return `${source.slice(0, start)}${blockList(entries, column, ending)}${source.slice(end).replace(/^\r?\n/, '')}`;
 }

@@ -78,12 +78,8 @@ function readItem(
     doubts.push({ line: head.line, taskId: id, rule: 'unknown-mark', message, severity: 'error' });
   }
   if (id === null) {
-    if (read.unknownMark === null)
-      doubt(
-        head.line,
-        'no-task-id',
-        'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".',
-      );
+    const message = 'this box names no task and is ignored. Write a task as "- [ ] **Task 1: Title**".';
+    if (read.unknownMark === null) doubt(head.line, 'no-task-id', message);
     return { task: null, doubts };
   }
   for (const { text, line, depth, first } of status === 'done' ? [] : below) {

@@ -42,9 +42,8 @@ export function interruptedAt(path: string, since: string): string | null {
 
 /** Returns whether the user interrupted the turn of this prompt; false if the client does not name it. */
 export function wasInterrupted(path: string, promptId: string): boolean {
-  return (
-    interruption(path, (entry) => (entry['promptId'] ?? fieldsOf(entry['payload'])['turn_id']) === promptId) === true
-  );
+  const turnOf = (entry: Fields): unknown => entry['promptId'] ?? fieldsOf(entry['payload'])['turn_id'];
+  return interruption(path, (entry) => turnOf(entry) === promptId) === true;
 }
 
 /** Passes the interruptions in a transcript to `find`, newest first, until it returns anything but false. */
