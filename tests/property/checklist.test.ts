@@ -124,9 +124,9 @@ test('at least as many items are missing as there are fewer, and a list that is 
 
 test('a line is an item, looks like one, or neither, but never both', () => {
   const box = fc.constantFrom(
-    ...['[ ]', '[x]', '[X]', '[~]', '[]', '[ x ]', '[xx]', '[a]', '[✔️]', '\\[ \\]', '[x](u)', '[x]:'],
+    ...['[ ]', '[x]', '[X]', '[~]', '[]', '[ x ]', '[xx]', '[a]', '[✔️]', '\\[ \\]', '[x](u)', '[x]:', '**[ ]**', '☐'],
   );
-  const marker = fc.constantFrom('- ', '-', '* ', '1. ', '1.', '', '## ', '> ', '• ', '- - ');
+  const marker = fc.constantFrom('- ', '-', '* ', '1. ', '1.', '', '## ', '> ', '• ', '- - ', '| ');
   const line = fc.tuple(marker, box, fc.constantFrom(' ', '', '* ', '\t'), fc.constantFrom('text', '*text*'));
   fc.assert(
     fc.property(fc.array(line, { maxLength: 8 }), (lines) => {

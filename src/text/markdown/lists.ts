@@ -80,19 +80,25 @@ function readItem(
   return { line: number, text: content.slice(box?.length ?? 0).trim(), checked, inDone, nested, inCode: indentedCode };
 }
 
-/** Returns the lines that look like a task item and are none: `[]`, `[ x ]`, no blank after the box, no list mark before it. */
+/**
+ * Returns the lines that look like a task item and are none: `[]`, `[ x ]`, no blank after the box, no list mark before it, a
+ * box in emphasis or in a table, a character that shows one.
+ */
 export function unreadBoxes(text: string): { readonly line: number; readonly text: string }[] {
-  // What a reader takes for a box at the beginning of an item, and of any other line.
-  const likeBox = /^\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])/u;
-  const boxElsewhere =
-    /^(?:(?:[-*+•‣◦▪·–—]|(?:\d{1,9}|[a-z])[.)])[ \t]*\\?\[[ \t]*[^\w\s[\]\\]?|\\?\[[ \t]*)x?[ \t]*\\?\](?![([:])/iu;
+  // What a reader takes for a box at the beginning of an item or a cell, and of any other line.
+  const box = /[*_~]{0,3}(?:\\?\[[ \t]*(?:[xX_]|[^\w\s[\]\\])?\uFE0F?[ \t]*\\?\](?![([])|[☐☑☒])/u.source;
+  const atItem = new RegExp(`^${box}`, 'u');
+  const inCell = new RegExp(`[|][ \\t]*${box}`, 'u');
+  const mark = /(?:[-*+•‣◦▪·–—]|(?:\d{1,9}|[a-zA-Z])[.)])[ \t]*/u.source;
+  const alone = /[*_~]{0,3}(?:\\?\[[ \t]*[xX]?[ \t]*\\?\](?![([:])|[☐☑☒])/u.source;
+  const elsewhere = new RegExp(`^(?:${mark}${box}|${alone})`, 'u');
   const found: { line: number; text: string }[] = [];
   for (const { number, content, heading, itemsBegun, isProse, indentedCode } of lines(text)) {
     const said = heading?.isUnderline === false ? heading.title : content;
     const looks =
       itemsBegun > 0
-        ? likeBox.test(said) && !indentedCode && !BOX.test(said)
-        : (isProse || heading !== null) && boxElsewhere.test(said);
+        ? atItem.test(said) && !indentedCode && !BOX.test(said)
+        : (isProse || heading !== null) && (elsewhere.test(said) || (said.startsWith('|') && inCell.test(said)));
     if (looks) found.push({ line: number, text: said });
   }
   return found;

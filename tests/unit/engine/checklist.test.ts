@@ -62,6 +62,9 @@ describe('what looks like an item and is none', () => {
       '• [ ] a\n\n– [x] b\n\na) [ ] c',
       ['1 • [ ] a', '3 – [x] b', '5 a) [ ] c'],
     ],
+    ['in emphasis', '- **[ ] a**\n- _[x]_ b\n\n**[ ] c**', ['1 **[ ] a**', '2 _[x]_ b', '4 **[ ] c**']],
+    ['in a table', '| what | |\n| - | - |\n| [ ] | a |\n| b | **[x]** |', ['3 | [ ] | a |', '4 | b | **[x]** |']],
+    ['that is one character', '- ☐ a\n\n☑ b\n\n• ☒ c', ['1 ☐ a', '3 ☑ b', '5 • ☒ c']],
     ['with escaped brackets', '- \\[ \\] a\n- \\[x] b', ['1 \\[ \\] a', '2 \\[x] b']],
   ] as const) {
     test(`is found: a box ${what}`, () => assert.deepEqual(found(text), lines));
@@ -72,7 +75,8 @@ describe('what looks like an item and is none', () => {
     ['links and references', '- [x](url)\n- [ ](url)\n- [x][ref]\n- [a]b\n\n[x]: url\n\n[1] note\n\n[*] note'],
     ['dates and words', '- [2026-01-01] a\n- [WIP] b\n\n[TODO] c'],
     ['examples in code, quotes and comments', '```\n- []a\n```\n> - [] a\n\n<!-- - [] a -->\n\n`[ ]` means open'],
-    ['a box in the middle of a line', 'write [ ] or [x] before it'],
+    ['a box in the middle of a line', 'write [ ] or [x] before it\n\nlist | [] of it'],
+    ['links, words and code in emphasis or in a table', '- **[x](url)**\n- *[a]* b\n\n| [x](url) | `[ ]` | c [ ] |'],
   ] as const) {
     test(`are not ${what}`, () => assert.deepEqual(found(text), []));
   }
