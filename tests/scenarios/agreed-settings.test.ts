@@ -19,7 +19,7 @@ test('a program that a configuration file starts needs the user’s consent once
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /have not agreed to: agent: \.\/agent\.sh {2}\(run config\)\. Pass it as an option instead/,
+    /have not agreed to: agent: \.\/agent\.sh {2}\(run config\)\. Pass it with --set KEY=VALUE/,
   );
   assert.match(unattended(p, [...RUN, '--yes']).stderr, /have not agreed to/);
   assert.equal(inPerson(p, RUN, 'no').code, 1);

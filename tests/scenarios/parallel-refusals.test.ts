@@ -74,7 +74,7 @@ test('settings that widen permissions are agreed to once for all tasks, and refu
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /not agreed to: .*permission_mode: bypassPermissions {2}\(task file\)\. Pass it as an option/,
+    /not agreed to: .*permission_mode: bypassPermissions {2}\(task file\)\. Pass it with --set KEY=VALUE/,
   );
   assertNothing(p);
   assert.equal(inPerson(p, words, 'no', agents(p)).code, 1);

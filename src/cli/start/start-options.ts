@@ -26,5 +26,5 @@ export const SETTING_OPTIONS = options({
   'reflect-every N': 'Reflect in every Nth iteration, 2-20; 0 is never.',
   'no-baseline': 'Do not run the checks before the first iteration.',
   'no-accept': 'Lock the contract until the loop ends.',
-  'set KEY=VALUE...': 'Any frontmatter setting, such as idle.delay=10s.',
+  'set KEY=VALUE...': 'Any frontmatter setting; a list as JSON.',
 });

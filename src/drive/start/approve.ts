@@ -19,7 +19,7 @@ import { lastLoopIn } from './find-task.ts';
 import { preparedTerms, prepareStart, withFlag } from './prepare-contract.ts';
 import type { Approval, Approved, Prepared, StartBaseline, StartRequest } from './stages.ts';
 import type { RiskySetting } from './terms/agreed-settings.ts';
-import { rememberAgreed, settingsRefusal, startOf, unagreedSettings } from './terms/agreed-settings.ts';
+import { rememberAgreed, startOf, unagreedSettings } from './terms/agreed-settings.ts';
 import { consentTerms, diffTerms, showTerms } from './terms/consent-terms.ts';
 import { tryCommits } from './try-commits.ts';
 
@@ -137,7 +137,7 @@ export function approveSettings(
   agree(files, {
     command: 'start',
     declined: 'Nothing was started: only the word yes agrees to these settings.',
-    refusal: settingsRefusal(start, open),
+    refusal: START_TEXTS.settingsUnagreed(open, start),
     heading: 'These settings start programs or widen permissions:',
     lines: open.map(({ line }) => `  ${line}`),
     question: 'Use these settings from now on?',

@@ -2,11 +2,11 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import { argumentProblems, buildContract } from '../../task/settings/build-contract.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { unmatchedWarning } from '../control/unmatched-patterns.ts';
-import { LAUNCH_TEXTS } from '../turn/messages.ts';
+import { LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import { findTask } from './find-task.ts';
 import { prepareContract, requireOpenItems } from './prepare-contract.ts';
 import type { ContractRequest, PreparedContract } from './stages.ts';
-import { settingsRefusal, startOf, unagreedSettings } from './terms/agreed-settings.ts';
+import { startOf, unagreedSettings } from './terms/agreed-settings.ts';
 
 type Examined = Pick<ContractRequest, 'projectDir' | 'name' | 'task' | 'env' | 'at' | 'args' | 'plan'>;
 
@@ -52,7 +52,8 @@ function needsOf(request: ContractRequest, { terms, resolved }: PreparedContract
   const isBare = terms.agent === undefined && resolved.settings.permissionMode === null;
   if (isBare) needs.push({ what: 'permission mode', message: { text: LAUNCH_TEXTS.needsMode } });
   const open = unagreedSettings(request, resolved);
-  if (open.length > 0) needs.push({ what: 'consent', message: settingsRefusal(startOf(request, terms), open) });
+  if (open.length > 0)
+    needs.push({ what: 'consent', message: START_TEXTS.settingsUnagreed(open, startOf(request, terms)) });
   return needs;
 }
 

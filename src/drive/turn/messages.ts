@@ -139,13 +139,10 @@ export const START_TEXTS = {
     return advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', again);
   },
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'run TASK'),
-  settingsUnagreed: (lines: readonly string[], start: string): Message => {
-    const pass = lines.length === 1 ? 'Pass it as an option' : 'Pass them as options';
-    return advise(
-      `You have not agreed to: ${lines.join('; ')}. ${pass} instead, or agree at a terminal.`,
-      'Agree',
-      start,
-    );
+  settingsUnagreed: (settings: readonly { readonly line: string }[], start: string): Message => {
+    const [lines, it] = [settings.map(({ line }) => line).join('; '), settings.length === 1 ? 'it' : 'them'];
+    const message = `You have not agreed to: ${lines}. Pass ${it} with --set KEY=VALUE, or agree at a terminal.`;
+    return advise(message, 'Agree', start);
   },
   adoptedByResume: (changes: string): string => `Adopted by the resume: ${changes}.`,
   agreedChanges: (changes: string): string => `You agreed to changes since the request: ${changes}.`,

@@ -1,4 +1,5 @@
 import type { Policy } from '../../engine/schema/contract.ts';
+import { jsonOrNull } from '../../text/json.ts';
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath, type Problem, withoutPlace } from '../frontmatter/problem.ts';
 import { type Frontmatter, frontmatterSchema, IN_SECONDS, ITERATION_CAP, TASK_KEYS } from '../frontmatter/schema.ts';
@@ -212,7 +213,7 @@ function variables(env: Readonly<Record<string, string | undefined>>): Record<st
   return set;
 }
 
-/** Nests `{'idle.delay': '5'}` as `{idle: {delay: 5}}`, converting text to the type of the key. */
+/** Nests `{'idle.delay': '5'}` as `{idle: {delay: 5}}`, converting text to the type of the key. Lists are written as JSON. */
 function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const root: Record<string, unknown> = Object.create(null);
   for (const [path, value] of Object.entries(flat)) {
@@ -222,7 +223,7 @@ function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown
     let at = root;
     for (const key of keys) {
       // Without a prototype: a flag may come from an agent, and `idle.__proto__.x` must change nothing here.
-      if (typeof at[key] !== 'object') at[key] = Object.create(null);
+      at[key] = Object.assign(Object.create(null), typeof at[key] === 'object' ? at[key] : null);
       at = at[key] as Record<string, unknown>;
     }
     at[last] = typeof value === 'string' ? typed(value, path) : value;
@@ -234,5 +235,6 @@ function typed(text: string, path: string): unknown {
   const expected = bareType(KEY_TYPES.get(path) ?? KEY_TYPES.get(snakeCase(path)))?.def.type;
   if (expected === 'number' && /^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
   if ((expected === 'boolean' || expected === 'union') && (text === 'true' || text === 'false')) return text === 'true';
-  return text;
+  const hasParts = expected === 'array' || expected === 'object' || expected === 'union';
+  return (hasParts && /^\s*[[{]/.test(text) && jsonOrNull(text)) || text;
 }

@@ -252,6 +252,8 @@ test('the result matches the schema of a policy, whatever was set', () => {
 });
 
 test('a flag named after the prototype sets nothing', () => {
+  resolvePolicy({ kind: 'prompt', flags: { validation: '[]', 'validation.__proto__.polluted': 1 } });
+  assert.equal(([] as unknown as Record<string, unknown>)['polluted'], undefined);
   for (const key of ['__proto__.polluted', 'idle.__proto__.polluted', 'idle.constructor.prototype.polluted']) {
     resolvePolicy({ kind: 'prompt', flags: { [key]: 1 } });
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined, key);

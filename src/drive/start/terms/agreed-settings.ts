@@ -6,7 +6,7 @@ import { outsideRoot } from '../../../state/loop-files.ts';
 import type { Frontmatter } from '../../../task/frontmatter/schema.ts';
 import { KEY_PATHS, type Source, valueAt } from '../../../task/settings/resolve-policy.ts';
 import { WORKTREES } from '../../../task/task-file.ts';
-import { type Message, RalphError, startOn } from '../../../text/message.ts';
+import { RalphError, startOn } from '../../../text/message.ts';
 import { START_TEXTS } from '../../turn/messages.ts';
 import type { Prepared, Resolved, StartRequest } from '../stages.ts';
 
@@ -61,15 +61,7 @@ export function startOf(
 export function requireAgreed({ request, resolved, terms }: Prepared): void {
   const open = request.consented ? unagreedSettings(request, resolved) : [];
   if (open.length === 0) return;
-  throw new RalphError('refused', settingsRefusal(startOf(request, terms), open));
-}
-
-/** Returns the message about settings that the user has not agreed to. `start` is the command that asks about them. */
-export function settingsRefusal(start: string, open: readonly RiskySetting[]): Message {
-  return START_TEXTS.settingsUnagreed(
-    open.map(({ line }) => line),
-    start,
-  );
+  throw new RalphError('refused', START_TEXTS.settingsUnagreed(open, startOf(request, terms)));
 }
 
 export function rememberAgreed(env: NodeJS.ProcessEnv, settings: readonly Pick<RiskySetting, 'digest'>[]): void {

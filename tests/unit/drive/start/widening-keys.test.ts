@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLASSIFIED_KEYS, unagreedSettings } from '../../../../src/drive/start/terms/agreed-settings.ts';
 import type { Frontmatter } from '../../../../src/task/frontmatter/schema.ts';
-import { KEY_PATHS, resolvePolicy } from '../../../../src/task/settings/resolve-policy.ts';
+import { KEY_PATHS, resolvePolicy, valueAt } from '../../../../src/task/settings/resolve-policy.ts';
 
 /** Keys of a task file that need consent, below these settings of the user. */
 function asked(frontmatter: Frontmatter, userConfig: unknown = null, mode: 'hook' | 'runner' = 'runner'): string[] {
@@ -64,6 +64,17 @@ for (const [key, wide, narrow, user] of WIDER) {
   test(`${key} of a task file needs consent where it widens: ${JSON.stringify(wide)}`, () => {
     assert.deepEqual(asked(wide, user), [key]);
     assert.deepEqual(asked(narrow, user), [], 'control');
+  });
+}
+
+for (const [key, wide] of WIDER) {
+  test(`${key} can be passed with --set as it is shown: ${JSON.stringify(wide)}`, () => {
+    const [value, env] = [valueAt(wide, key), { XDG_STATE_HOME: '/nonexistent' }];
+    const flags = { [key]: typeof value === 'string' ? value : JSON.stringify(value) };
+    const resolved = resolvePolicy({ kind: 'plan', frontmatter: wide, flags });
+    assert.ok(resolved.ok, JSON.stringify(resolved.problems));
+    assert.deepEqual(valueAt(resolved.values, key), value);
+    assert.deepEqual(unagreedSettings({ projectDir: import.meta.dirname, env, mode: 'runner' }, resolved), []);
   });
 }
 
