@@ -79,10 +79,11 @@ export const OPERATIONS: Readonly<Record<'stop' | 'cancel' | 'pause' | 'wake' | 
   },
   wake: {
     command: () => ({ kind: 'wake' }),
-    answer: ({ before }) =>
-      before.status === 'waiting'
-        ? 'The next iteration starts now.'
-        : `The loop is not waiting; it is ${before.status}.`,
+    answer: ({ before }) => {
+      if (before.status !== 'waiting') return `The loop is not waiting; it is ${before.status}.`;
+      const isAnswered = before.turn === 'user';
+      return `The next iteration starts ${isAnswered ? 'after an answer to a message in its session' : 'now'}.`;
+    },
   },
   resume: {
     command: () => ({ kind: 'resume' }),

@@ -5,6 +5,7 @@ import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { type Entry, isActivity, lastSeen, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { callHere, show } from '../../state/process/program.ts';
@@ -147,6 +148,8 @@ export function standingOf(
   const retryAt = retryAtOf(files, state);
   if (retryAt !== null && driverAlive !== false) return { status: state.status, at, ...EXPLAIN_TEXTS.retry(retryAt) };
   if (driverAlive === true && isSuspended(state)) return { status: state.status, at, ...EXPLAIN_TEXTS.suspended };
+  const awaited = driverAlive === false ? null : awaitedOfUser(state);
+  if (awaited !== null) return { status: state.status, at, ...EXPLAIN_TEXTS[awaited] };
   const live = { status: liveStatus(state, driverAlive), ...explainLive(state, driverAlive) };
   return driverAlive === false ? { ...live, at } : live;
 }
@@ -155,11 +158,6 @@ export function standingOf(
 const EVENT_WORDS: Readonly<Record<string, string>> = {
   'operator.steer': 'you wrote',
   'operator.stop': 'you stopped it',
-  'loop.paused': 'paused',
-  'loop.resumed': 'resumed',
-  'iteration.idle': 'idle',
-  'plan.task-began': 'task began',
-  'plan.task-done': 'task done',
 };
 
 /** Returns an event that is named in words, "completion rejected", without what only programs read and the terms of a resumed loop. */
@@ -169,7 +167,8 @@ function inWords({ states: _, by: __, ...event }: Entry): Entry {
   if (typeof type !== 'string' || type === 'iteration.ended') return event;
   const all = typeof status === 'string' ? { ...event, status: statusWords(status) } : event;
   const told = type === 'loop.resumed' ? { at, why } : all;
-  return { ...told, type: EVENT_WORDS[type] ?? type.replaceAll(/[.-]/g, ' ') };
+  const words = type.replace(/^(?:loop|iteration|plan)\./, '').replaceAll(/[.-]/g, ' ');
+  return { ...told, type: EVENT_WORDS[type] ?? words };
 }
 
 function forReading(explanation: Explanation, found: ReadState, { paint }: CommandContext): string {

@@ -1,5 +1,5 @@
 import type { EndReport } from '../../engine/end-report.ts';
-import { isUnjoined, needsMessage } from '../../engine/initial-state.ts';
+import { isUnjoined } from '../../engine/initial-state.ts';
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message, offer } from '../../text/message.ts';
 import { localTime } from '../../text/time.ts';
@@ -26,6 +26,8 @@ export const EXPLAIN_TEXTS = {
     next: advise('It can be resumed while no other loop is live here.', 'Resume', 'resume'),
   },
   suspended: { why: 'Its process is suspended, as by Ctrl+Z.', next: 'Type fg in its terminal.' },
+  dialog: { why: 'Its agent waits for your answer.', next: 'Answer the question in its session.' },
+  message: { why: 'It goes on after a message in its session.', next: 'Send any message in the session.' },
   undone: advise('Nothing: its changes are undone.', 'Take that back', 'undo', { back: true }),
   fourKeys: {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
@@ -160,8 +162,6 @@ function running(state: LoopState): Explained {
       next: advise('Start the client.', 'Launch it', 'start', { resume: true, launch: true }),
     };
   }
-  if (needsMessage(state))
-    return { why: 'It goes on after a message in its session.', next: 'Send any message in the session.' };
   return {
     why: `The agent is working on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
     next: advise('Nothing.', 'Follow it', 'logs', { follow: true }),

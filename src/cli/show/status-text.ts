@@ -108,6 +108,7 @@ const WAITS = {
   retry: ['waiting, because the last subagent could not work', 'the next one may start'],
   answer: ['waiting for the next answer of the agent', 'the wait ends'],
   message: ['waiting for a message in its session', 'the wait ends'],
+  dialog: ['waiting for your answer in its session', 'the wait ends'],
 } as const;
 
 function stateText(status: LiveLoop, at: string): string {
@@ -129,7 +130,7 @@ function stateText(status: LiveLoop, at: string): string {
 export function liveWords(live: LiveLoop): string {
   if (live.suspended) return 'suspended';
   if (live.status === 'running' && isUnjoined(live)) return 'waiting for a session';
-  return live.waitingFor === 'message' ? WAITS.message[0] : statusWords(live.status);
+  return live.status === 'running' && live.waitingFor !== null ? WAITS[live.waitingFor][0] : statusWords(live.status);
 }
 
 /** Formats a count, such as `3 of 10`. */
@@ -139,10 +140,9 @@ export function checklistText({ done, total }: ChecklistCount): string {
 
 function progressText(live: LiveLoop): string {
   const { iteration, maxIterations, idleIterations, status, waitingFor } = live;
-  const now =
-    status === 'running' && waitingFor === null && iteration < maxIterations && !isUnjoined(live)
-      ? `, iteration ${iteration + 1} in progress`
-      : '';
+  const isBetween = waitingFor === 'message' || waitingFor === 'retry' || isUnjoined(live);
+  const isAtWork = status === 'running' && !isBetween && iteration < maxIterations;
+  const now = isAtWork ? `, iteration ${iteration + 1} in progress` : '';
   return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ShownNotice } from '../../engine/end-report.ts';
-import { needsMessage } from '../../engine/initial-state.ts';
 import { totalCost } from '../../engine/policy/budget.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
+import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
@@ -60,9 +60,9 @@ export interface LiveLoop extends Readonly<Pick<CommonState, LiveFacts>> {
   /**
    * `idle`: the agent has nothing to do; `pace`: the delay between two iterations; `retry`: the last subagent could not work;
    * `answer`: a message of the user ended the wait, which goes on after the answer; `message`: it goes on after a message in its
-   * session. null if it is not waiting.
+   * session; `dialog`: after its user has decided there. null if it is not waiting.
    */
-  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | 'message' | null;
+  readonly waitingFor: 'idle' | 'pace' | 'retry' | 'answer' | 'message' | 'dialog' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   /** True while its client or runner is running; null while no client is bound. */
   readonly clientAlive: boolean | null;
@@ -168,9 +168,9 @@ export function retryAtOf(files: LoopFiles, { mode, status, loopId, epoch }: Loo
 }
 
 function waitReason(state: LoopState, retryAt: string | null, alive: boolean | null): LiveLoop['waitingFor'] {
-  if (state.status === 'waiting') return state.turn === 'user' ? 'answer' : (state.waiting.why ?? 'idle');
-  if (retryAt) return 'retry';
-  return alive !== false && needsMessage(state) ? 'message' : null;
+  const awaited = alive === false ? null : awaitedOfUser(state);
+  if (state.status === 'waiting') return state.turn === 'user' ? (awaited ?? 'answer') : (state.waiting.why ?? 'idle');
+  return retryAt ? 'retry' : awaited;
 }
 
 function ifAny(notices: readonly ShownNotice[]): Pick<LiveLoop, 'notices'> {

@@ -1,8 +1,8 @@
-import { needsMessage } from '../../engine/initial-state.ts';
 import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
@@ -26,7 +26,8 @@ export async function printStatusLine(
   storeCost(files, input, at);
   const state = shownLoop(files, env);
   if (state !== null) {
-    const awaited = state.status === 'running' ? backgroundWait(state, files, at) : null;
+    const needs = awaitedOfUser(state) === 'message' ? 'waiting for your message' : null;
+    const awaited = needs ?? (state.status === 'running' ? backgroundWait(state, files, at) : null);
     out(loopStatusLine(state, at, reportedCost(input)?.costUsd ?? null, awaited));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
     if (state.status === 'paused') out(withPrefix(state.paused.message));
@@ -94,7 +95,6 @@ function statusText(state: LoopState, at: string): string {
     case 'ended':
       return statusWords(state.ended.as);
     case 'running':
-      if (needsMessage(state)) return 'waiting for your message';
       return state.stopRequested ? 'running, stops after this iteration' : 'running';
     case 'verifying':
     case 'awaiting-consent':

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { standingOf } from '../../../../src/cli/show/explain.ts';
+import { liveWords } from '../../../../src/cli/show/status-text.ts';
+import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
+import { awaitedOfUser } from '../../../../src/hosts/claude/host-session.ts';
+import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
+
+/** A loop of a session in this process, whose client has recorded this of itself. */
+async function recorded(project: Project, record: object, state: Record<string, unknown> = {}): Promise<string> {
+  const client = join(project.directory, '..', 'client');
+  const transcript = join(client, 'projects', 'of-the-project', 'session-1.jsonl');
+  put(transcript, '');
+  start(project, true, 'refuse', new Date().toISOString());
+  const more = { CLAUDE_PID: String(process.pid) };
+  await aStop(project, { last_assistant_message: 'One.', transcript_path: transcript }, more);
+  rewrite(project, state);
+  const whole = { sessionId: 'session-1', statusUpdatedAt: Date.now() - 60_000, ...record };
+  put(join(client, 'sessions', `${process.pid}.json`), JSON.stringify(whole));
+  const { live } = describeLoop(project.files, project.env);
+  assert.ok(live !== null);
+  return liveWords(live);
+}
+
+const PERMISSION = { status: 'waiting', waitingFor: 'permission prompt' };
+
+for (const [what, record, words] of [
+  ['a permission or a choice', PERMISSION, 'waiting for your answer in its session'],
+  ['nothing while one of its menus is open', { ...PERMISSION, waitingFor: 'dialog open' }, 'running'],
+  ['nothing in another conversation', { ...PERMISSION, sessionId: 'session-2' }, 'running'],
+  ['nothing while it works', { status: 'busy' }, 'running'],
+  ['nothing between two turns of the agent', { status: 'idle' }, 'running'],
+] as const) {
+  test(`the status of a session says what it needs of its user: ${what}`, async (t) => {
+    assert.equal(await recorded(aProject(t), record), words);
+  });
+}
+
+test('a command of the user that gives the agent no turn leaves a loop that waits for a message', async (t) => {
+  const until = '2099-01-01T00:00:00Z';
+  const waiting = { since: until, until, delayMs: 1, last: false, woken: false, seen: null };
+  const wait = { status: 'waiting', turn: 'user', waiting };
+  const waitingFor = async (record: object): Promise<unknown> => {
+    const project = aProject(t);
+    await recorded(project, record, wait);
+    assert.equal(awaitedOfUser(stateOf(project)), describedAs(project) === 'message' ? 'message' : null);
+    return describedAs(project);
+  };
+  assert.equal(await waitingFor({ status: 'idle' }), 'message');
+  assert.equal(await waitingFor({ status: 'idle', statusUpdatedAt: Date.now() }), 'answer', 'a turn may begin');
+  assert.equal(await waitingFor({ status: 'busy' }), 'answer');
+});
+
+const describedAs = ({ files, env }: Project): unknown => describeLoop(files, env).live?.waitingFor;
+
+test('explain names the question that a session asks', async (t) => {
+  const project = aProject(t);
+  await recorded(project, PERMISSION);
+  assert.match(String(standingOf(project.files, stateOf(project), true).next), /^Answer the question in its session/);
+});
