@@ -274,6 +274,9 @@ test('--dry-run of a plan shows the order of its tasks and the first prompt, and
   assert.match(shown('--from', 'Task 1').stderr, /this task depends on Task 3/);
   p.sh('rm -f runs args.txt');
   assert.deepEqual([p.tree(), p.read('.git/info/exclude')], before);
+  p.write('PLAN.md', task('(blocked) **Task 2: B**'));
+  p.sh('git commit -qam Blocked');
+  assert.match(shown().stdout, /has no task to work on: none is open\.\n {10}Skipped: Task 2 \(blocked\)\.\n$/);
 });
 
 test('the screen of a plan names its number of tasks, and does not ask for a check that fails now', async (t) => {

@@ -51,13 +51,13 @@ export async function dryRun(context: CommandContext, { drafted }: Review): Prom
         ...(isAgreed ? [] : open.map(({ line }) => `to be agreed to: ${line}`)),
         ...preview.notes,
       ],
-      foot: ['The prompt of the first iteration:'],
+      foot: preview.prompt === '' ? [] : ['The prompt of the first iteration:'],
     },
     Math.min(columnsOf(1), 120),
     paint,
     Number.POSITIVE_INFINITY,
   );
   const prompt = printable(preview.prompt);
-  answer({ task: terms.taskPath, screen: lines, prompt }, () => `${lines.join('\n')}\n\n${prompt}`);
+  answer({ task: terms.taskPath, screen: lines, prompt }, () => `${lines.join('\n')}\n\n${prompt}`.trimEnd());
   return 0;
 }
