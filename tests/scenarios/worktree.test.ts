@@ -130,7 +130,7 @@ test('an existing worktree is refused, resumed in, or restarted in', async (t) =
   assert.equal(run(p, ['--max-iterations', '1']).code, 2);
   const refused = run(p);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /the worktree fix already exists.*--fresh.*--resume.*worktree remove fix/);
+  assert.match(refused.stderr, /the worktree fix already exists.*--fresh.*ralph-loop resume fix.*worktree remove fix/);
   const resumed = p.ralph(['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3']);
   assert.equal(resumed.code, 2, resumed.stderr);
   assert.match(resumed.stdout, /Iteration 2 of 3[\s\S]*Iteration 3 of 3/);
