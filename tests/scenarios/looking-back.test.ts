@@ -179,7 +179,7 @@ test('explain names what led to the end, and nothing of other loops', async (t) 
   const { stdout } = await commandHere(p, ['explain']);
   // No "1s ago": the pane shows it for longer.
   assert.match(stdout, /^The loop: cancelled \([-\d]{10} [:\d]{8}\): Cancelled by the user/);
-  assert.match(stdout, / {2}loop ended {2}no progress; Stopped\.$/m, 'in words');
+  assert.match(stdout, / {2}ended {2}no progress; Stopped\.$/m, 'in words');
 });
 
 test('logs prints iterations and events in order of time, as JSON lines', async (t) => {

@@ -1,3 +1,4 @@
+import { awaitedOfUser } from '../../drive/control/present-state.ts';
 import { storedEnd } from '../../drive/status/end-report.ts';
 import { undeliveredText } from '../../drive/status/ended-loop.ts';
 import { describeLoop, isSuspended, type LoopReport, liveStatus, retryAtOf } from '../../drive/status/loop-report.ts';
@@ -5,7 +6,6 @@ import { noticeLines, type ShownNotice } from '../../engine/end-report.ts';
 import { currentIteration } from '../../engine/messages.ts';
 import type { Proof } from '../../engine/schema/proof.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { type Entry, isActivity, lastSeen, readStream } from '../../state/event-stream.ts';
 import { type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
 import { callHere, show } from '../../state/process/program.ts';

@@ -1,11 +1,15 @@
+import { dirname, join } from 'node:path';
 import type { EventOf } from '../../engine/events.ts';
+import { needsMessage } from '../../engine/initial-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { apiError } from '../../engine/transition.ts';
 import type { Transition } from '../../engine/transitions/build.ts';
 import { interrupted } from '../../engine/transitions/user-turn.ts';
 import { interruptedAt, wasInterrupted } from '../../hosts/claude/transcript/transcript.ts';
 import { rolloutError } from '../../hosts/codex/rollout.ts';
+import { countOf, type Fields } from '../../hosts/fields.ts';
 import { endsCancelled } from '../../hosts/gemini/payload.ts';
+import { readRecord } from '../../state/files/regular-file.ts';
 import { type LoopFiles, type ReadState, readState } from '../../state/loop-files.ts';
 import { isBefore } from '../../text/time.ts';
 import { clientAlive } from './ownership.ts';
@@ -44,4 +48,23 @@ function isAnswerLost({ mode, turn, promptId, marks }: LoopState): boolean {
   const path = marks.transcriptPath;
   if (mode !== 'hook' || turn !== 'user' || path === null) return false;
   return promptId === null ? endsCancelled(path) : wasInterrupted(path, promptId);
+}
+
+/** What the client waits for when only one of its menus is open, as by `/config`; the agent works on. */
+const MENU = 'dialog open';
+/** How long a client has been idle when no turn is about to begin; it records a new one late. */
+const AT_REST_MS = 15_000;
+
+/** Returns what a loop's client needs from its user, by its own record (measured): after `/plan` it gives the agent no turn. */
+export function awaitedOfUser(state: LoopState): 'dialog' | 'message' | null {
+  const { mode, status, turn, clientPid, sessionId, marks } = state;
+  if (needsMessage(state)) return 'message';
+  const isLive = mode === 'hook' && (status === 'running' || status === 'waiting');
+  if (!isLive || clientPid === null || marks.transcriptPath === null) return null;
+  const sessions = join(dirname(marks.transcriptPath), '..', '..', 'sessions');
+  const record = readRecord<Fields>(join(sessions, `${clientPid}.json`)) ?? {};
+  if (record['sessionId'] !== sessionId) return null;
+  if (record['status'] === 'waiting') return record['waitingFor'] === MENU ? null : 'dialog';
+  const isAtRest = record['status'] === 'idle' && Date.now() - countOf(record['statusUpdatedAt']) > AT_REST_MS;
+  return isAtRest && turn === 'user' ? 'message' : null;
 }

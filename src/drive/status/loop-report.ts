@@ -6,7 +6,6 @@ import type { Proof } from '../../engine/schema/proof.ts';
 import type { SpawnRecord } from '../../engine/schema/records.ts';
 import type { CommonState, LoopState } from '../../engine/schema/state.ts';
 import { scenarioCount } from '../../engine/tdd/phases.ts';
-import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { lastRecord, lastWhere } from '../../state/event-stream.ts';
 import { readRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, noticesOf, type ReadState } from '../../state/loop-files.ts';
@@ -18,7 +17,7 @@ import { pick } from '../../text/json.ts';
 import type { ChecklistCount } from '../../text/markdown/lists.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { isDriverAlive } from '../control/ownership.ts';
-import { presentState } from '../control/present-state.ts';
+import { awaitedOfUser, presentState } from '../control/present-state.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { usageNow } from '../records/client-figures.ts';
 

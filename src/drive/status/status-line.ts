@@ -2,7 +2,6 @@ import { currentIteration, pausedText } from '../../engine/messages.ts';
 import { addUsage } from '../../engine/policy/budget.ts';
 import { timeSpent } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { awaitedOfUser } from '../../hosts/claude/host-session.ts';
 import { readBackwards } from '../../state/event-stream.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withPrefix } from '../../state/process/program.ts';
@@ -10,7 +9,7 @@ import { listArchive } from '../../state/with-state.ts';
 import { dollarText } from '../../text/figures.ts';
 import { statusWords } from '../../text/status-words.ts';
 import { elapsed, formatDuration } from '../../text/time.ts';
-import { presentState } from '../control/present-state.ts';
+import { awaitedOfUser, presentState } from '../control/present-state.ts';
 import { reportedCost, storeCost } from '../records/client-figures.ts';
 
 const USER_LINE_TIMEOUT = 5_000;

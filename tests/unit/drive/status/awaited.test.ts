@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { standingOf } from '../../../../src/cli/show/explain.ts';
 import { liveWords } from '../../../../src/cli/show/status-text.ts';
+import { awaitedOfUser } from '../../../../src/drive/control/present-state.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
-import { awaitedOfUser } from '../../../../src/hosts/claude/host-session.ts';
 import { aProject, aStop, type Project, put, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
 
 /** A loop of a session in this process, whose client has recorded this of itself. */
