@@ -47,7 +47,7 @@ export function unreadLogText(path: string): string {
 }
 
 export const UNREAD_QUESTIONS =
-  'it has text that is no list item below a heading P0 or P1. Make each question one, or write "No open questions." there.';
+  'it has text, but no list item below a heading P0 or P1. Make each question a list item there, or write "No open questions."';
 
 /** Returns a reason why a claim is refused: questions that were open were checked without an answer, or moved. */
 export function evadedQuestionsText(evaded: readonly Question[]): string {
