@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { runEffects } from '../../../../src/drive/effects/run-effects.ts';
 import { hookDriver } from '../../../../src/drive/hook/stop/hook-driver.ts';
 import { openTurn } from '../../../../src/drive/hook/stop/open-turn.ts';
+import { TURN_OVER } from '../../../../src/drive/turn/turn.ts';
 import { readState } from '../../../../src/state/loop-files.ts';
 import '../../../support/starts-processes.ts';
 import { AT, aHook, aProject, aStop, rewrite, start } from '../../../support/drive/drive-project.ts';
@@ -30,6 +31,25 @@ for (const [ends, task] of [
     assert.equal(after.state.paused.reason, 'interrupted');
   });
 }
+
+test('a hook whose turn its client has forgotten leaves the loop as it is; one asked to exit pauses it', async (t) => {
+  for (const [reason, status] of [
+    [TURN_OVER, 'verifying'],
+    ['SIGTERM', 'paused'],
+  ] as const) {
+    const project = aProject(t, SLOW);
+    start(project, true);
+    rewrite(project, { sessionId: 'session-1', status: 'verifying', verifying: { since: AT } });
+    const told = new AbortController();
+    const opened = openTurn(aHook(project, 'Stop'), () => told.signal, Date.now() + 60_000);
+    assert.ok('turn' in opened);
+    const answered = runEffects(opened.turn, hookDriver([]), [{ type: 'verify' }]);
+    setTimeout(() => told.abort(reason), 300);
+    assert.equal(await answered, null);
+    const after = readState(project.files.state);
+    assert.equal(after.kind === 'loop' && after.state.status, status);
+  }
+});
 
 for (const [loss, run, said] of [
   ['removes', 'rm -r .claude/context', /state file of this loop is missing/],
