@@ -24,7 +24,7 @@ import { progressPath } from '../../task/task-file.ts';
 import { RalphError } from '../../text/message.ts';
 import type { CommitIntent } from '../records/open-task-file.ts';
 import type { PlanPart, TurnContext } from '../turn/turn.ts';
-import { branchOf, type GitRun, userGit } from '../worktree/repository.ts';
+import { branchOf, FAST_FORWARD, type GitRun, userGit } from '../worktree/repository.ts';
 import { PART_TEXTS } from './messages.ts';
 
 /** The checks of a plan. They reject with the abort's reason. */
@@ -202,7 +202,7 @@ function publishNow(place: PartPlace, commit: string, intent: CommitIntent): boo
   const paths = held.text.split('\0').filter((path) => path !== '');
   // git keeps files whose index entries match the commit.
   const staged = gitInMain(place, ['--literal-pathspecs', 'add', '--', ...paths]);
-  const moved = staged.ok ? gitInMain(place, ['merge', '--ff-only', '--quiet', commit]) : staged;
+  const moved = staged.ok ? gitInMain(place, [...FAST_FORWARD, commit]) : staged;
   if (moved.ok) return true;
   writeTexts(place, before);
   gitInMain(place, ['--literal-pathspecs', 'reset', '--quiet', '--', ...paths]);

@@ -131,6 +131,9 @@ export function askGit(directory: string, words: readonly string[], env: NodeJS.
   return text.replace(/\n$/, '');
 }
 
+/** Moves the branch that is checked out to a commit that follows it, whatever `branch.NAME.mergeOptions` says. */
+export const FAST_FORWARD = ['merge', '--ff-only', '--no-squash', '--quiet'];
+
 const WHAT = 'uncommitted changes could not be determined';
 
 /** Lists uncommitted files below a directory, untracked ones included, and removed files. `more`: options of git status. */

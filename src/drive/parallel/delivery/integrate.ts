@@ -17,6 +17,7 @@ import {
   askGit,
   changedFiles,
   checkedOut,
+  FAST_FORWARD,
   placeOfBranch,
   tipOf,
   unfinishedAt,
@@ -218,7 +219,7 @@ class OneIntegration {
     const delivery: Delivery = { loopId, setUp, copies: [...copies], how, tip, from: from.commit, commit };
     record(delivery);
     // git changes nothing if a file of the user is in the way.
-    const moved = userGit(projectDir, ['merge', '--ff-only', '--quiet', commit], env);
+    const moved = userGit(projectDir, [...FAST_FORWARD, commit], env);
     return moved.ok ? this.#clearAway(delivery) : this.#failed(INTEGRATE_TEXTS.failed(name, moved.complaint));
   }
 

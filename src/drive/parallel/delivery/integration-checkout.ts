@@ -77,9 +77,12 @@ export class IntegrationCheckout {
     return this.#joined(this.#git(['merge', '--ff', '-m', message, '--quiet', commit]));
   }
 
-  /** Rebases the commit that is checked out onto another one. Returns the result, or why git refused. */
+  /**
+   * Rebases the commit that is checked out onto another one, and moves no branch, also not with the user's `rebase.updateRefs`.
+   * Returns the result, or why git refused.
+   */
   rebase(onto: string): string | Refused {
-    return this.#joined(this.#git(['rebase', '--quiet', onto]));
+    return this.#joined(this.#git(['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', onto]));
   }
 
   /**

@@ -278,6 +278,29 @@ test('a branch is merged with a commit although merge.ff allows none', async (t)
   assert.ok(existsSync(join(projectDir, 'made.txt')));
 });
 
+test('a branch is merged with a commit although its mergeOptions ask for a squash', async (t) => {
+  const { git, again } = await worktree(t, true);
+  const tip = git('rev-parse', 'ralph/one');
+  git('config', 'branch.main.mergeOptions', '--squash');
+  const { message, outcome } = await again();
+  assert.equal(outcome, 'done', message);
+  assert.equal(git('rev-parse', 'main'), tip);
+});
+
+test('a rebase moves no branch of the user, even with rebase.updateRefs', async (t) => {
+  const { projectDir, place, git, again } = await worktree(t, true);
+  git('branch', 'mine', 'ralph/one');
+  git('-C', place.dir, 'commit', '-q', '--allow-empty', '-m', 'More');
+  writeFileSync(join(projectDir, 'other.txt'), 'other\n');
+  git('add', 'other.txt');
+  git('commit', '-q', '-m', 'Another');
+  const mine = git('rev-parse', 'mine');
+  git('config', 'rebase.updateRefs', 'true');
+  const { message, outcome } = await again({ how: 'rebase' });
+  assert.equal(outcome, 'done', message);
+  assert.equal(git('rev-parse', 'mine'), mine);
+});
+
 test('a merge with conflicts in the worktree is not committed as work of its loop', async (t) => {
   const { projectDir, place, git, again } = await worktree(t, true);
   writeFileSync(join(projectDir, 'made.txt'), 'other\n');
