@@ -30,22 +30,22 @@ function stoppedTime({ stoppedMs, stoppedUntil, asleepMs }: StoppedTime): Stoppe
   };
 }
 
-/** Returns the higher one of two counters of a loop; the usage of both has grown from one to the other. */
+/** Returns the higher of two counters of a loop, where one has grown from the other. */
 export function higher(one: Counters | null, other: Counters | null, loopId: string): Counters | null {
   const [first, second] = [one, other].map((counters) => (counters?.loopId === loopId ? counters : null));
   if (!first || !second) return first ?? second ?? null;
   return isBehind(first, second) ? { ...second, ...largest(first, second) } : first;
 }
 
-/** Returns the state with no count below `kept`, such as one that is about to be written; the same if none is. */
+/** Returns the state with every count raised to at least that of `kept`; the same object if none is lower. */
 export function atLeast<S extends LoopState>(state: S, kept: Counters | null): S {
   if (kept?.loopId !== state.loopId || !isBehind(state, kept)) return state;
   return { ...state, ...largest(state, kept) };
 }
 
 /**
- * Returns an older state with the counts that were kept. What the transcript holds up to the kept position is among them, and
- * is not read again; the position in the journal of calls stays, since that journal is as old as the state.
+ * Returns an older state with the kept counts. They include everything in the transcript up to the kept position, so that is
+ * not read again; the position in the journal of calls stays, since that journal is as old as the state.
  */
 export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
   return {
@@ -54,7 +54,7 @@ export function withCounters<S extends LoopState>(state: S, kept: Counters): S {
   };
 }
 
-/** Returns the state with the recorded time in which its loop was stopped: a longer, forged one would extend max_time. */
+/** Returns the state with the recorded stopped time of its loop: a longer, forged one would extend max_time. */
 export function withStoppedTime<S extends StoppedTime & { readonly loopId: string }>(state: S, kept: S | Counters): S {
   const { stoppedMs, stoppedUntil, asleepMs, ...rest } = state;
   const isSame = stoppedMs === kept.stoppedMs && stoppedUntil === kept.stoppedUntil && asleepMs === kept.asleepMs;
@@ -106,7 +106,7 @@ function largest(state: Counts, kept: Counts): Counts {
   };
 }
 
-/** The runs without a cost and the base of the client's figure are those of the kept usage, where that has more. */
+/** Raises the figures to at least those of `kept`; if it has more, its unpriced runs and cost base apply. */
 function largestUsage(usage: UsageState, kept: UsageState): UsageState {
   if (!hasLess(usage, kept)) return usage;
   const costUsd = usage.costUsd === null ? kept.costUsd : Math.max(usage.costUsd, kept.costUsd ?? 0);

@@ -10,23 +10,23 @@ import type { LoopState, TerminalStatus } from './schema/state.ts';
 /** Report of an ended loop, as `status --json` publishes it. */
 export interface EndReport {
   readonly outcome: TerminalStatus;
-  /** The loop's last message, without the command that `next` has. */
+  /** The loop's last message, without the command, which is in `next`. */
   readonly reason: string;
   readonly verified: boolean;
   /** What a completion rests on; null for other ends. */
   readonly proof: Proof | null;
-  /** Results of the checks before the first iteration; null if they are unknown. */
+  /** Results of the checks before the first iteration; null if unknown. */
   readonly before: Baseline['checks'] | null;
-  /** The checks of a plan's tasks ran in the project, not on a copy of their commits; absent otherwise. */
+  /** Present if the checks of a plan's tasks ran in the project and not on a copy of their commits. */
   readonly verifiedIn?: 'project';
   readonly checks: readonly Readonly<NonNullable<LoopState['checks']>[number]>[];
   readonly iterations: number;
-  /** Number of these that the journal lacks; absent if it has all. */
+  /** Number of iterations missing from the journal; absent if it has them all. */
   readonly unrecorded?: number;
   readonly maxIterations: number;
   /** Time in which the loop ran or waited. */
   readonly durationMs: number;
-  /** Time in which it was paused or not driven, or its machine slept; absent: none. */
+  /** Time for which it was paused or not driven, or its machine slept; absent: none. */
   readonly stoppedMs?: number;
   readonly costUsd: number | null;
   readonly tokens: number | null;
@@ -34,21 +34,21 @@ export interface EndReport {
   readonly changes: {
     readonly stat: readonly string[];
     readonly newFiles: readonly string[];
-    /** Submodules and other repositories within the project with uncommitted changes, which git does not compare; absent: none. */
+    /** Submodules and nested repositories with uncommitted changes, which git does not compare; absent: none. */
     readonly repositories?: readonly string[];
   } | null;
-  /** git has committed all of them; absent without changes, without git, and in reports of older versions. */
+  /** True if git has committed all changes; absent without changes, without git, and in reports of older versions. */
   readonly committed?: boolean;
   /** Pinned files of the checks that differ from those that the user started with or accepted. */
   readonly changedScripts: readonly string[];
-  /** Other events that a reader of the result has to know, oldest first. */
+  /** Other events that the reader of a report must know about, oldest first. */
   readonly notices: readonly ShownNotice[];
-  /** Sentence about an agent without a sandbox, if the user has to know; null otherwise. */
+  /** Sentence about an agent without a sandbox, if the user must know; null otherwise. */
   readonly unsandboxed: string | null;
   readonly lastWords: readonly string[];
-  /** Command that undoes the changes, also unknown ones; null if there are none, and without the files of the start. */
+  /** Command that undoes the changes, known or not; null without changes or without the files of the start. */
   readonly restore: string | null;
-  /** Next command: shows the changes of a complete loop, resumes any other. */
+  /** Next command: show the changes of a complete loop, resume any other. */
   readonly next: string | null;
 }
 
@@ -56,7 +56,7 @@ export type ShownNotice = Pick<LoopNotice, 'at' | 'kind' | 'text'>;
 
 const MOST_FILES = 12;
 
-/** What each kind of notice tells of, as the beginning of its line. */
+/** Label of each kind of notice, which begins its line. */
 export const NOTICE_LABELS: Record<LoopNotice['kind'], string> = {
   accept: 'Changed by accept',
   consent: 'Agreed',
@@ -69,7 +69,7 @@ export const NOTICE_LABELS: Record<LoopNotice['kind'], string> = {
   'undo-back': 'Undo taken back',
 };
 
-/** Returns notices for people, one per line, oldest first; if there are many, only the newest. */
+/** Returns the newest notices for people, one per line, oldest first. */
 export function noticeLines(notices: readonly ShownNotice[]): string[] {
   const hidden = notices.length - MOST_FILES;
   return [
@@ -104,7 +104,7 @@ export function reportLines(report: EndReport): string[] {
 const VERIFIED_IN_PROJECT =
   '  The checks ran in the project (verify_in: project): a clone of the commits may lack what they needed.';
 
-/** Names a failed check, with the reason unless the line above the report tells it. */
+/** Names a failed check, with its reason unless the line above the report already gives it. */
 function failedText({ name, outcome, why }: EndReport['checks'][number], told: string): string {
   const failed = outcome === 'failed' ? name : `${name} (${outcome})`;
   return why === undefined || told.includes(why) ? failed : `${failed}: ${why}`;
@@ -123,7 +123,7 @@ function figures({ iterations: count, maxIterations, durationMs, stoppedMs, cost
   ].join(', ');
 }
 
-/** Says in these words how long a loop was stopped; '' for less than a second. */
+/** Says in the words of `say` how long a loop was stopped; '' for less than a second. */
 export function stoppedText(stoppedMs: number, say: (time: string) => string): string {
   return stoppedMs < 1_000 ? '' : ` (${say(timeText(stoppedMs))})`;
 }

@@ -12,7 +12,7 @@ export interface BudgetReading {
   readonly used: number;
   readonly limit: number;
   readonly text: string;
-  /** Next limit that leaves something to use, as its option takes it. */
+  /** A larger limit, as its option takes it, that is not yet used up. */
   readonly more: string;
 }
 
@@ -30,7 +30,7 @@ export function tokens(count: (kind: keyof UsageDelta) => number): UsageDelta {
 export interface CheckResult {
   readonly name: string;
   readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
-  /** Information that the agent and the user need to fix it, in one or a few lines. */
+  /** What the agent and the user need to know to fix it, in one or a few lines. */
   readonly detail: string;
   /** Present if the check is a command that exited with another code than 0. */
   readonly exitCode?: number;
@@ -40,7 +40,7 @@ export interface CheckResult {
   readonly refutesOnly?: true;
 }
 
-/** Contract that stands after lost evidence was replaced by the present state. */
+/** Contract in force once lost evidence was replaced by the present state. */
 interface RenewedContract {
   readonly contractHash: string;
   readonly maxIterations: number;
@@ -54,7 +54,7 @@ export type OperatorCommand =
   /** A launcher begins a new turn with its own prompt; otherwise the user writes next. */
   | { readonly kind: 'resume'; readonly by?: 'launcher'; readonly renewed?: RenewedContract }
   | { readonly kind: 'wake' }
-  /** The contract records the consent as well, which changes its hash. */
+  /** Recording the consent in the contract changes its hash. */
   | { readonly kind: 'consent'; readonly contractHash: string }
   | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
   | {
@@ -110,7 +110,7 @@ export type EngineEvent =
       readonly results: readonly CheckResult[];
       /** Results before the first iteration; absent: unknown. */
       readonly baseline?: Baseline;
-      /** Says if a file of the project, other than the loop's own, changed since then; absent: unknown. */
+      /** Whether a file of the project, other than the loop's own, has changed since then; absent: unknown. */
       readonly changed?: 'yes' | 'no';
       /** Verified attempt and current plan; present only for a plan. */
       readonly plan?: PlanAttempt;
@@ -150,7 +150,7 @@ export type EngineEvent =
       readonly type: 'budget-reached';
       readonly at: string;
       readonly budget: BudgetReading;
-      /** The checks of a claim were ended for it. */
+      /** The checks of a claim were cut short by the limit. */
       readonly cut?: 'checks';
     }
   /** A budget shared by several loops is used up; `reading` shows the figures. */
@@ -161,7 +161,7 @@ export type EngineEvent =
   | { readonly type: 'slept'; readonly at: string; readonly since: string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
-  /** A slow prompt is ready and the iteration begins; or it was abandoned, and the next one carries its contents. */
+  /** A slow prompt is ready and the iteration begins; or it was abandoned, and the next prompt carries its contents. */
   | { readonly type: 'prompt-made'; readonly at: string; readonly outcome: 'ready' | 'given-up' }
   /** A driver begins a turn with a prompt of its own, which carries everything undelivered in the state. */
   | { readonly type: 'first-prompt'; readonly at: string };
@@ -188,7 +188,7 @@ export function steering(id: string, text: string, delivery: 'now' | 'next'): Op
   return { kind: 'steer', id, text, delivery };
 }
 
-/** Lesson that the engine writes into guardrails.md. */
+/** Lesson that the engine adds to guardrails.md. */
 export interface Sign {
   readonly name: string;
   readonly trigger: string;
@@ -219,5 +219,5 @@ export type Effect =
   /** Move the whole state into the archive. `message` tells later loops how this one ended, without commands for the user. */
   | { readonly type: 'archive'; readonly as: TerminalStatus; readonly message: string }
   | { readonly type: 'notify'; readonly message: string }
-  /** The same delivery again: print and change nothing. */
+  /** Print and change nothing: the same event was delivered twice. */
   | { readonly type: 'ignore' };

@@ -19,7 +19,7 @@ const CODES: Readonly<Record<TerminalStatus | 'paused', number>> = {
   cancelled: 130,
 };
 
-/** Returns the exit code of a loop: 0 only for complete. `lacksProof`: the caller requires a verification. */
+/** Returns the exit code of a loop: 0 only for complete. `lacksProof`: the caller requires a verified completion. */
 export function exitCode(status: TerminalStatus | 'paused', lacksProof = false): number {
   return status === 'complete' && lacksProof ? 3 : CODES[status];
 }

@@ -7,7 +7,7 @@ import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { NO_NOTICES, running } from './transitions/build.ts';
 import { requeueInFlight } from './transitions/delivery.ts';
 
-/** Marks in no transcript. */
+/** No transcript has been read. */
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
 interface NewLoop
@@ -16,11 +16,11 @@ interface NewLoop
   readonly consented: boolean;
   /** Checklist of the task at the start, if it has one. */
   readonly checklist?: ChecklistCount | null;
-  /** Program as the user can call it, for commands in messages. */
+  /** Program as the user calls it, for commands in messages. */
   readonly program?: string;
 }
 
-/** Returns the state of a new loop: no iteration finished, no session bound. */
+/** Returns the state of a new loop, with no finished iteration and no session. */
 export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'awaiting-consent'> {
   const { at, loopId, name, mode, taskPath, contractHash, maxIterations } = loop;
   return {
@@ -63,7 +63,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
   };
 }
 
-/** Returns the loop of a four-key file: a session's, with default counters and without a contract. */
+/** Returns the loop of a four-key file: in a session, with default counters and without a contract. */
 export function adoptFourKeys(
   file: FourKeyState,
   { name, taskPath, maxIterations }: Pick<NewLoop, 'name' | 'taskPath' | 'maxIterations'>,
@@ -119,12 +119,12 @@ export function resumeState(state: LoopState, at: string, consented: boolean, la
   };
 }
 
-/** Returns whether a loop of a session waits for one to join it. */
+/** Returns whether a loop in a session still waits for that session to join it. */
 export function isUnjoined({ mode, sessionId }: Pick<LoopState, 'mode' | 'sessionId'>): boolean {
   return mode === 'hook' && sessionId === null;
 }
 
-/** Returns whether a loop goes on only after a message of the user in its session, as after `resume` and `/clear`. */
+/** Returns whether a loop continues only after a message of the user in its session, as after `resume` and `/clear`. */
 export function needsMessage({ mode, status, turn, sessionId }: LoopState): boolean {
   return mode === 'hook' && status === 'running' && turn === 'rest' && sessionId !== null;
 }

@@ -41,9 +41,9 @@ export function completeText(proof: Proof, facts: ProofFacts, iteration: number)
   return missing === null ? verdict : `${verdict} ${missing}`;
 }
 
-/** Says that the limit of iterations is used up, and how to go on: with as many again, or in a new loop if no limit is larger. */
+/** Says that the iterations are used up, and how to continue: with as many again, or in a new loop at the largest limit. */
 export function usedUpText(text: string, iteration: number, { pace }: Pick<Policy, 'pace'>): Message {
-  // A task folder is what measures progress.
+  // Progress is measured only in a task folder.
   const most = pace.tracksProgress ? MOST_ITERATIONS.folder : MOST_ITERATIONS.other;
   return iteration < most
     ? advise(text, 'Grant more', 'resume', { 'max-iterations': String(Math.min(2 * iteration, most)) })
@@ -93,7 +93,7 @@ export function budgetText({ name, text, more }: BudgetReading, cut = ''): Messa
   return advise(`Stopped: the budget ${name} is exhausted: ${text}.${cut}`, 'Grant more', 'resume', options);
 }
 
-/** Says what the checks show at the end of a loop without a claim; `failed` is the first one that failed. */
+/** Says what the checks show at the end of a loop without a claim; `failed` is the first that failed. */
 export function unclaimedText(failed: CheckResult | undefined): string {
   if (failed === undefined) return 'The checks pass now, but the agent did not say that it was done.';
   return `A check fails: ${asSentence(firstLine(reasonText(failed)))}`;
@@ -150,7 +150,7 @@ export const PAUSED_INTERRUPTED = resumable('Paused: the turn was interrupted.',
 export const PAUSED_BY_PLANNING = resumable('Paused: the session is in plan mode. Leave it (shift+tab).', ELSEWHERE);
 const MOST_COMMAND = 80;
 
-/** Says for which background work the end of a turn waits; null is work that is no shell. */
+/** Says which background work holds up the end of a turn; null stands for work other than a shell command. */
 export function backgroundText(commands: readonly (string | null)[], waitMs: number, isProlonged: boolean): string {
   const named = commands.map((command) =>
     command === null ? 'a subagent or other task' : excerpt(oneLine(command), MOST_COMMAND),
@@ -243,7 +243,7 @@ export function reasonText({ name, outcome, detail }: CheckResult): string {
   return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT, 0.25)}`;
 }
 
-/** Returns what a person reads of failed checks: below the names of failed tests, the output is only counted. */
+/** Returns the lines about failed checks for people. Where failed tests are named, the output is only counted. */
 export function failureLines(failed: readonly CheckResult[], loop: MessageContext): string[] {
   return failed.flatMap((result) => {
     const isNamed = (result.tests?.failures.length ?? 0) > 0;
@@ -252,9 +252,9 @@ export function failureLines(failed: readonly CheckResult[], loop: MessageContex
 }
 
 export interface ShownReason {
-  /** Most lines of output; by default what fits beside other text. */
+  /** Maximum number of lines of output; by default what fits beside other text. */
   readonly most?: number;
-  /** Loop whose log has the lines that are left out; without it they are only counted. */
+  /** Loop whose log has the omitted lines; without it they are only counted. */
   readonly loop?: MessageContext;
   readonly indent?: string;
 }

@@ -13,7 +13,7 @@ export function proofText(proof: Proof, facts: ProofFacts): string {
   return texts[proof];
 }
 
-/** Returns why a completion is unproved, without the beginning of the sentence. */
+/** Returns why a completion is unproved, as the end of a sentence. */
 export function unprovedText({ results, changed }: ProofFacts): string {
   if (results.every(({ refutesOnly }) => refutesOnly === true))
     return 'no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.';
@@ -23,8 +23,8 @@ export function unprovedText({ results, changed }: ProofFacts): string {
 }
 
 /**
- * Returns how many tests of the checks are gone or switched off since the baseline: `Tests of npm test: 3 tests fewer than
- * at the start, 2 skipped.` Null if none is, or a runner does not print how many tests it has.
+ * Returns how many tests are gone or skipped since the baseline: `Tests of npm test: 3 tests fewer than at the start, 2
+ * skipped.` Null if none are, or if a runner does not print its number of tests.
  */
 export function missingTestsText({ baseline, results }: Pick<ProofFacts, 'baseline' | 'results'>): string | null {
   const parts = results.flatMap(({ name, tests }) => {

@@ -14,7 +14,7 @@ export type RunnerEvent =
   /** Includes the loop's current figures: a resumed loop has finished iterations. */
   | (Readonly<Pick<CommonState, 'loopId' | 'name' | 'taskPath' | 'iteration' | 'maxIterations' | 'startedAt'>> & {
       readonly type: 'run.started';
-      /** Time since the start in which the loop was stopped; absent without any. */
+      /** Time for which the loop was stopped since its start; absent: none. */
       readonly stoppedMs?: number;
       readonly costUsd: number | null;
       readonly usage: UsageDelta;
@@ -44,14 +44,14 @@ export type Tell = (event: RunnerEvent) => void;
 const called = { callId: z.string(), tool: z.string(), about: z.string().optional(), agentId: z.string().optional() };
 const heard = { id: z.string(), tool: z.string(), about: z.string(), nested: z.boolean() };
 
-/** Activity of agent, client and checks by its type, without what the stream adds to each event. */
+/** Activity of agent, client and checks by type, without the fields that the stream adds to each event. */
 const ACTIVITIES = {
   'iteration.started': {
     begins: count,
     maxIterations: count,
     /** Task of a plan that the agent works on; absent for other loops. */
     task: z.string().optional(),
-    /** What the loop had used before: a view that joins later begins from it. */
+    /** What the loop had used before: the starting point of a view that joins later. */
     spent: z.object({ tokens: count, costUsd: z.number().min(0).nullable(), isCostPartial: z.boolean() }).optional(),
   },
   'iteration.ended': iterationRecord.omit({ loopId: true, iteration: true }).shape,
@@ -64,7 +64,7 @@ const ACTIVITIES = {
     outcome: z.string(),
     message: z.string(),
     durationMs: z.number().min(0),
-    /** This and all that follow are null if the agent does not report them. */
+    /** This field and the following ones are null if the agent does not report them. */
     turns: count.nullable(),
     toolCalls: count.nullable(),
     model: z.string().nullable(),
@@ -85,7 +85,7 @@ const ACTIVITIES = {
     ...heard,
     outcome: z.enum(['ok', 'failed', 'denied']),
     durationMs: z.number().min(0),
-    /** For a denied call: the reason, and if there is a rule that would allow it, that rule and the client's option with it. */
+    /** For a denied call: the reason and, if a rule would allow the call, that rule and the client's option with it. */
     reason: z.string().optional(),
     rule: z.string().optional(),
     allow: z.string().optional(),

@@ -72,7 +72,7 @@ const HANDLERS: { readonly [T in EngineEvent['type']]: Handler<T> } = {
 };
 
 function budgetReached(state: LiveState, { at, budget, cut }: EventOf<'budget-reached'>, policy: Policy): Transition {
-  // No claim was checked: the limit that had been reached before the checks ends the loop.
+  // No claim was checked: the limit reached before the checks ends the loop.
   const isUnclaimed = state.status === 'verifying' && state.verifying.unclaimed === true;
   if (isUnclaimed && cut === 'checks') return decideNext(running(state), at, policy, null);
   return end(state, at, 'budget-exhausted', budgetText(budget, cut === undefined ? '' : CHECKS_CUT));
@@ -87,19 +87,19 @@ export function transition(before: LoopState, happened: EngineEvent, policy: Pol
   return { ...next, state: afterStop(state, next.state, happened.at, isWaitedOut) };
 }
 
-/** Returns whether an event ends a pause that its driver has waited out, or the client itself, which waits for a usage limit. */
+/** Returns whether an event ends a pause that its driver, or the client for a usage limit, has waited out. */
 function endsWait(happened: EngineEvent): boolean {
   if (happened.type === 'user-prompt') return happened.by === 'continuation';
   return happened.type === 'operator' && happened.command.kind === 'resume' && happened.command.by === 'launcher';
 }
 
-/** Less is what remains of a sleep that another process has noticed a moment earlier. */
+/** Shorter sleeps are what remains of one that another process has noticed a moment earlier. */
 const ANNOUNCED_MS = 1_000;
 
-/** Adds the time in which the machine slept, or the driver was stopped, to that which does not count. */
+/** Adds the time for which the machine slept, or the driver was stopped, to the stopped time. */
 function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
   const before = isWaited(state) ? state.paused : state;
-  // Another pause is left out of the loop's time as a whole.
+  // Any other pause is excluded from the loop's time as a whole.
   if (before === state && stoppedSince(state) !== null) return { state, effects: [] };
   const { stoppedMs = 0 } = stoppedFor(before, since, at);
   const addedMs = stoppedMs - (before.stoppedMs ?? 0);
@@ -112,7 +112,7 @@ function slept(state: LiveState, { at, since }: EventOf<'slept'>): Transition {
   };
 }
 
-/** Archives a loop that ended without being archived, because its process died in between. */
+/** Archives a loop whose process died between its end and its archiving. */
 function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: EngineEvent): Transition {
   const { as, message } = state.ended;
   return {
@@ -125,7 +125,7 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
   };
 }
 
-/** Pauses the loop after a turn that ended by an API error, not by a Stop, until the limit resets or the user resumes. */
+/** Pauses the loop after a turn that ended with an API error, not a Stop, until the limit resets or the user resumes. */
 export function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
@@ -152,13 +152,13 @@ function verified(before: LoopState, happened: EventOf<'verified'>, policy: Poli
   return reject(state, happened.at, failed, policy);
 }
 
-/** Returns a result as the state keeps it: with the first line of the reason, without secrets, if it failed, and its counts. */
+/** Returns a result as the state keeps it: its counts and, if it failed, the first line of the reason, without secrets. */
 function standOf({ name, outcome, detail, tests }: CheckResult): NonNullable<LoopState['checks']>[number] {
   const why = headOf(detail);
   return { name, outcome, ...(outcome !== 'ok' && why !== '' && { why }), ...(tests && { tests: countsOf(tests) }) };
 }
 
-/** Keeps for the end of a loop whose agent never said that it was done what the checks say. */
+/** Keeps the results of the checks for the end of a loop whose agent never claimed completion. */
 function withUnclaimed(state: StateOf<'verifying'>, results: readonly CheckResult[]): StateOf<'running'> {
   const told = results.length === 0 ? [] : [unclaimedText(results.find(({ outcome }) => outcome !== 'ok'))];
   const hints = [...told, state.notices.misplacedSignal ?? []].flat();
@@ -187,7 +187,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
   };
 }
 
-/** Counts refused claims with equal results, where it is known that the project has not changed between them. */
+/** Counts refused claims with equal results while the project is known not to have changed. */
 function withRefusal({ breaker, projectMark, unknownProgress, checks }: StateOf<'verifying'>): LoopState['breaker'] {
   if (projectMark === null && unknownProgress === undefined) return breaker;
   const stands = digest(JSON.stringify([projectMark, unknownProgress, checks]));
@@ -270,7 +270,7 @@ function resume(
   at: string,
   { by, renewed }: Extract<OperatorCommand, { kind: 'resume' }>,
 ): Transition {
-  // Without its evidence a loop cannot continue.
+  // A loop without its evidence cannot continue.
   if (state.status === 'paused' && state.paused.reason === 'evidence-lost' && !renewed) return unchanged(state);
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it, so it is read again.

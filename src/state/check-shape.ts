@@ -1,6 +1,6 @@
 import { INSTANT } from '../text/time.ts';
 
-/** Part of JSON Schema that zod writes for stored files. The build fails on any other keyword (scripts/build-shapes.ts). */
+/** The keywords of JSON Schema that zod writes for stored files. The build fails on others (scripts/build-shapes.ts). */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -17,7 +17,7 @@ export interface Schema {
   readonly required?: readonly string[];
   readonly additionalProperties?: Schema;
   readonly anyOf?: readonly Schema[];
-  /** Forms of which no value fits two. */
+  /** Forms that exclude each other. */
   readonly oneOf?: readonly Schema[];
 }
 
@@ -25,14 +25,14 @@ type Fields<T> = Readonly<Record<string, T>>;
 
 /**
  * Returns null if `value` fits a JSON Schema, else where and why not, such as `/breaker/denials must be integer`. Further
- * properties are allowed. Interprets data: the code that ajv generates for a state has 20 times its size (docs/decisions/0128).
+ * properties are allowed. Interprets the schema: code that ajv generates from it is 20 times as large (docs/decisions/0128).
  */
 export function checkShape(value: unknown, schema: Schema): string | null {
   const problem = problemIn(value, schema);
   return problem?.startsWith(' ') ? `it${problem}` : problem;
 }
 
-/** Each level adds its key to the problem below it, so a valid value, as nearly every one is, costs no text. */
+/** Each level prepends its key to the problem below it, so a valid value, the usual case, builds no text. */
 function problemIn(value: unknown, schema: Schema): string | null {
   const { type, anyOf, oneOf = anyOf } = schema;
   if (oneOf !== undefined) return problemInAny(value, oneOf);
@@ -64,7 +64,7 @@ function isOf(value: unknown, type: string | readonly string[]): boolean {
   return type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 }
 
-/** Returns the problem of the form that fits best, because it names the real error. */
+/** Returns the problem of the form that fits best, since that one names the real error. */
 function problemInAny(value: unknown, forms: readonly Schema[]): string | null {
   let deepest: string | null = null;
   for (const form of forms) {
@@ -95,7 +95,7 @@ function problemInEach(entries: Iterable<readonly [number | string, unknown]>, s
   return null;
 }
 
-/** Maximum depth of unknown keys: JSON.stringify indents, which turns 9 KB of brackets into 32 MB. */
+/** Maximum depth of unknown keys: the indentation of JSON.stringify would turn 9 KB of brackets into 32 MB. */
 const MAX_DEPTH = 100;
 
 /** Returns whether a value is nested deeper than any of our files. */

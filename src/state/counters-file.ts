@@ -6,23 +6,23 @@ import { listLiveEvidence } from './evidence/store-evidence.ts';
 import { writeRecord } from './files/regular-file.ts';
 import type { LoopFiles, ReadState } from './loop-files.ts';
 
-/** Counters that a process has seen, such as a runner: they hold even if every file is put back. */
+/** Counters that a process, such as a runner, has seen. They hold even if all files are replaced by older ones. */
 export interface KnownCounters {
   counters: Counters;
 }
 
 /** Begins to keep the counters of a loop. Called under the lock of its state, before its contract is written. */
 export function beginCounters(files: LoopFiles, state: LoopState): void {
-  // The contract, which is written next in the same folder, waits for the name.
+  // Does not wait for the name: the contract, written next to the same folder, does.
   writeRecord(files.counters, countersOf(state), 'content');
   listLiveEvidence(files, state.loopId, 'counters');
 }
 
 /**
- * Stores the counts of a state that was read or written, if the loop keeps counters, and returns what is stored then. The
- * state is written first, so that a kill in between leaves a state with more than its counters, never with less: a state
- * that has less was put back. The next access makes up for such a kill before anything else is counted. Session and client of a
- * state that was only read (`isRead`) are not stored: another program can have written them.
+ * Stores the counts of a state that was read or written, if the loop keeps counters, and returns what is then stored. The state
+ * is written first, so that a kill in between leaves the counters lower than the state, never higher: a state below its
+ * counters was put back. The next access makes up for such a kill before anything else is counted. Session and client of a
+ * state that was only read (`isRead`) are not stored: another program may have written them.
  */
 export function keepCounters(
   files: LoopFiles,
@@ -45,8 +45,8 @@ export function keepCounters(
 }
 
 /**
- * Stores the time in which a loop was stopped before the state that has it: a kill in between loses no time, since time that
- * was added is not added again. A state with more time than the counters was therefore forged.
+ * Stores a loop's stopped time before the state that contains it: a kill in between loses no time, since time already added
+ * is not added again. A state with more time than the counters was therefore forged.
  */
 export function keepStoppedTime(files: LoopFiles, state: LoopState, stored: Counters | null): void {
   if (stored === null) return;
@@ -54,7 +54,7 @@ export function keepStoppedTime(files: LoopFiles, state: LoopState, stored: Coun
   if (next !== stored) writeRecord(files.counters, next);
 }
 
-/** Iterations by which a kill between state and counters leaves the counters behind; more is an older copy. */
+/** Iterations by which a kill between state and counters leaves the counters behind; more shows an older copy. */
 const MOST_BEHIND = 1;
 
 const COUNTERS_TEXTS = {
@@ -68,8 +68,8 @@ function note(files: LoopFiles, state: LoopState, text: string): void {
 }
 
 /**
- * Returns a state that was read with counts as high as the stored ones, and as those that the caller has seen. A state that
- * has less is named in every report.
+ * Returns a state that was read, with its counts raised to those stored and those that the caller has seen. Every report
+ * names a state that had lower ones.
  */
 export function withKept(
   files: LoopFiles,

@@ -8,19 +8,19 @@ import { isBefore } from '../text/time.ts';
 import { appendLine, readLines, readTail } from './files/journal-lines.ts';
 import { formerOf, type LoopFiles, orLogged, readNotices } from './loop-files.ts';
 
-/** Size of an event as JSON, in bytes. */
+/** Maximum size of an event as JSON, in bytes. */
 const MOST_BYTES = 64 * 1024;
 /** Length to which the texts of a larger event are cut. */
 const MOST_TEXT = 12_000;
-/** Size of the stream's end that is searched for a record: more than an iteration writes. */
+/** Size of the stream's end that is searched for a record: more than one iteration writes. */
 export const STREAM_BYTES = 64 * 1024 * 1024;
 
-/** Keys whose values are written by the program itself. */
+/** Keys whose values come from the program itself. */
 const OWN = new Set(['type', 'at', 'loopId', 'callId', 'startedAt', 'endedAt']);
 
 export type Entry = Readonly<Record<string, unknown>>;
 
-/** Returns an event as stored in the stream: with its version, secrets masked, at most 64 KiB of JSON. */
+/** Returns an event as stored in the stream: with its version, with secrets masked, at most 64 KiB of JSON. */
 export function streamed(event: object): Entry {
   const masked = JSON.stringify({ v: EVENT_VERSION, ...event }, (key, value: unknown) =>
     typeof value === 'string' && !OWN.has(key) ? redact(value) : value,
@@ -47,10 +47,10 @@ export function appendEvent(files: LoopFiles, event: object): void {
   appendLine(files.events, streamed(event));
 }
 
-/** Returns the latest event of the loop with one of these types, or whose type begins with one (`loop.`). */
+/** Returns the loop's latest event of one of these types, or whose type begins with one of them (`loop.`). */
 export function lastWhere(files: LoopFiles, loopId: string, types: readonly string[]): Entry | null {
   return readBackwards(files, loopId, STREAM_BYTES, types, (event) => {
-    // A type given in full is wanted; a prefix can also match activities.
+    // A type given in full always matches; a prefix may also match activities, which are skipped.
     const isOne = !isActivity(event['type']) || types.includes(String(event['type']));
     return isOne && event;
   });
@@ -62,7 +62,7 @@ export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | 
   return Number.isInteger(found?.['iteration']) ? (found as unknown as IterationRecord) : null;
 }
 
-/** Returns when the loop's driver was last known to work: its latest turn, decision or event, which is none of the user's. */
+/** Returns when the driver last showed life: at its latest turn, decision, or event but notices and the user's commands. */
 export function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: LoopState): string {
   const find = ({ type, at }: Entry): string | false => !/^(?:operator|notice)\./.test(String(type)) && String(at);
   const event = readBackwards(files, loopId, STREAM_BYTES, [''], find);
@@ -71,8 +71,8 @@ export function lastSeen(files: LoopFiles, { loopId, lastRunAt, lastDecision }: 
 }
 
 /**
- * Passes the loop's events whose types begin with one of these, or of those by then, to `find`, newest first, until it returns
- * anything but false. Returns what it found; null if nothing.
+ * Passes the loop's events whose types begin with one of `types` (a function is asked again each time) to `find`, newest
+ * first, until it returns anything but false. Returns what it found; null if nothing.
  */
 export function readBackwards<T>(
   files: LoopFiles,
@@ -96,12 +96,12 @@ export function readBackwards<T>(
 const ACTIVITY =
   /^(?:(?:tool|command|verification|check|wait|run)\.|agent\.(?!ended$)|steering\.(?!delivered$)|iteration\.(?:started|ended)$)/;
 
-/** Size of what is read of a stream at once: so few events that a later one can take their memory. */
+/** Number of bytes read from a stream at once: few enough events for later ones to reuse their memory. */
 const STEP_BYTES = 1024 * 1024;
 
 const TYPE = /^\{"v":\d{1,9},"type":"([\w.-]{1,100})"/;
 
-/** Returns the type of an event from the beginning of its line, as this program writes it; null for another beginning. */
+/** Returns the type of an event from the beginning of its line, as this program writes it; null for any other line. */
 export function typeIn(line: string): string | null {
   return TYPE.exec(line)?.[1] ?? null;
 }
@@ -111,8 +111,8 @@ export function isActivity(type: unknown): boolean {
 }
 
 /**
- * Passes the events of a loop that are wanted by type and line to `take`, oldest first, from byte `from` on; returns where the
- * next read starts.
+ * Passes the events of a loop whose type and line `isWanted` accepts to `take`, oldest first, from byte `from` on; returns
+ * where the next read starts.
  */
 export function readStream(
   files: LoopFiles,
@@ -121,7 +121,7 @@ export function readStream(
   take: (event: Entry) => void,
   isWanted: (type: string, line: string) => boolean = () => true,
 ): number {
-  // Each line is taken at once, so that no more than one event of a long past is in memory.
+  // Each line is handled at once, so that only one event of a long stream is in memory.
   const takeLine = (line: string): boolean => {
     const type = typeIn(line);
     if (!line.includes(loopId) || (type !== null && !isWanted(type, line))) return false;
@@ -136,13 +136,13 @@ export function readStream(
   }
 }
 
-/** Maximum size; a larger file becomes the former one, which is kept beside it. */
+/** Maximum size of the notices; a larger file becomes the older one, which is kept beside it. */
 const MOST_NOTICE_BYTES = 1024 * 1024;
 
 /**
  * Records a notice for the end report, status, explain and archive: first outside the project, where a confined agent cannot
  * remove it, then as the event `notice.KIND` in the journal. Call this before the action, so that a crash leaves one notice
- * too many, not too few. Throws if it cannot be stored.
+ * too many, not one too few. Throws if it cannot be stored.
  */
 export function recordNotice(
   files: LoopFiles,

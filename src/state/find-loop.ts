@@ -8,14 +8,14 @@ import { findContract, type LoopFiles, readState } from './loop-files.ts';
 
 export type LoopRecords = Readonly<ReturnType<typeof readRecords>>;
 
-/** Reads what is kept outside the project and shows whose a loop is. Throws the system's error for unreadable counters. */
+/** Reads the records outside the project that show whose a loop is. Throws the system's error for the counters. */
 export function readRecords(files: LoopFiles) {
   return { contract: findContract(files), counters: readCounters(files) };
 }
 
 export type FoundLoop = Readonly<ReturnType<typeof findLoop>>;
 
-/** Reads what a hook decides on without the lock. A start writes the state last, so it is read first. */
+/** Reads without the lock what a hook decides on. A start writes the state last, so it is read first. */
 export function findLoop(files: LoopFiles) {
   return { state: readState(files.state), ...readRecords(files) };
 }
@@ -23,14 +23,14 @@ export function findLoop(files: LoopFiles) {
 /** Size limit: a larger file is not one of ours. */
 const MOST_BYTES = 1024 * 1024;
 
-/** Reads the counters that were kept outside the project; null if they are missing or torn. Throws the system's error. */
+/** Reads the counters kept outside the project; null if they are missing or torn. Throws the system's error. */
 export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): Counters | null {
   let text: string;
   try {
     text = readFileSync(regularFile(path, MOST_BYTES), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Without a code: a folder, or another kind of file.
+    // An error without a code: a folder, or another kind of file.
     if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG' || code === 'ENAMETOOLONG')
       return null;
     throw error;

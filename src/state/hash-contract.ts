@@ -7,7 +7,7 @@ export function sha256(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Returns the SHA-256 of the contract with sorted keys, independent of the order of writing. */
+/** Returns the SHA-256 of the contract with sorted keys, so the order of writing does not matter. */
 export function hashContract(contract: Contract): string {
   return sha256(canonicalJson(contract));
 }

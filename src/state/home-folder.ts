@@ -17,10 +17,10 @@ function findHome({ HOME, USERPROFILE }: NodeJS.ProcessEnv): string | null {
   return null;
 }
 
-/** Codes of getpwuid_r(3) for a user whom the system does not know. */
+/** Codes of getpwuid_r(3) for a user unknown to the system. */
 const UNKNOWN_USER = new Set(['ENOENT', 'ESRCH', 'EBADF', 'EPERM']);
 
-/** Returns what the system's list of users says; undefined for a user who is not in it. Throws every other error. */
+/** Returns the system's entry for the user; undefined for an unknown user. Throws every other error. */
 function ofKnownUser(look: () => string): string | undefined {
   try {
     return look();
@@ -40,7 +40,7 @@ export function homeFolder(env: NodeJS.ProcessEnv): string {
 
 /**
  * Returns `$XDG_STATE_HOME/ralph-loop` or its equivalent; null if unknown. A relative XDG_STATE_HOME is ignored, as
- * specified. A hook of a launched loop looks where its launcher does, whatever the client's settings set since.
+ * specified. A hook of a launched loop uses its launcher's folder, even if the client's settings name another.
  */
 export function findOutsideRoot(env: NodeJS.ProcessEnv): string | null {
   const { RALPH_ACTIVE: active, RALPH_STATE_HOME: launchers, LOCALAPPDATA: appData } = env;
@@ -51,7 +51,7 @@ export function findOutsideRoot(env: NodeJS.ProcessEnv): string | null {
   return home && join(home, '.local', 'state', 'ralph-loop');
 }
 
-/** Returns the folder of the user's configuration: `XDG_CONFIG_HOME` if absolute, as its specification says. */
+/** Returns the folder of the user's configuration: `XDG_CONFIG_HOME` if absolute, as its specification demands. */
 export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
   const given = env['XDG_CONFIG_HOME'] ?? '';
   return isAbsolute(given) ? given : join(homeFolder(env), '.config');
@@ -61,7 +61,7 @@ export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(homeFolder(env), '.claude');
 }
 
-/** Returns the folder of the settings that an administrator gives to all users of the client; they overrule ours. */
+/** Returns the folder of the client's settings that an administrator imposes on all users; they override ours. */
 export function managedDir(platform: NodeJS.Platform = process.platform): string {
   if (platform === 'darwin') return '/Library/Application Support/ClaudeCode';
   return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';

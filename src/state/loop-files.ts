@@ -16,10 +16,10 @@ import { findOutsideRoot, homeFolder } from './home-folder.ts';
 
 export type LoopFiles = Readonly<ReturnType<typeof loopFiles>>;
 
-/** File that names the project, in the project's folder outside. */
+/** File that names the project, in the project's folder outside it. */
 export const PROJECT_FILE = 'project.json';
 
-/** Records the path of the project in its folder outside, for commands that list all projects. */
+/** Records the path of the project in its outside folder, for commands that list all projects. */
 export function nameProject({ projectDir, outsideDir }: Pick<LoopFiles, 'projectDir' | 'outsideDir'>): void {
   const path = join(outsideDir, PROJECT_FILE);
   if (!existsSync(path)) writeAtomically(path, `${JSON.stringify({ projectDir })}\n`, 0o600);
@@ -43,22 +43,22 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     state: `${inside}state${own}.json`,
     lock: `${inside}state${own}.json.lock`,
     archiveDir: `${inside}archive${own}`,
-    /** Records of the project's runs over several tasks that are over. */
+    /** Records of the project's ended runs over several tasks. */
     runsDir: `${inside}runs`,
     /** Event stream: decisions of the loop, and the activity of its agents, their tools and the checks. */
     events: `${inside}events${own}.jsonl`,
-    /** Last prompt of a task without a folder, for an agent that is pointed to it. */
+    /** Last prompt of a task without a folder, to which the agent is pointed. */
     prompt: `${inside}prompt${own}.md`,
-    /** Proof of the last complete loop, for others, of a task without a loop directory. */
+    /** Proof of the last complete loop, for others, if its task has no loop directory. */
     proof: `${inside}proof${own}.json`,
     /** Last cost figure that the client passed to the status line. */
     cost: `${inside}cost${own}.json`,
-    /** Marker of `cancel` for the next tool call and the next Stop. */
+    /** Cancellation marker for the next tool call and the next Stop. */
     cancellation: `${outside}cancelled${own}.json`,
     /** Folder outside the project, out of reach of an agent confined to the project. */
     outsideDir,
     contract: `${outside}contract${own}.json`,
-    /** Mark beside a contract without private files: the shell of a runner's hooks then starts no guard for READERS. */
+    /** Mark beside a contract without private files: a runner's hooks then start no guard for READERS. */
     freeReads: `${outside}free-reads${own}`,
     /** Counts that only rise. */
     counters: `${outside}counters${own}.json`,
@@ -80,25 +80,25 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     /** Output of the task's commands at the start, for the first prompt. */
     startEvidence: `${outside}contract${own}.json.start-evidence`,
     report: `${outside}contract${own}.json.report`,
-    /** Baseline of the iteration, for the process that decides how it ended. */
+    /** Facts about the iteration when its prompt was made, for the process that decides how it ended. */
     promptedTurn: `${outside}turn${own}.json`,
     spawn: `${outside}router${own}.json`,
-    /** Journal entries of a runner that the state may not count yet. */
+    /** A runner's journal entries that the state may not count yet. */
     outbox: `${outside}runner${own}.due.json`,
-    /** Request of another terminal's user to allow a call that the runner's agent was denied. */
+    /** Request by the user in another terminal to allow a call that the runner's agent was denied. */
     allowRequest: `${outside}allow${own}.json`,
-    /** Text that a runner's agent is writing. */
+    /** Text that a runner's agent is currently writing. */
     openText: `${outside}text${own}.json`,
-    /** Plan's commit in progress. */
+    /** A plan's commit in progress. */
     commitIntent: `${outside}settling${own}.json`,
     /** Progress of the export of events. */
     telemetry: `${outside}telemetry${own}.json`,
-    /** What the loop has seen in files that its agent writes. */
+    /** What the loop has seen in files written by its agent. */
     seen: `${outside}seen${own}.json`,
     /** State of the `unchanged` files at the start. */
     unchanged: `${outside}unchanged${own}.json`,
     openTask: `${outside}task${own}.json`,
-    /** Scenarios of test-first work with their proofs; a loop may not have begun. */
+    /** Scenarios of test-first work with their proofs; they may exist before a loop. */
     scenarios: `${outside}ralph-tdd${own}.json`,
     /** The loop's view of its repository: settings of git at the start. */
     gitView: `${outside}git-view${own}.json`,
@@ -110,7 +110,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   };
 }
 
-/** Returns the names of the loops with a state or an archive in this folder; null is the default one. */
+/** Returns the names of the loops with a state or an archive in this folder; null is the default loop. */
 export function loopNamesIn(runtimeDir: string): (string | null)[] {
   const names = namesIn(runtimeDir).flatMap((entry) => {
     const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
@@ -131,8 +131,8 @@ function cacheRoot(env: NodeJS.ProcessEnv): string {
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
-  // The native function returns the true case on file systems that ignore it, so that one project has one folder. If it
-  // fails, reading the project reports the error.
+  // The native function returns the true case on case-insensitive file systems, so that one project has one folder. If
+  // it fails, reading the project reports the error.
   const real = ifOutOfReach(() => realpathSync.native(projectDir), projectDir);
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
   return `${outsideRoot(env)}${sep}${label}-${digest(real)}`;
@@ -155,7 +155,7 @@ export type ReadState =
   | {
       readonly kind: 'loop';
       readonly state: LoopState;
-      /** Warning that the file held an older state, under `withState` only: `state` has the counts that were kept. */
+      /** Warning that the file held an older state; `state` has the kept counts. Present under `withState` only. */
       readonly wentBack?: string;
     }
   /** A four-key file (see fourKeyState). */
@@ -163,7 +163,7 @@ export type ReadState =
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'corrupt'; readonly problem: string };
 
-/** Size limit: a larger file is not a state of ours. */
+/** Size limit: a larger file is not one of our states. */
 const STATE_BYTES = 16 * 1024 * 1024;
 
 /** Reads and validates a state file. Throws the system's error for a file that cannot be opened. */
@@ -216,7 +216,7 @@ export function validateLoopState(value: unknown): string | null {
 
 export type { StoredContract };
 
-/** Reads the loop's contract, whose hash `hashContract` proves. `unreadable`: a hook cannot use it. Never throws. */
+/** Reads the loop's contract, for `hashContract` to prove. `unreadable`: a hook cannot use it. Never throws. */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   return contractIn(files.contract);
 }
@@ -226,12 +226,12 @@ export function findEndedContract(files: LoopFiles, loopId: string): StoredContr
   return contractIfOf(loopId, contractIn(`${files.contract}.ended`));
 }
 
-/** Returns the contract of this loop, which has not ended; null for another loop's and one that cannot be used. Never throws. */
+/** Returns the contract of this loop, which has not ended; null if it is another loop's or cannot be used. Never throws. */
 export function findLiveContract(files: LoopFiles, loopId: string): StoredContract | null {
   return contractIfOf(loopId, findContract(files));
 }
 
-/** Returns a contract that was found if it is this loop's, else null. */
+/** Returns a found contract if it belongs to this loop, else null. */
 export function contractIfOf(loopId: string, found: ReturnType<typeof findContract>): StoredContract | null {
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
 }
@@ -257,7 +257,7 @@ export function readContract(files: LoopFiles, found = findContract(files)): Sto
   throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
 }
 
-/** `where` of a hook's message that a launcher repeats, followed by the loop's id. */
+/** `where` of a hook's message for the launcher to repeat; the loop's id follows. */
 export const REPEATED = 'message to the user of loop';
 
 const LOG_BYTES = 1024 * 1024;
@@ -270,11 +270,11 @@ export function log(files: LoopFiles, at: string, where: string, message: string
     if (size > LOG_BYTES) renameSync(files.log, `${files.log}.1`);
     appendLine(files.log, { at, pid: process.pid, where, message });
   } catch {
-    // There is no other place to report to: stdout and stderr belong to the protocol.
+    // There is nowhere else to report to: stdout and stderr belong to the protocol.
   }
 }
 
-/** Returns the result of work that affects no decision, or undefined after its failure was logged. */
+/** Returns the result of work that affects no decision; undefined, with the failure logged, if it throws. */
 export function orLogged<T>(files: LoopFiles, at: string, where: string, work: () => T): T | undefined {
   try {
     return work();

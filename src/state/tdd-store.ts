@@ -30,7 +30,7 @@ export function tddFiles({ name, runtimeDir, scenarios }: LoopFiles) {
 }
 
 export type FoundTdd =
-  /** There is no list. `left` is a state of another program. */
+  /** There is no list. `left`: what the project has instead of a state of ours. */
   | { readonly kind: 'none'; readonly left: LeftState }
   | {
       readonly kind: 'list';
@@ -45,15 +45,15 @@ type LeftState =
   | { readonly kind: 'unusable'; readonly problem: string }
   | { readonly kind: 'state'; readonly state: TddState };
 
-/** Size limit: a list of 500 scenarios with full outputs has about 30 MB, twice that if few characters are ASCII. */
+/** Size limit: a list of 500 scenarios with full outputs has about 30 MB, or twice that if few characters are ASCII. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * Changes a TDD list under its own lock. The record outside the project is authoritative and written first; the state in the
  * project is derived from it, so the next call repairs the effects of a crash or an edit: a deviating state is moved aside
- * and reported in `notes`. `decide` must not wait. Throws, with nothing changed, `state-newer` for a file of a newer program,
- * `contract-changed` for an unreadable record, and `evidence-lost` for a record that is not as the live loop has stored it,
- * unless a resume takes it as it is (`believe`).
+ * and reported in `notes`. `decide` must not wait. Throws, without changing anything, `state-newer` for a file of a newer
+ * program, `contract-changed` for an unreadable record, and `evidence-lost` for a record that differs from what the live loop
+ * stored, unless `believe` accepts it as it is, as for a resume.
  */
 export function withTdd<T>(
   files: LoopFiles,
@@ -75,7 +75,7 @@ export function withTdd<T>(
       const { next, result } = decide({ kind: 'none', left });
       if (next === 'keep') return result;
       assertHeld();
-      // Moving the state aside before the record is written would lose it in a crash in between.
+      // Moved only once the record is written: a crash before that would lose the state.
       write(files, paths, next, null, () => {
         if (left.kind !== 'absent') moveAside(paths, at, 'before');
       });
@@ -95,18 +95,18 @@ function provedTdd(files: LoopFiles): TddRecord | null {
   return unprovedTdd(files);
 }
 
-/** Returns the contract of the live loop whose evidence the record is; null if there is none. */
+/** Returns the contract of the live loop to whose evidence the record belongs; null if there is none. */
 function liveOwner(files: LoopFiles): EvidenceOf | null {
   const found = findContract(files);
   return typeof found !== 'string' && found.contract.evidence['scenarios'] !== undefined ? found.contract : null;
 }
 
-/** Reads the record for a display, unproved; also null if it is refused as unreadable. */
+/** Reads the record for display, unproved; null also if it is unreadable. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
   return nullIfRefused(() => unprovedTdd(files));
 }
 
-/** Reads the record as it is; null if there is none. Throws `contract-changed` or `state-newer`. */
+/** Reads the record without proving it; null if there is none. Throws `contract-changed` or `state-newer`. */
 export function unprovedTdd({ scenarios: path }: LoopFiles): TddRecord | null {
   const value = readJson(path);
   if (value.kind === 'absent') return null;
@@ -157,7 +157,7 @@ function readJson(path: string): Json {
   }
 }
 
-/** Compares the state in the project with the record, and moves it aside if it was not proved. The caller writes. */
+/** Compares the state in the project with the record, and moves it aside if unproved. The caller writes. */
 function repairState(paths: TddFiles, record: TddRecord, left: LeftState, at: string) {
   const put = (why: string) => ({
     write: true,
@@ -210,7 +210,7 @@ function moveAside(paths: TddFiles, at: string, label: 'before' | 'corrupt' | 't
   return path;
 }
 
-/** Archives the record of an abandoned list, without the user's environment variables. Called under the lock. */
+/** Archives the record of an abandoned list, without the user's environment variables. The caller holds the lock. */
 export function keepOldRecord(files: LoopFiles, at: string, record: TddRecord): void {
   const kept = `${JSON.stringify({ ...record, environment: {} }, null, 2)}\n`;
   writeAtomically(asidePath(tddFiles(files), at, 'list'), kept);
@@ -240,7 +240,7 @@ export function publishedState(record: TddRecord): TddState {
 /** Relation between the file in the project and the record. */
 type Agreement =
   | 'same'
-  /** Earlier state of the same list: its writer died between the two files. */
+  /** Earlier state of the same list: its writer died between writing the two files. */
   | 'behind'
   /** It claims something that was never proved, or lacks or changes a proof. */
   | 'tampered';
@@ -253,12 +253,12 @@ export function agreement(found: TddState, record: TddRecord): Agreement {
   return agrees(found, publishedState(record)) ? 'same' : 'behind';
 }
 
-/** Returns the published state plus the foreign keys of `found`: at the top and in each scenario and entry. */
+/** Returns the published state with the foreign keys of `found`: at the top and in each scenario and entry. */
 export function withOthersKeys(state: TddState, found: TddState | null): TddState {
   return found === null ? state : (merged(state, found) as TddState);
 }
 
-/** Returns whether `found`, of the same shape, has every key of `own` with the same value; its others belong to their owner. */
+/** Returns whether `found` has every key of `own` with the same value; other keys belong to their owner. */
 function agrees(found: unknown, own: unknown): boolean {
   if (Array.isArray(own))
     return Array.isArray(found) && found.length === own.length && own.every((item, at) => agrees(found[at], item));

@@ -15,7 +15,7 @@ export interface Change<T> {
   /** New state, `keep` for no change, or `remove` for a state that is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;
-  /** Called under the lock after `next` is written, so that its records have the order of the changes. */
+  /** Called under the lock after `next` is written, so that records follow the order of the changes. */
   readonly written?: () => void;
 }
 
@@ -27,20 +27,20 @@ export interface Lease {
 }
 
 interface StateOptions {
-  /** Lease of the caller: `decide` is not called once another process has taken over the loop. */
+  /** Lease of the caller: once another process has taken over the loop, `decide` is not called. */
   readonly lease?: Lease | null;
-  /** The loop is started or resumed: its caller leaves out the whole time without a process, with any sleep in it. */
+  /** The loop is started or resumed: the caller excludes the whole time without a process, including any sleep. */
   readonly goesOn?: boolean;
   readonly waitMs?: number;
 }
 
 /**
  * Changes a loop's state under its lock (read-modify-write); the only way to do so. `decide` must be quick and must not wait.
- * The counts of a loop that keeps counters never fall: if an older state was put back, it gets the kept counts first, and a
- * notice is recorded. After an error the file is completely old or new. Without the folder of the runtime files there is no
- * loop: `decide` gets `absent`, and nothing is created. Throws, with the state file unchanged, `state-fenced` for an older epoch
- * than the one on disk, `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide` has
- * not moved aside or a state that could not be read again, `no-loop` for a new state without that folder.
+ * The counts of a loop that keeps counters never fall: an older state that was put back gets the kept counts first, and a notice
+ * is recorded. After an error the file is entirely old or entirely new. Without the folder of the runtime files there is no
+ * loop: `decide` gets `absent`, and nothing is created. Throws, without changing the state file, `state-fenced` for an older
+ * epoch than the one on disk, `state-newer` for the file of a newer program, `state-corrupt` for an unusable file that `decide`
+ * has not moved aside or a new state that could not be read again, `no-loop` for a new state without that folder.
  */
 export function withState<T>(
   files: LoopFiles,
@@ -70,7 +70,7 @@ function changeUnderLock<T>(
   const current = read.kind === 'loop' && options.goesOn !== true ? { ...read, state: awake(read.state) } : read;
   if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
   const kept = current.kind === 'loop' ? keepCounters(files, current.state, stored, known, true) : stored;
-  // Written out before `decide`, which may change the object.
+  // Serialised before `decide`, which may change the object.
   const before = found.kind === 'loop' ? serialise(found.state) : null;
   const decided = decide(current.kind === 'loop' ? { ...current, state: withThisProgram(current.state) } : current);
   const { result } = decided;
@@ -88,7 +88,7 @@ function changeUnderLock<T>(
   }
   if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
   if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
-  // A start writes the counters of its new loop inside `decide`, so they are read again.
+  // `decide` writes the counters of a new loop, so they are read again.
   const begun = kept?.loopId === next.loopId ? kept : readCounters(files);
   const counted = atLeast(next, higher(begun, known?.counters ?? null, next.loopId));
   const after = serialise(counted);
@@ -109,8 +109,8 @@ function removeState({ state, runtimeDir }: LoopFiles): void {
 }
 
 /**
- * Removes what an archived loop has left before a new one stores its evidence. The state goes first: alone, it would miss its
- * evidence if the start is killed, and hold sessions of which no loop is left.
+ * Removes what an archived loop has left before a new one stores its evidence. The state goes first: if the start is killed,
+ * a state left alone would lack its evidence, and would hold sessions of a loop that is gone.
  */
 export function removeFormer(files: LoopFiles): void {
   removeState(files);
@@ -155,14 +155,14 @@ export function archiveState(files: LoopFiles, state: LoopState, at: string, lab
   }
 }
 
-/** Errors of a path where something other than a file stands. The contract is then removed: the next start needs all options. */
+/** Errors for a path where something other than a file is. The contract is then removed: the next start needs all options. */
 const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
 /** Moves contract and manifest of an ended loop aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
   for (const path of [files.promptedTurn, files.freeReads]) removeIfThere(path);
   for (const path of [files.contract, files.evidence]) setAside(path);
-  // If the contract reappeared after a power failure, the next loop's state would look tampered with.
+  // If the contract reappeared after a power failure, the next loop's state would seem tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }
 
@@ -186,7 +186,7 @@ export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tam
   return path;
 }
 
-/** Lists the archived states, or only the `most` newest, newest last, without files of other programs. */
+/** Lists the archived states, newest last, or only the `most` newest; without files of other programs. */
 export function listArchive(files: LoopFiles, most?: number): { path: string; file: string; content: ReadState }[] {
   return archivedNames(files.archiveDir)
     .slice(most === undefined ? 0 : -most)
@@ -202,7 +202,7 @@ interface ArchivedLoop {
   readonly file: string;
 }
 
-/** Reads the archived loops, newest first, without unreadable files. */
+/** Reads the archived loops, newest first, skipping unreadable files. */
 export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefined> {
   for (const file of archivedNames(files.archiveDir).reverse()) {
     const content = readState(join(files.archiveDir, file));
@@ -210,7 +210,7 @@ export function* archivedLoops(files: LoopFiles): Generator<ArchivedLoop, undefi
   }
 }
 
-/** Returns the last state of an ended loop, from the archive; null if it is not archived. */
+/** Returns the last state of an ended loop from the archive; null if it is not archived. */
 export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
   for (const { state } of archivedLoops(files)) if (state.loopId === loopId && state.status === 'ended') return state;
   return null;
@@ -221,7 +221,7 @@ export function lastArchived(files: LoopFiles): ArchivedLoop | null {
   return archivedLoops(files).next().value ?? null;
 }
 
-/** Returns the names of the files in an archive whose names begin with an instant, newest last. */
+/** Returns the names of the files in an archive that begin with an instant, newest last. */
 export function archivedNames(folder: string): string[] {
   return namesIn(folder)
     .map((file) => ({ file, age: orderOf(file) }))
@@ -230,7 +230,7 @@ export function archivedNames(folder: string): string[] {
     .map(({ file }) => file);
 }
 
-/** Adds later facts to the archived state of an ended loop. Returns whether it was found. Called under the lock. */
+/** Adds later facts to the archived state of an ended loop. Returns whether it was found. The caller holds the lock. */
 export function amendArchived(files: LoopFiles, loopId: string, change: (ended: LoopState) => LoopState): boolean {
   for (const { state, file } of archivedLoops(files)) {
     if (state.loopId !== loopId || state.status !== 'ended') continue;
@@ -244,7 +244,7 @@ function archiveStem({ archiveDir }: LoopFiles, at: string, label: string): stri
   return join(archiveDir, `${at.replaceAll(':', '-')}-${label}`);
 }
 
-/** Returns a sort key of a name by instant and copy, because text order differs; '' for a file of another program. */
+/** Returns the sort key of a name, by instant and copy, unlike text order; '' for another program's file. */
 function orderOf(name: string): string {
   const [, instant, fraction = '', copy = '1'] =
     /^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:\.(\d+))?Z-.*?(?:\.(\d+))?\.json$/.exec(name) ?? [];

@@ -1,7 +1,7 @@
-/** Status of a claim that its own line takes back, or that stands in a title: `FIXED? no`, `FIXED, reopened`. It is not closed. */
+/** Status of a finding that its own line revokes, or whose title has the word: `FIXED? no`, `FIXED, reopened`. Not closed. */
 export const DOUBTED = 'FIXED?';
 
-/** What each word and field of a status has. V8 compiles every expression that it tries, so most lines try only this. */
+/** Cheap test that every status passes. V8 compiles each expression that it tries, so most lines try only this. */
 export const MAY_SAY_STATUS = /status|open|fixed/i;
 const HAS_MARK = /[^\0-\x7f]|:[bhwx]/;
 
@@ -9,29 +9,29 @@ const STATUS_FIELD = /^[\s>*_`+-]*status[\s*_`]*[:=](.*)$/is;
 const STATUS_WITHIN = /[|,;·(–—-][\s*_`]*status[\s*_`]*:(.*)$/is;
 const STATUS_WORD =
   /(?:^|[\s[(|–—:-])[*_`]*(?:(OPEN|FIXED(?:_[A-Z_]+)?)|[[(](open|fixed)(?=[\])]))[*_`]*(?=$|[\s\]).,:;|?!/])/;
-/** `FIXED` where a status stands: in brackets, or alone or with a remark at the beginning or behind a dash, bar or colon. */
+/** `FIXED` where a status belongs: in brackets, alone, or with a remark at the beginning or after a dash, bar or colon. */
 const CLOSED =
   /[[(]\s*[*_`]*(FIXED[^\])]*)[\])]|(?:^|[|–—:✅✔☑✓]|\s-+\s)\uFE0F?[\s*_`]*(FIXED(?:_[A-Z_]+)?[*_`]*(?:\s*(?:$|[.,:;|?!(/–—]|-+\s|(?:in|by)\s).*))/i;
-/** What makes a remark behind FIXED more than its reason: it denies, limits, postpones or takes back. What is doubtful holds. */
+/** Pattern for a remark after FIXED that denies, limits, postpones or revokes it. A doubtful remark leaves the finding open. */
 const DOUBT =
   /[?%]|\d of \d|n['’]t\b|\bno\b(?! [a-z])|\b(?:not|never|but|except|only|still|yet|again|(?:re-?)?open(?:ed)?|part(?:ial(?:ly)?|ly)?|mostly|revert(?:ed)?|regressed|regression(?! tests?\b)|false|fails?|failing|broken|soon|later|pending|planned|postponed|deferred|awaiting|tomorrow|in progress|incomplete|unfinished|untested|unverified|hopefully|todo|tbd|wip|almost|nearly|maybe|probably)\b/i;
 const DONE_MARK = '✅|✔|☑|✓|:(?:white_check_mark|heavy_check_mark|ballot_box_with_check):';
 const OPEN_MARK = '❌|✗|✘|✖|☐|⬜|:x:';
 
-/** Returns whether no status but FIXED and FIXED_… closes a finding: a refused true claim costs a turn, an accepted false one the loop. */
+/** Returns whether a status closes a finding. Refusing a true claim costs a turn, accepting a false one the loop. */
 export function isClosing(status: string | null): boolean {
   return status === 'FIXED' || status?.startsWith('FIXED_') === true;
 }
 
-/** Returns the status that a field `Status: …` gives, at the beginning of a line or within it; undefined without a field. */
+/** Returns the status in a field `Status: …`, at the beginning of a line or within it; undefined without a field. */
 export function statusField(line: string): string | null | undefined {
   const value = MAY_SAY_STATUS.test(line) ? (STATUS_FIELD.exec(line) ?? STATUS_WITHIN.exec(line))?.[1] : undefined;
   return value === undefined ? undefined : statusOf(value);
 }
 
 /**
- * Returns the status that a line itself says: `OPEN` or `FIXED` in capitals or brackets, or a mark at its beginning or end.
- * A title with the word FIXED is doubtful.
+ * Returns the status that a line states without a field: `OPEN` or `FIXED` in capitals or brackets, or a mark at its
+ * beginning or end. A title with the word FIXED is doubtful.
  */
 export function statusWord(line: string): string | null | undefined {
   const plain = withoutStruck(line);
@@ -43,7 +43,7 @@ export function statusWord(line: string): string | null | undefined {
   return /\bOPEN\b/.test(plain) ? DOUBTED : statusOf(closed ?? closedBehind ?? DOUBTED);
 }
 
-/** Returns the first word of a status, in capitals; a mere tick is FIXED. Text that is struck through does not count. */
+/** Returns the first word of a status, in capitals; a lone tick is FIXED. Struck-through text does not count. */
 export function statusOf(value: string): string | null {
   const plain = withoutStruck(value).replace(/^[\s*_`]+/, '');
   const [box = '', mark = 'x'] = /^\[([^\]])\]/u.exec(plain) ?? [];
@@ -53,12 +53,12 @@ export function statusOf(value: string): string | null {
   return box !== '' || /[✅✔☑✓]/u.test(plain) ? 'FIXED' : null;
 }
 
-/** Returns the status of a ticked box or line, which the words behind it may take back. */
+/** Returns the status of a ticked box or line; the words after the tick may revoke it. */
 export function statusOfTick(content: string): string {
   return isMarked(content, OPEN_MARK) || UNTICKED.test(content) ? DOUBTED : 'FIXED';
 }
 
-/** Returns the text before and behind the status words that a line has. */
+/** Returns the text before and after a line's status words. */
 export function withoutStatus(text: string): string {
   if (!MAY_SAY_STATUS.test(text)) return text;
   const word = STATUS_WORD.exec(text);
@@ -82,7 +82,7 @@ function withoutStruck(text: string): string {
   return text.includes('~~') ? text.replace(/~~[^~]*~~/g, '') : text;
 }
 
-/** What takes a tick back. */
+/** Pattern for words that revoke a tick. */
 const UNTICKED = /\b(?:not|never|partially) (?:yet )?fixed\b|\bre-?opened\b|\bstill open\W*$/i;
 
 function withDoubt(status: string, text: string): string {

@@ -14,16 +14,16 @@ import {
 } from './finding-status.ts';
 
 interface FindingsLog {
-  /** Entries in order; if an id repeats, the later one. */
+  /** Entries in order; if an id repeats, the later entry. */
   readonly findings: readonly Finding[];
-  /** What is open is unknown: the log has text, but neither an entry nor a statement that there is none; or a table in HTML. */
+  /** True if open findings are unknown: a log without an entry does not say that there is none, or has an HTML table. */
   readonly isUnread: boolean;
 }
 
 /**
- * Reads a log of findings outside code fences and comments. An entry is a heading with an id (`### FINDING-001: …`,
- * `## F1: …`) or with a status below it, a row of a table with a column for the status, or a list item with an id and a
- * box or a status, or with a status of its own. An id that has a heading is read there.
+ * Reads a log of findings outside code fences and comments. An entry is a heading with an id (`### FINDING-001: …`, `##
+ * F1: …`) or with a status below it, a row of a table with a status column, or a list item with a status, or with an id
+ * and a box. If an id has a heading, its status is read there.
  */
 export function readFindings(text: string): FindingsLog {
   const reader = new LogReader();
@@ -52,7 +52,7 @@ class LogReader {
   #hasHtmlTable = false;
   #hasText = false;
   #hasTable = false;
-  /** Lines that may say that there is no finding, which matters if there is none. */
+  /** Lines that may say that there is no finding; used only if no entry is found. */
   #said: string[] = [];
 
   read(line: Line): void {
@@ -132,7 +132,7 @@ class LogReader {
   #readProse(content: string, line: number): void {
     const named = namedFinding(content);
     const status = named === null ? undefined : statusWord(content);
-    // A sentence about a finding is no status of its own.
+    // A sentence that mentions a finding does not set its status.
     if (status === DOUBTED && named !== null && this.#byLine.has(keyOf(named.id))) return;
     if (named !== null && status !== undefined) add(this.#byLine, keyOf(named.id), { ...named, status, line });
   }
@@ -224,7 +224,7 @@ function columnsOf(header: readonly string[]): Columns | null {
   return { id, title: title === -1 ? id : title, status, isAnswer: named === -1 };
 }
 
-/** Returns the columns of a row without a header that has a cell with a status, and with a remark at most. */
+/** Returns the columns of a row without a header: one cell has a status, and at most one a remark. */
 function columnsOfRow(cells: readonly string[]): Columns | null {
   const status = cells.findIndex((cell) => /^\W*(?:OPEN|FIXED\w*)\s*(?:\W*$|[(,;:?–—-])/.test(cell));
   const named = cells.findIndex((cell) => namedFinding(cell) !== null);
@@ -240,11 +240,11 @@ function cellsOf(row: string): string[] {
   return cells.map((cell) => cell.trim());
 }
 
-/** Returns whether a heading or row is that of a template. First tries what V8 compiles in a tenth of the time. */
+/** Returns whether a heading or row comes from a template. The first pattern compiles ten times as fast. */
 const isPlaceholder = (text: string): boolean => /[dfg][-_ #]?[nx<]/i.test(text) && PLACEHOLDER.test(text);
 const PLACEHOLDER = /\b(?:finding|f|id)[-_ #]?(?:n{1,3}|x{1,3}|<[^>]*>)(?![\w])/i;
 
-/** Headings of a log besides its entries. */
+/** Pattern for a log's headings that are not entries. */
 const OTHER_HEADING =
   /\b(?:findings?|logs?|audit|summary|iteration|round|session|files?|checked|scope|notes?|open|fixed|closed|format|status|reports?|results?|history|legend|template|none)\b/i;
 
@@ -262,7 +262,7 @@ export function isOpen({ status }: Pick<Finding, 'status'>): boolean {
   return !isClosing(status);
 }
 
-/** What each id has; `NAMED` takes V8 ten times as long to compile. */
+/** Cheap test that every id passes; V8 takes ten times as long to compile `NAMED`. */
 const HAS_ID = /[a-z#][-_ #]{0,2}\d/i;
 const NAMED =
   /^[*_`~\s[(]{0,5}((?:(?:finding|find|issue|bug|defect|problem|vuln|vulnerability|risk)[-_ #]{0,2}|f[-_#]?|#)\d{1,9}(?:\.\d{1,9})*(?!\.?\w))[*_`~\s\])]{0,5}(.*)$/is;
@@ -274,7 +274,7 @@ function namedFinding(text: string): Pick<Finding, 'id' | 'title'> | null {
   return { id: id.toUpperCase().replace(/\s/g, '-'), title: titleOf(rest) };
 }
 
-/** Returns the words of a title, without marks, category and status. */
+/** Returns a title without marks, category and status. */
 function titleOf(text: string): string {
   const lead = /^[\s:.–—-]+/;
   const words = withoutMarks(withoutStatus(text)).replace(lead, '');
@@ -284,13 +284,13 @@ function titleOf(text: string): string {
 const BOX = /^\[([^\]])\][ \t]+/u;
 /** Pattern for list items without an id that are entries by their first word. */
 const BEGINS_WITH_STATUS = /^[*_`[(]{0,3}(?:OPEN|FIXED\w*)[*_`\])]{0,3}\s{0,3}[:\])–—-]|^[[(](?:open|fixed)[\])]/;
-/** Pattern for a line of an entry that takes back its status, or may. */
+/** Pattern for a line of an entry that revokes its status, or may. */
 const REOPENED = /^[\s>*_`+-]*(?:update[\s*_`]*:[\s*_`]*)?re-?opened\b/i;
 const STRUCK = /<(s|del|strike)\b[^>]{0,200}>[\s\S]{0,500}?<\/\1\s*>/gi;
 const TAGS =
   /<\/?(?:a|b|i|s|u|em|p|br|strong|del|strike|ins|code|kbd|div|span|font|mark|small|sub|sup|[uod]l|li|d[td]|t[dhr]|table|t(?:head|body)|summary|details|h[1-6])\b[^<>]{0,500}>/gi;
 
-/** Returns a text without HTML tags and without what they strike through; a box becomes one of Markdown. */
+/** Returns a text without HTML tags and struck-through text; an HTML check box becomes one of Markdown. */
 function withoutTags(text: string): string {
   if (!text.includes('<')) return text;
   const boxes = text.replace(/<input\b[^<>]{0,200}checkbox[^<>]{0,200}>/gi, (box) =>

@@ -10,11 +10,11 @@ export interface Item {
 }
 
 interface ItemComparison<T extends Item> {
-  /** First lines of former items that are not there. */
+  /** First lines of former items that are gone. */
   readonly missing: readonly string[];
-  /** Former items by their first lines, with the item that each is now. */
+  /** Former items by their first lines, each with the current item that it became. */
   readonly found: readonly { readonly text: string; readonly item: T }[];
-  /** Current items that are none of the former ones. */
+  /** Current items that match no former one. */
   readonly added: readonly T[];
 }
 
@@ -36,9 +36,9 @@ interface Pairing<T> {
 }
 
 /**
- * Compares the items that a list has had, by their first lines, with those that it has now. An item is recognised by its
- * words, wherever it is now: marks, case and final punctuation do not matter, notes may be added to it, and one at its end
- * may be replaced. Each current item stands for one former item only, so that one cannot replace several.
+ * Compares the items that a list has had, by their first lines, with its current ones. An item is recognised by its words,
+ * wherever it is now: marks, case and final punctuation do not matter, and a note at its end may be added or replaced.
+ * Each current item matches one former item only, so that one cannot replace several.
  */
 export function compareItems<T extends Item>(had: readonly string[], now: readonly T[]): ItemComparison<T> {
   const former = had.map((text) => ({ text, words: wordsOf(text) }));
@@ -55,17 +55,17 @@ export function compareItems<T extends Item>(had: readonly string[], now: readon
 
 const MOST_KEPT = 500;
 
-/** Returns the first lines of items as they are remembered. */
+/** Returns the first lines of items, the form in which they are remembered. */
 export function textsOf(items: readonly Item[]): string[] {
   return items.map(({ text }) => text.slice(0, MOST_KEPT));
 }
 
-/** Returns whether an item says no more than its first line did when it was seen. */
+/** Returns whether an item says no more than its first line did when last seen. */
 export function saysNoMore(text: string, { paragraph }: Item): boolean {
   return saysNothing(wordsOf(paragraph).replaceAll(wordsOf(text), ' '));
 }
 
-/** Returns whether a text has no word, or only sets aside what it should say. */
+/** Returns whether a text has no words, or only defers what it should say. */
 export function saysNothing(text: string): boolean {
   if (!hasWord(text)) return true;
   return /^[^\p{L}\p{N}]*(?:tbd|tba|todo|pending|later|unanswered|to be (?:decided|determined|defined|answered))[^\p{L}\p{N}]*$/iu.test(
@@ -91,14 +91,14 @@ function pairEqual<T>(former: readonly Former[], current: readonly Current<T>[])
 
 type Rule = (former: Former, item: Pick<Current<unknown>, 'whole'>) => boolean;
 
-/** How an item is recognised that does not have the same words, the closest first. */
+/** Rules that recognise an item whose words have changed, the closest first. */
 const RULES: readonly Rule[] = [
   ({ words }, { whole }) => whole.startsWith(words) && isWordEnd(whole, words.length),
   ({ words }, { whole }) => hasWords(whole, words),
   ({ words }, { whole }) => hasWords(whole, withoutNote(words)),
 ];
 
-/** Number of comparisons up to which a rule is tried: a list of thousands of changed items is a new list. */
+/** Most comparisons for which a rule is tried: a list of thousands of changed items is a new list. */
 const MOST_COMPARISONS = 1_000_000;
 
 function pairBy<T>(before: Pairing<T>, isSame: Rule): Pairing<T> {
@@ -136,7 +136,7 @@ function wordsOf(text: string): string {
   return words.slice(0, end) || text;
 }
 
-/** Returns words without a note at their end, in parentheses or behind a dash or an arrow. */
+/** Returns words without a note at their end, in parentheses or after a dash or an arrow. */
 function withoutNote(words: string): string {
   return words.replace(/ ?\([^()]*\)$| (?:—|–|--|→|->|=>) .*$/, '') || words;
 }
@@ -155,18 +155,18 @@ function isWordEnd(text: string, at: number): boolean {
 export interface ChecklistStand extends ChecklistCount {
   /** First lines of the items that are no longer there. */
   readonly missing: readonly string[];
-  /** Lines that look like an item and are none, by their number in the file. */
+  /** Lines that look like items but are not, with their line numbers in the file. */
   readonly unread: readonly { readonly line: number; readonly text: string }[];
 }
 
 export interface ComparedChecklist {
   readonly stand: ChecklistStand;
   readonly items: readonly ChecklistItem[];
-  /** First lines of all items that it has had. */
+  /** First lines of all items it has had. */
   readonly known: readonly string[];
 }
 
-/** Compares the checklist of a task file with the items that it has had. `bodyLine`: line of the file where the body begins. */
+/** Compares the checklist of a task file with the items it has had. `bodyLine`: line of the file where the body begins. */
 export function compareChecklist(body: string, bodyLine: number, had: readonly string[]): ComparedChecklist {
   const inFile = <T extends { readonly line: number }>(place: T): T => ({ ...place, line: place.line + bodyLine - 1 });
   const items = checklistItems(body).map(inFile);

@@ -3,7 +3,7 @@ import { lines } from '../../text/markdown/lines.ts';
 import { type ListItem, readLists, saysNone } from '../../text/markdown/lists.ts';
 import { compareItems, type Item, saysNoMore, saysNothing, textsOf } from './items.ts';
 
-/** Entry of a file that the agent writes. */
+/** Entry of a file written by the agent. */
 export interface Entry extends Item {
   readonly isOpen: boolean;
 }
@@ -11,15 +11,15 @@ export interface Entry extends Item {
 interface Owed<T extends Entry> {
   /** First lines of entries that were seen open and are gone. */
   readonly missing: readonly string[];
-  /** Entries that were seen open, are not open any more, and were not closed either. */
+  /** Entries that were seen open and are no longer open, but were not closed either. */
   readonly evaded: readonly T[];
   /** First lines of all entries that have been seen open and not yet closed. */
   readonly owed: readonly string[];
 }
 
 /**
- * Compares the entries that were seen open with those of now. What was once seen open has to be seen closed: an entry that is
- * missing, or neither open nor closed, is still owed. One that was closed may be removed.
+ * Compares the entries seen open earlier with the current ones. What was once seen open must be seen closed: an entry that is
+ * missing, or neither open nor closed, is still owed. A closed one may be removed.
  */
 export function compareOwed<T extends Entry>(
   had: readonly string[],
@@ -37,34 +37,34 @@ export function compareOwed<T extends Entry>(
 
 /** List item of OPEN_QUESTIONS.md. */
 export interface Question extends Entry, Pick<ListItem, 'line' | 'checked' | 'nested' | 'inDone'> {
-  /** Innermost section that contains it; `P0` for a heading that names both; null outside P0 and P1. */
+  /** Innermost section that contains it; `P0` if the heading names both; null outside P0 and P1. */
   readonly section: 'P0' | 'P1' | null;
-  /** Words stand below it: in an item inside it, or in lines before the next one. */
+  /** True if there are words below it: in an item inside it, or in lines before the next one. */
   readonly hasNote: boolean;
 }
 
 export interface QuestionsFile {
   readonly questions: readonly Question[];
   /**
-   * The file, or a section of P0 or P1, has text, but no section of a priority, or no item, and no statement that nothing is
-   * open: what is open is unknown.
+   * True if it is unknown what is open: the file, or a section of P0 or P1, has text, but no section of a priority, or no
+   * item, and no statement that nothing is open.
    */
   readonly isUnread: boolean;
 }
 
-/** `next`: index of the next item or heading among those that begin. */
+/** `next`: index in `begins` of the next item or heading. */
 type FoundQuestion = Omit<Question, 'hasNote'> & { readonly next: number };
 
-/** Pattern for further texts below a heading of a priority that say that it has no question: `No open P1 items yet.` */
+/** Pattern for other texts below a priority's heading that say that it has no question: `No open P1 items yet.` */
 const NO_ITEM =
   /^(?:(?:currently|still) )?(?:none|nothing|empty|not applicable|no (?:(?:open|remaining|further|p[01]) )*(?:items?|entries|blockers?|p[01]s?))(?: (?:are|is|open|left|remain(?:s|ing)?|yet|now|so far|at (?:this time|the moment|present)))*[^\p{L}\p{N}]*$/iu;
 /** Pattern for the first word of a heading: `P0`, `P0 / P1`. */
 const PRIORITIES = /^P(\d)(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
-/** Reads the items of OPEN_QUESTIONS.md. Open are those without an x under P0 and P1; prose, code, comments and quotes are none. */
+/** Reads the items of OPEN_QUESTIONS.md, without prose, code, comments and quotes. Without an x, an item is open. */
 export function readQuestions(text: string): QuestionsFile {
   let sections: { readonly name: 'P0' | 'P1'; readonly level: number; readonly line: number }[] = [];
-  /** Sections without an item: the lines on which they and what follows them begin. */
+  /** Sections without an item: the line of each heading, and the line where the following part begins. */
   const bare = new Map<number, number>();
   let hasPriority = false;
   const found: FoundQuestion[] = [];
@@ -73,7 +73,7 @@ export function readQuestions(text: string): QuestionsFile {
   readLists(text, {
     heading: (title, level, line) => {
       begins.push(line);
-      // A heading ends the sections of its own level and below, and may open one.
+      // A heading ends the sections of its own level and of deeper ones, and may begin one.
       for (const each of sections) if (each.level >= level && bare.has(each.line)) bare.set(each.line, line);
       sections = sections.filter((section) => section.level < level);
       const plain = title.replace(/[*_]/g, '');
@@ -105,17 +105,17 @@ export function readQuestions(text: string): QuestionsFile {
   };
 }
 
-/** Returns whether words stand between two lines, and none of them says that nothing is open. */
+/** Returns whether there are words between two lines and none of them says that nothing is open. */
 function hasProse(text: string, from: number, to: number): boolean {
   const within = [...lines(text)].filter(({ number, isProse }) => isProse && number > from && number < to);
   const isNone = (said: string): boolean => saysNone(said) || NO_ITEM.test(said.slice(firstWordAt(said)));
   return within.some(({ content }) => hasWord(content)) && !within.some(({ content }) => isNone(content));
 }
 
-/** Compares the questions that were seen open with those of now. An answer stands behind a checked question or below it. */
+/** Compares the questions seen open earlier with the current ones. An answer stands after a question or below it. */
 export function compareQuestions(had: readonly string[], questions: readonly Question[]): Owed<Question> {
   const now = questions.map((question) => {
-    // A plain item inside another one is a note on it, and no question of its own.
+    // A plain item inside another is a note on it, not a question.
     const isNote = question.nested && question.checked === null;
     return isNote ? { ...question, isOpen: false } : question;
   });

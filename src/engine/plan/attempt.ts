@@ -16,7 +16,7 @@ export interface PlanAttempt {
   readonly notes: readonly string[];
   /** What a done task rests on, in one line; absent if it is unknown. */
   readonly proof?: string;
-  /** What its commit holds; absent for a task that is not done. */
+  /** Content of its commit; absent for a task that is not done. */
   readonly work?: ProvedWork & { readonly commit: string | null };
 }
 
@@ -24,7 +24,7 @@ export const MOST_ATTEMPTS = 2;
 
 const NO_PLAN_STATE: PlanState = { current: null, attempts: 0, done: [], blocked: null, report: null };
 
-/** Returns the plan's progress. Hooks do not check this part of a state: an invalid one counts as a new session. */
+/** Returns the plan's progress. Hooks do not validate this part of a state: an invalid one counts as a new session. */
 export function planOf({ plan }: { readonly plan?: unknown }): PlanState {
   return isSound(plan) ? plan : NO_PLAN_STATE;
 }
@@ -55,7 +55,7 @@ export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['a
   return isLastAttempt(plan) ? 'blocked' : 'failed';
 }
 
-/** Returns whether the message of a failed attempt is for the user, because it blocks the task, and not for the agent. */
+/** Returns whether the message of a failed attempt is for the user, because it blocks the task, not for the agent. */
 export function isForUser(plan: PlanState): boolean {
   return attemptVerdict(plan, false) === 'blocked';
 }
@@ -65,7 +65,7 @@ export function isLastAttempt({ attempts, returned }: PlanState): boolean {
   return returned === true || attempts + 1 >= MOST_ATTEMPTS;
 }
 
-/** Returns the outcome of work that passed by itself but does not fit the work of other tasks: it is returned once. */
+/** Returns the outcome of work that passed by itself but conflicts with that of other tasks: it is returned once. */
 export function misfitVerdict(plan: PlanState): 'returned' | 'blocked' {
   return plan.returned === true ? 'blocked' : 'returned';
 }

@@ -7,7 +7,7 @@ const LABEL =
 /** Pattern for a label that stands alone: in bold, or the text of a heading. */
 const BOLD = /^([*_]{2,3})blocker(?:s|\(s\))?\1$/i;
 const HEADING = /^[*_]{0,3}blocker(?:s|\(s\))?[*_]{0,3}\s*[:：]?$/i;
-/** Pattern for another part of the report. */
+/** Pattern for the label of another part of the report. */
 const OTHER =
   /^\|?\s*[*_]{0,3}(?:summary|learnings?|next(?: actions?| steps?)?|changes|status|tests|files|commands|notes?)[*_]{0,3}\s*[:：|]/i;
 
@@ -15,10 +15,10 @@ const LATER =
   '(?:at (?:all|this time|the moment|present)|for (?:now|this task|me)|so far|as of now|right now|now|yet|known|found|seen|identified|encountered|met|remaining|remains?|left|here|today|currently|to report|open|outstanding|exists?)';
 const ISSUES =
   '(?:(?:known|open|other|current|real|new|further|major|more|remaining|outstanding) )*(?:blockers?|blocking (?:issues?|problems?)|impediments?|obstacles?|issues?|problems?)';
-/** Text after a mark explains, "none, all tests pass", unless it takes something back: "none, except that the key is missing". */
+/** Text after a mark explains ("none, all tests pass") unless it makes an exception: "none, except that the key is missing". */
 const MORE = String.raw`(?:\s*[.,;:!(\u2013\u2014-](?!\W*(?:except|but|apart from|aside from|besides|other than|unless|however|only|though|although)\b).*)?`;
 const NONE = [
-  // "None of them starts" and "nothing works" name a blocker.
+  // Lets "None of them starts" and "nothing works" name a blocker.
   new RegExp(`^(?:none|nothing|nil|null|not applicable|n/?a|n\\.a\\.?|not blocked|unblocked)(?: ${LATER})*${MORE}$`),
   new RegExp(`^(?:no|none|0|zero)(?: ${ISSUES})?(?: ${LATER})*$`),
   new RegExp(
@@ -29,9 +29,9 @@ const NONE = [
   /^(?:all |both |already |now )*(?:resolved|cleared|solved)\b/,
 ];
 
-/** Returns what a report names after "Blockers", in one line; null if it names nothing. Code and quotes do not count. */
+/** Returns what a report names as "Blockers", in one line; null if nothing. Code and quotes do not count. */
 export function statedBlockers(message: string): string | null {
-  // Every label has this word; V8 takes long for the expressions of labels.
+  // Every label contains this word; V8 takes long to compile the expressions of labels.
   if (!/blocker/i.test(message)) return null;
   const visible = [...lines(message)].filter(
     ({ text, inFence, inQuote, indentedCode }) => text.trim() !== '' && !inFence && !inQuote && !indentedCode,

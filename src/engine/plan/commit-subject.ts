@@ -1,6 +1,6 @@
-/** Form of a commit's subject that the source of the plan format names. */
+/** Form of a commit's subject in the source of the plan format. */
 export const PLAIN_FORM = 'feat: {id} - {title}';
-/** Form that passes the rules of conventional commits. */
+/** Form that satisfies the rules of conventional commits. */
 export const CONVENTIONAL_FORM = '{type}: {title}';
 
 /** Longest first line that config-conventional accepts. */
@@ -11,7 +11,7 @@ export const BODY_LIMIT = 100;
 const PREFIX = /^(?:\{type\}|[a-z]+)(?:\([^)]*\))?!?: \{title\}/;
 const OWN_TYPE = /^([a-z]+)(?:\([^)]*\))?!?:\s+(.+)$/;
 
-/** Type of a change by the words of its title; feat for all others. */
+/** Type of a change, by the words of its title; feat for all others. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(?:fix|repair|correct)\b/i, 'fix'],
   [/^(?:document|describe)\b|\b(?:docs|documentation|readme|changelog)\b/i, 'docs'],
@@ -19,7 +19,7 @@ const TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(?:refactor|rename|extract|simplify)\b/i, 'refactor'],
 ];
 
-/** Returns why a text is no form of a commit message, or null. */
+/** Returns why a text is not a valid form of a commit message, or null. */
 export function commitFormProblem(form: string): string | null {
   const unknown = [...form.matchAll(/\{([^{}]*)\}/g)].find(([, name = '']) => !KEYS.includes(name));
   if (unknown !== undefined) return `has no ${unknown[0]}; use {type}, {title}, {id} and {plan}`;
@@ -32,7 +32,7 @@ export function planName(planPath: string): string {
   return planPath.slice(planPath.lastIndexOf('/') + 1).replace(/\.(?:md|markdown)$/i, '');
 }
 
-/** Returns the first line of a task's commit. After a conventional prefix it passes the rules of config-conventional. */
+/** Returns the first line of a task's commit. With a conventional prefix it satisfies config-conventional. */
 export function commitSubject(
   form: string,
   task: { readonly id: string; readonly title: string },
@@ -56,7 +56,7 @@ export function commitSubject(
   return text.slice(0, end > HEADER_LIMIT / 2 ? end : HEADER_LIMIT).replace(/[.,;:\s]+$/, '');
 }
 
-/** A subject begins in lower case and has no full stop. */
+/** Makes a title a subject: it begins in lower case and has no full stop. */
 function plainTitle(title: string): string {
   return title.replace(/^[A-Z]\S*/, (word) => word.toLowerCase()).replace(/[.\s]+$/, '');
 }

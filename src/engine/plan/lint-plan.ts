@@ -1,10 +1,10 @@
 import { hasWord } from '../../text/characters.ts';
 import { type PlanTask, planKey, tasksByKey } from './task-order.ts';
 
-/** Task with the further parts that the lint examines. */
+/** Task with the other parts that the lint examines. */
 export interface LintedTask extends PlanTask {
   readonly acceptance: readonly string[];
-  /** Text of the task besides title, acceptance, scope and dependencies, with one line per paragraph and list item. */
+  /** Text of the task except title, acceptance, scope and dependencies, with one line per paragraph and list item. */
   readonly prose: string;
 }
 
@@ -37,12 +37,12 @@ export interface PlanProblem {
 const MOST_SENTENCES = 3;
 const MOST_CHARACTERS = 600;
 const MOST_SCOPES = 20;
-/** Pattern for prose, or for a word that is not a folder's name. */
+/** Pattern for prose, or for a word that names no folder. */
 const WORDS = /\s|^(?:all|any|anything|everything|everywhere|various|tbd|todo|\?+)$/i;
 /** Pattern for paths outside the project, links, addresses, and paths with line numbers. */
 const NO_PATH = /^~|^[a-z]:[\\/]|(?:^|[\\/])\.\.(?:[\\/]|$)|\]\(|:\/\/|:\d+(?:[-:,]\d+)*$/i;
 
-/** Returns all problems of a plan's tasks, in the order of the file. Tasks that are done need no more fields. */
+/** Returns all problems of a plan's tasks, in the order of the file. A done task needs no more fields. */
 export function lintPlan(tasks: readonly LintedTask[]): PlanProblem[] {
   const problems = [
     ...duplicates(tasks),

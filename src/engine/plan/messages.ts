@@ -5,7 +5,7 @@ import type { PlanState } from '../schema/plan.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';
 
-/** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. `why` is the reason of a task that was blocked. */
+/** Returns the last message of a loop over a plan: what is done, why it ends, and the next step. `why` says why a task was blocked. */
 export function planStopText(
   stop: PlanStop,
   plan: PlanState,
@@ -98,7 +98,7 @@ function passedText(stop: PlanStop): string {
   return blocked.length === 0 ? '' : ` Blocked: ${blocked.map(({ id }) => id).join(', ')}.`;
 }
 
-/** Names the number of tasks of this session, unless there are `all` of them. */
+/** Returns how many tasks this session did; omits the number if they are `all`. */
 function doneText({ done }: PlanState, all = 0): string {
   return done.length === 0 || done.length === all ? '' : ` (${counted(done.length, 'task')} done in this session)`;
 }

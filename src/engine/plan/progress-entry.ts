@@ -6,7 +6,7 @@ import type { PlanState } from '../schema/plan.ts';
 import { statedBlockers } from './blockers.ts';
 
 export interface ProgressEntry {
-  /** Identifies the entry, to detect whether it was already written. */
+  /** Identifies the entry, so that it is not written twice. */
   readonly id: string;
   readonly task: { readonly id: string; readonly title: string };
   readonly session: string;
@@ -17,7 +17,7 @@ export interface ProgressEntry {
   readonly commands: readonly CheckResult[];
   readonly reasons: readonly string[];
   readonly report: PlanState['report'];
-  /** What a completion rests on, in one line; null for another status. */
+  /** What a completion rests on, in one line; null for other statuses. */
   readonly proof: string | null;
   readonly next: string;
 }
@@ -59,8 +59,8 @@ export function pausedEntry(tasks: number, at: string, next: string): string {
 }
 
 /**
- * Returns the last entry of a progress file in one line, for a hand-off; null if there is none. Reads our entries, and those
- * of other tools: labels in bold, lists below a label, or plain text.
+ * Returns the last entry of a progress file in one line, for a hand-off; null if there is none. Reads our own entries and
+ * those of other tools: bold labels, lists below a label, or plain text.
  */
 export function lastProgress(text: string): string | null {
   const last = text
@@ -83,7 +83,7 @@ export function lastProgress(text: string): string | null {
 
 const LABELLED = /^[-*+\s]*(?:\*\*|__)?([A-Za-z][\w ]*?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(.*)$/;
 
-/** Returns the text behind a label, or the list below it; '' without the label. */
+/** Returns the text after a label, or the list below it; '' without the label. */
 function partOf(lines: readonly string[], label: string): string {
   const at = lines.findIndex((line) => LABELLED.exec(line)?.[1]?.toLowerCase() === label);
   const text = LABELLED.exec(lines[at] ?? '')?.[2] ?? '';
@@ -110,7 +110,7 @@ function labelled(text: string) {
   return { summary: of('summary') || oneLine(first), learnings: of('learning') };
 }
 
-/** Keeps headings and comments in quoted text from becoming part of the file's structure. */
+/** Returns quoted text in one line, so that its headings and comments do not become part of the file's structure. */
 function oneLine(text: string): string {
   const line = redact(text).replace(/\s+/g, ' ').replaceAll('<!--', '').replaceAll('-->', '').trim();
   return excerpt(line, LINE_LIMIT);

@@ -13,7 +13,7 @@ export interface PlanTask {
   readonly scope: readonly string[];
   /** Line of its box in the whole file, from 1. */
   readonly line: number;
-  /** The annotation `(no-change)`: the task is done without a changed file. */
+  /** Annotated `(no-change)`: the task can be done without changing a file. */
   readonly noChange?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function tasksByKey<T extends Pick<PlanTask, 'id'>>(tasks: readonly T[]):
   return new Map(tasks.toReversed().map((task) => [planKey(task.id), task]));
 }
 
-/** Task that cannot be worked on, and its obstacle: itself or one of its dependencies. */
+/** Task that cannot be worked on, and its obstacle, which is the task itself or a dependency. */
 interface PassedTask {
   readonly id: string;
   readonly because: string;
@@ -41,7 +41,7 @@ export interface PlanChoice {
   readonly next: PlanTask | null;
   /** Reason why no task can be worked on; `paused-for-review`: only tasks before the first requested one are left. */
   readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
-  /** Tasks that are neither done nor waiting for a task that can be worked on, in the order of the plan. */
+  /** Open tasks that can neither be worked on nor wait for a task that can, in the order of the plan. */
   readonly passed: readonly PassedTask[];
 }
 
@@ -73,7 +73,7 @@ export function readyTasks<T extends PlanTask>(tasks: readonly T[]): T[] {
 
 type Obstacle = Pick<PassedTask, 'because' | 'why'>;
 
-/** Returns a function that finds the obstacle of a task in the current plan. Examines each task once. */
+/** Returns a function that finds the obstacle of a task in the current plan. Each task is examined once. */
 function obstacleFinder(tasks: readonly PlanTask[]): (task: PlanTask) => Obstacle | null {
   const byKey = tasksByKey(tasks);
   const known = new Map<string, Obstacle | null>();
@@ -127,13 +127,13 @@ export function inScope(
 interface SideBySide {
   /** Id of the first task; null begins with the first of the plan. */
   readonly from: string | null;
-  /** Number of tasks that may still end in this session, including active ones. */
+  /** Number of tasks that may still be finished in this session, including active ones. */
   readonly most: number;
   /** Keys of the active tasks. */
   readonly atWork: ReadonlySet<string>;
 }
 
-/** Returns the tasks in the order of sequential execution, if all of them pass. */
+/** Returns the tasks in sequential order, assuming that all of them pass. */
 export function sequentialOrder<T extends PlanTask>(tasks: readonly T[], from: string | null, most: number): T[] {
   const order: T[] = [];
   let standing: readonly T[] = tasks;

@@ -5,10 +5,9 @@ import { readSignals } from '../signals/signals.ts';
 export const BACKGROUND_WAIT_MS = 1_800_000;
 
 /**
- * Returns how long the end of an agent's message waits for background work: `background_wait`, or `claimMs` if the message claims
- * completion, only shells are left, and the user has not set another wait. A server or watcher never ends, and checks can run
- * beside it. `mostMs` limits the whole wait if the project changes meanwhile: then it begins again, since the work may belong to
- * the task.
+ * Returns how long a turn's end waits for background work: `background_wait`, or `claimMs` if the message claims completion, only
+ * shells are left, and the user has not set another wait. A server or watcher never ends, and checks can run beside it. Each
+ * change of the project restarts the wait, since the work may belong to the task; `mostMs` limits it as a whole.
  */
 export function backgroundLimit(policy: Policy, message: string, onlyShells: boolean, claimMs: number) {
   const { backgroundWaitMs: mostMs } = policy;

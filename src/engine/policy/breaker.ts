@@ -16,7 +16,7 @@ export function nextStreak(streak: Streak, value: string): Streak {
 /** Data of one working iteration for the breaker. A null or undefined field leaves its streak unchanged. */
 export interface BreakerSample {
   readonly findings: number | null;
-  /** Digest of the normalised reply; null if the reply must not count (empty, but tools were called or the run failed). */
+  /** Digest of the normalised reply; null if it must not count: it is empty, but tools were called or the run failed. */
   readonly reply: string | null;
   /** Normalised error of a failed iteration; null if it did not fail. */
   readonly error: string | null;
@@ -56,7 +56,7 @@ export function sampleBreaker(state: BreakerState, sample: BreakerSample): Break
   };
 }
 
-/** What the user reads about a signal that trips, in the order of the documentation. */
+/** Explanation of each signal for the user, in the order of the documentation. */
 const EVIDENCE: Readonly<Record<BreakerSignal, (state: BreakerState) => string>> = {
   findings: ({ findings }) => `${findings.value} findings remained for ${findings.repeats + 1} iterations`,
   noProgress: ({ noProgress }) => `no durable change in ${noProgress} iterations`,

@@ -4,7 +4,7 @@ import { type BudgetReading, tokens, type UsageDelta } from '../events.ts';
 import type { Policy } from '../schema/contract.ts';
 import type { UsageState, UsageWindow } from '../schema/state.ts';
 
-/** Largest limit of iterations: of a task folder, and of other tasks. */
+/** Largest allowed limit of iterations, for a task folder and for other tasks. */
 export const MOST_ITERATIONS = { folder: 50, other: 100 } as const;
 
 /** Usage of one or several loops; a cost of null is unknown. */
@@ -15,12 +15,12 @@ export interface Spent {
 
 type Limits = Pick<Policy['budget'], 'maxCostUsd' | 'maxTokens' | 'maxTimeMs'>;
 
-/** Reads each limit of the budget, by the time that the loop has spent. Leaves out limits that are not set or whose use is unknown. */
+/** Reads each limit of the budget. Leaves out limits that are not set or whose use is unknown. */
 export function readBudget(usage: UsageState, spentMs: number, budget: Limits): BudgetReading[] {
   return readLimits(knownSpent(usage), spentMs, budget);
 }
 
-/** Returns what a loop is known to have used: the cost is that of the runs whose cost is known. */
+/** Returns what a loop is known to have used; the cost covers only the runs whose cost is known. */
 export function knownSpent(usage: UsageState): Spent {
   return { costUsd: usage.costUsd, tokens: billedTokens(usage) };
 }
@@ -46,7 +46,7 @@ export function readLimits({ costUsd, tokens }: Spent, spentMs: number, limits: 
   return readings;
 }
 
-/** Returns the first multiple of a limit that is not used up. */
+/** Returns the smallest multiple of a limit that is not used up. */
 function raised(used: number, limit: number): number {
   return limit * (Math.floor(used / limit + ROUNDING) + 1);
 }
@@ -117,14 +117,14 @@ function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costU
   return { costUsd: exactCost(Math.max(spent, figure - base)), costBaseUsd: base };
 }
 
-/** What a loop may still use; null is no limit. */
+/** What a loop may still use; null: no limit. */
 export interface Allowance {
   readonly costUsd: number | null;
   readonly tokens: number | null;
   readonly timeMs: number | null;
 }
 
-/** Returns what is left of a budget. An unknown cost counts as none. */
+/** Returns what is left of a budget. An unknown cost counts as zero. */
 export function allowanceOf(
   { costUsd, tokens }: Spent,
   spentMs: number,

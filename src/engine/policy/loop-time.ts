@@ -5,8 +5,8 @@ import type { CommonState, IdleState, LoopState, StateOf } from '../schema/state
 import { readBudget } from './budget.ts';
 
 /**
- * Returns the milliseconds in which the loop has run or waited since its start: what `max_time` counts. Time does not count
- * while the loop is paused or awaits consent, between its end and its resume, and while its machine sleeps.
+ * Returns the time, in milliseconds, for which the loop has run or waited since its start: what `max_time` counts. Time
+ * does not count while the loop is paused or awaits consent, between its end and its resume, and while its machine sleeps.
  */
 export function timeSpent(state: LoopState, at: string): number {
   const until = uncountedSince(state, at) ?? at;
@@ -14,7 +14,7 @@ export function timeSpent(state: LoopState, at: string): number {
   return Math.max(0, elapsed(startedAt, until) - elapsed(until, startedAt) - stoppedMs);
 }
 
-/** Returns the state on a clock that was set back since its last decision: the times of the loop and of its idle streak stay. */
+/** Returns the state for a clock that was set back since its last decision: the loop's and the idle streak's times stay. */
 export function onThisClock<S extends LoopState>(state: S, at: string): S {
   const { lastDecision, lastRunAt, idle, stoppedMs = 0 } = state;
   const last = lastDecision?.at ?? lastRunAt;
@@ -30,8 +30,8 @@ export function timeReading(state: LoopState, budget: Policy['budget'], at: stri
 }
 
 /**
- * Returns the earlier one of `until` and the instant at which max_time ends a loop that runs or waits from `at` on. A driver's
- * wait in a pause, for a rate limit, counts from the begin of the pause.
+ * Returns the earlier of `until` and the instant at which max_time ends a loop that runs or waits from `at` on. In a pause for
+ * a rate limit, the driver's wait counts from the beginning of the pause.
  */
 export function untilTimeUp(state: LoopState, { maxTimeMs }: Policy['budget'], at: string, until: string): string {
   if (maxTimeMs === null) return until;
@@ -40,19 +40,19 @@ export function untilTimeUp(state: LoopState, { maxTimeMs }: Policy['budget'], a
   return isBefore(limit, until) ? limit : until;
 }
 
-/** Returns the time that `timeSpent` leaves out, including a pause that still lasts. */
+/** Returns the time that `timeSpent` leaves out, including a pause still in progress. */
 export function timeStopped(state: LoopState, at: string): number {
   const until = state.status === 'ended' ? state.ended.at : at;
   return (state.stoppedMs ?? 0) + elapsed(uncountedSince(state, until) ?? until, until);
 }
 
-/** Returns since when the time of a stopped loop has not been added to `stoppedMs`. */
+/** Returns the instant from which a loop's stopped time is missing in `stoppedMs`; null if the loop is not stopped. */
 function uncountedSince(state: LoopState, at: string): string | null {
   const since = stoppedSince(state);
   return since === null ? null : notCounted(state, since, at);
 }
 
-/** Returns since when time does not count; null for a loop that runs or waits. */
+/** Returns the instant from which time does not count; null for a loop that runs or waits. */
 export function stoppedSince(state: LoopState): string | null {
   switch (state.status) {
     case 'paused':
@@ -73,8 +73,8 @@ export function stoppedSince(state: LoopState): string | null {
 type Stopped = Pick<CommonState, 'stoppedMs' | 'stoppedUntil'>;
 
 /**
- * Adds the time from `since` to `at` to that in which the loop was stopped. What was added before is not added again: several
- * processes notice the same sleep, and a kill may leave the time added to the counters alone.
+ * Adds the time from `since` to `at` to `stoppedMs`. Time already added is not added again: several processes notice the same
+ * sleep, and a kill may leave the time added to the counters but not to the state.
  */
 export function stoppedFor<S extends Stopped>(state: S, since: string, at: string): S {
   const from = notCounted(state, since, at);
@@ -82,12 +82,12 @@ export function stoppedFor<S extends Stopped>(state: S, since: string, at: strin
   return more === 0 ? state : { ...state, stoppedMs: (state.stoppedMs ?? 0) + more, stoppedUntil: at };
 }
 
-/** Less is what reading two clocks one after the other may differ by. */
+/** Shortest sleep that is counted; two clocks read one after the other may differ by less. */
 const SHORTEST_SLEEP_MS = 1_000;
 
 /**
- * Leaves the time for which the machine has slept since the state was written out of the loop's time, unless a watch of this
- * process has done so (`isNoted`). `asleepMs` is its figure by now: between two writes no other process of ours need have run.
+ * Excludes from the loop's time how long the machine has slept since the state was written, unless a watch in this process has
+ * done so (`isNoted`). `asleepMs` is the current figure: no other process of ours need have run since.
  */
 export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at: string, isNoted: boolean): S {
   if (state.asleepMs === undefined) return state;
@@ -101,22 +101,22 @@ export function withoutSleep<S extends LoopState>(state: S, asleepMs: number, at
   return stoppedSince(state) === null ? stoppedFor(marked, since, at) : marked;
 }
 
-/** Returns whether a rate limit or a server error pauses the loop, for whose end a driver or the client itself waits. */
+/** Returns whether the loop is paused by a rate limit or a server error, whose end the driver or the client awaits. */
 export function isWaited(state: LoopState): state is StateOf<'paused'> {
   return state.status === 'paused' && (state.paused.reason === 'rate-limited' || state.paused.reason === 'api-error');
 }
 
-/** Difference from which an instant that lies ahead shows that the clock was set back; less is between two processes. */
+/** An instant further ahead than this shows that the clock was set back; processes may differ by less. */
 const CLOCK_SET_BACK_MS = 60_000;
 
-/** Returns the later one of `since` and the end of the time that has been added. */
+/** Returns the later of `since` and the end of the time already added. */
 function notCounted({ stoppedUntil: until }: Stopped, since: string, at: string): string {
   return until === undefined || elapsed(since, until) === 0 || elapsed(at, until) > CLOCK_SET_BACK_MS ? since : until;
 }
 
 /**
- * Returns the state after a transition, with the time that a pause or the wait for consent before it has lasted; of a pause that
- * the driver or the client has waited out, with the sleep of the machine in it.
+ * Returns the state after a transition, with the time of the pause or wait for consent before it excluded. If the driver or the
+ * client waited the pause out, only the machine's sleep during it is excluded.
  */
 export function afterStop(before: LoopState, next: LoopState, at: string, isWaitedOut: boolean): LoopState {
   const since = stoppedSince(before);
@@ -128,7 +128,7 @@ export function afterStop(before: LoopState, next: LoopState, at: string, isWait
 
 export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: null };
 
-/** Shifts the streak when the clock was set back from `before` to `at`, so that its elapsed time stays the same. */
+/** Shifts the streak after the clock was set back from `before` to `at`, so that its elapsed time stays the same. */
 export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
   if (!isBefore(at, before)) return state;
   const moved = (instant: string | null): string | null =>
@@ -141,8 +141,8 @@ export function anotherIdle(state: IdleState, at: string): IdleState {
 }
 
 /**
- * Returns min(delay * backoff^(k-1), max_delay) for the k-th idle iteration, cut to the rest of `max`, after which the loop stops
- * (`last`); null if none is left.
+ * Returns min(delay * backoff^(k-1), max_delay) for the k-th idle iteration, cut to what is left of `max`, after which the loop
+ * stops (`last`); null if nothing is left.
  */
 export function idleWait(state: IdleState, policy: IdlePolicy, at: string) {
   const left = policy.maxMs - idleElapsed(state, at);

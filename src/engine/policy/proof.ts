@@ -7,13 +7,13 @@ export interface ProofFacts {
   readonly baseline: Baseline | undefined;
   /** Results of an accepted claim: all passed. */
   readonly results: readonly Pick<CheckResult, 'name' | 'outcome' | 'refutesOnly' | 'tests'>[];
-  /** Says if a file of the project, other than the loop's own, changed since the baseline; undefined if that is unknown. */
+  /** Whether a file of the project, other than the loop's own, changed since the baseline; undefined if unknown. */
   readonly changed: 'yes' | 'no' | undefined;
 }
 
 /**
- * Returns what a completion rests on. A check that passed before as well shows only that nothing broke, so work that changed
- * no file is unproved. A check without an earlier result makes the proof `green`, unless another one turned from red to green.
+ * Returns what a completion rests on. A check that also passed before shows only that nothing broke, so work that changed no
+ * file is unproved. A check without an earlier result makes the proof `green`, unless another turned from red to green.
  */
 export function proofOf(facts: ProofFacts): Proof {
   const { baseline, changed } = facts;
@@ -48,7 +48,7 @@ export function countsOf({ run, failed, skipped }: TestCounts): TestCounts {
   return { run, failed, skipped };
 }
 
-/** Returns whether there are checks, and all of them passed: a claim that rests on them alone shows nothing. */
+/** Returns whether there are checks and all of them passed: a claim that rests on them alone then proves nothing. */
 export function isGreen({ checks }: Baseline): boolean {
   return checks.length > 0 && checks.every(({ outcome }) => outcome === 'passed');
 }
@@ -62,7 +62,7 @@ function provingResults<T extends Pick<CheckResult, 'refutesOnly'>>(results: rea
   return results.filter(({ refutesOnly }) => refutesOnly !== true);
 }
 
-/** Returns the result of a check in the baseline, null if it has none. Of two checks with one name, both must have failed. */
+/** Returns a check's result in the baseline; null if it has none. If two checks share a name, both must have failed. */
 function earlierOutcome({ checks }: Baseline, name: string): 'passed' | 'failed' | null {
   const known = checks.filter((check) => check.name === name);
   if (known.length === 0) return null;
@@ -78,12 +78,12 @@ export interface TaskWork {
   readonly baseline: Baseline | undefined;
 }
 
-/** Returns whether the work can be evidence, whatever the checks say now: otherwise they need not run. */
+/** Returns whether the work can be evidence, whatever the checks say now; if not, they need not run. */
 export function mayBeProved({ changes, noChange, baseline }: TaskWork): boolean {
   return changes.length > 0 || noChange || (baseline?.checks ?? []).some(({ outcome }) => outcome === 'failed');
 }
 
-/** Returns whether a task whose checks have these results has evidence of its own. An unknown earlier result is none. */
+/** Returns whether a task has evidence of its own, given these results. An unknown earlier result is not evidence. */
 export function hasEvidence({ changes, noChange, baseline }: TaskWork, results: readonly CheckResult[]): boolean {
   return changes.length > 0 || noChange || turnedGreen({ baseline, results }).length > 0;
 }

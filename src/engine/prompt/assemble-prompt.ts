@@ -7,7 +7,7 @@ interface FindingsStand {
   /** Numbers of open findings, claimed by the agent and counted in the log. */
   readonly claimed: number | null;
   readonly open: number;
-  /** Reasons why the log would refuse a claim besides open findings. */
+  /** Reasons, other than open findings, for which the log would refuse a claim. */
   readonly problems: readonly string[];
 }
 

@@ -17,17 +17,17 @@ export interface TaskPromptParts extends PromptParts {
   readonly validation: readonly { readonly name: string }[];
   /** Names of the checks that rejected the last claim, as in the state (`gateFailures.value`), or null. */
   readonly lastFailures: string | null;
-  /** Files that the gate requires and that do not exist yet, relative to the project. */
+  /** Missing files that the gate requires, relative to the project. */
   readonly missing?: readonly string[];
   readonly elapsedMs: number;
 }
 
 const PROGRESS_LIMIT = 4096;
-/** Room for the mark of a cut and its number. */
+/** Room for the mark and the number of characters that replace a cut. */
 const MARK_ROOM = 64;
 const FAILURES_LIMIT = 300;
 
-/** Returns the prompt of a task folder's next iteration: notices, memory, task, how it ends. Every word is paid for each time. */
+/** Returns the prompt of a task folder's next iteration: notices, memory, task, how to end. Every word costs each time. */
 export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   const { iteration, maxIterations, findings, guardrailsPath, terms } = parts;
   const folder = folderOf(parts.taskPath);
@@ -79,7 +79,7 @@ function memoryText(path: string, progress: string | null): string {
     ]);
   }
   const kept = text.length <= PROGRESS_LIMIT ? text : shorten(text, PROGRESS_LIMIT - MARK_ROOM);
-  // A cut can leave half of a character.
+  // A cut can split a surrogate pair.
   const whole = kept.replace(/\p{Surrogate}/gu, '');
   return section(`Your memory: ${path}`, [whole, '', 'Update it before you end your message.']);
 }
@@ -115,7 +115,7 @@ function goalText(elapsedMs: number, wanted: string | null): string {
   ]);
 }
 
-/** Words about a completion claim: the agent acts `before` it, then `what` is checked. */
+/** Words about a completion claim: what the agent does `before` it, and `what` is checked then. */
 interface ClaimWords {
   readonly before: string;
   readonly what: string;

@@ -8,14 +8,14 @@ export interface DeliveredPrompt {
   readonly context: string | null;
 }
 
-/** Maximum length of a context: from 10,000 characters on, the client replaces it by a preview and a file. */
+/** Maximum length of a context: at 10,000 characters the client replaces it with a preview and a file. */
 const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Continue: the task is in the context of this message.';
 
 /**
- * File that a pointer names: the task file, or the one with the assembled prompt. Its path is relative to the project, and
- * null if that file could not be written: then no prompt points to it.
+ * File that a pointer names: the task file, or the file with the assembled prompt. Its path is relative to the project;
+ * null if that file could not be written, so that no prompt points to it.
  */
 type Place = { readonly taskPath: string } | { readonly promptPath: string | null };
 
@@ -45,7 +45,7 @@ function sectionsOf(text: string): string {
   return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
 }
 
-/** Returns a pointer that names the iteration, so that two pointers differ, and repeats nothing else of the file. */
+/** Returns a pointer that names the iteration, so that no two are equal, and otherwise repeats nothing of the file. */
 function pointerText(preface: string, path: string, whole: string): string {
   const [header = ''] = preface.split('\n');
   return `${header}\n\nRead ${path} now, in full (${whole.length} characters), and follow it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.${sectionsOf(whole)}\n`;

@@ -31,7 +31,7 @@ function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
   return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
 }
 
-/** Returns the text to append to a guardrails file to add this sign; '' if it already has one of that name. */
+/** Returns the text to append to a guardrails file to add this sign; '' if it already has a sign of that name. */
 export function signBehind(text: string, sign: Sign): string {
   const name = oneLine(sign.name);
   const ending = text.includes('\r\n') ? '\r\n' : '\n';
@@ -46,7 +46,7 @@ export function signBehind(text: string, sign: Sign): string {
   const signs = parseSigns(text);
   if (signs.some((known) => sameName(known.name, name))) return '';
   const added = `${gapBehind(text, ending)}${block}`;
-  // After an unclosed fence or comment a sign does not count, and would be added again each time.
+  // After an unclosed fence or comment a sign does not count; it would be added again each time.
   const counts = parseSigns(text + added).length > signs.length;
   return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
 }

@@ -3,7 +3,7 @@ import { baseline, proof, provedWork } from './proof.ts';
 import { count, instant } from './scalars.ts';
 import { command } from './state.ts';
 
-/** How the work of a loop got, or gets, to the user's branch. */
+/** How the work of a loop reached, or will reach, the user's branch. */
 const delivery = z.strictObject({
   loopId: z.string().min(1),
   /** Set-up of its worktree: command, and globs of copied files. */
@@ -12,7 +12,7 @@ const delivery = z.strictObject({
   how: z.enum(['merge', 'rebase']),
   /** Last commit of the loop's branch. */
   tip: z.string().min(1),
-  /** Commit of the user's branch before, and after. */
+  /** Commit of the user's branch before and after. */
   from: z.string().min(1),
   commit: z.string().min(1),
 });
@@ -24,7 +24,7 @@ const task = z.strictObject({
   /** Id of the task that the loop works on, if `taskPath` is a plan. */
   planTask: z.string().min(1).optional(),
   title: z.string(),
-  /** The issue that it is about, and whether it was told of the end. */
+  /** The issue it works on, and whether the end was reported there. */
   issue: z.strictObject({ url: z.string(), told: z.boolean() }).optional(),
   /** null until its loop has begun. */
   loopId: z.string().nullable(),
@@ -60,7 +60,7 @@ const task = z.strictObject({
  */
 export const batch = z.strictObject({
   startedAt: z.string(),
-  /** Milliseconds since then in which the run was not driven, or its machine slept, less those by which the clock was set back. */
+  /** Milliseconds since then of sleep or without a driver, less those by which the clock was set back. */
   stoppedMs: z.number(),
   title: z.string(),
   /** How it ended; null while it is driven, and after a kill. */
@@ -104,11 +104,11 @@ export const batch = z.strictObject({
       blocked: z.array(z.string()),
       /** Keys of the tasks that the user had marked (no-change) when the session began. */
       noChange: z.array(z.string()).optional(),
-      /** What its checks rest on and protect is as in this commit: that of the start, or of a task; absent in older records. */
+      /** Commit with which the files that its checks rest on or protect are compared; absent in older records. */
       rests: z
         .strictObject({ commit: z.string().min(1), files: z.array(z.string()), patterns: z.array(z.string()) })
         .optional(),
-      /** Results of the last verification: those before the start until a task is done; absent if they are unknown. */
+      /** Results of the last verification, or of that before the start until a task is done; absent if unknown. */
       baseline: baseline.optional(),
       /** Files that the checks wrote before the start. */
       written: z.array(z.string()).optional(),
@@ -132,22 +132,22 @@ const runTask = z.strictObject({
   /** Id in the plan; without a plan, the name of its loop. */
   id: z.string(),
   title: z.string(),
-  /** Status of its loop, or how that ended; `not-started` before it began, `manual-verify` if a person has to verify it. */
+  /** Status of its loop, or how that ended; `not-started` before; `manual-verify` if a person has to verify the task. */
   status: z.string(),
   /** True once it is complete and, where the run delivers it, delivered. */
   done: z.boolean(),
-  /** Ids of the tasks that have to be done before it. */
+  /** Ids of the tasks that must be done before it. */
   needs: z.array(z.string()),
   /** What its completion rests on, and the number of changed files. */
   proof: proof.nullable(),
   files: count.nullable(),
   ...figures,
-  /** Commit of a task that is done, or the branch that holds its work; null if there is none. */
+  /** Commit of a done task, or the branch that holds its work; null if there is none. */
   commit: z.string().nullable(),
   branch: z.string().nullable(),
   /** Loop that works or has worked on it; null before it began. */
   loop: z.strictObject({ name: z.string().nullable(), loopId: z.string().nullable() }).nullable(),
-  /** Reason why it is not done; null for a task that is done or at work. */
+  /** Reason why it is not done; null for a task that is done or active. */
   why: z.string().nullable(),
 });
 
@@ -157,11 +157,11 @@ export const run = z.strictObject({
   title: z.string(),
   /** The plan, relative to the project; null for independent tasks. */
   plan: z.string().nullable(),
-  /** Number of agents at once. */
+  /** Number of agents that work at the same time. */
   atOnce: z.int().min(1),
   /** `running`, `paused` or `interrupted`, or how it ended. `incomplete`: not all of its tasks are done, and none is left to resume. */
   status: z.string(),
-  /** True unless it has ended. */
+  /** False once it has ended. */
   live: z.boolean(),
   startedAt: instant,
   endedAt: instant.nullable(),
@@ -172,7 +172,7 @@ export const run = z.strictObject({
   why: z.string(),
   /** What to do next; empty if nothing. */
   next: z.string(),
-  /** The same as commands; absent if there is none. */
+  /** The same as commands; absent if there are none. */
   steps: z.array(z.strictObject({ verb: z.string(), command: z.string() })).optional(),
   tasks: z.array(runTask),
 });

@@ -52,7 +52,7 @@ export const policy = z.strictObject({
       /** Number of tasks done in one session after which the loop pauses for review. */
       maxTasks: z.int().min(1).max(100),
       from: z.string().min(1).nullable(),
-      /** Id of the only task of this loop, which runs beside loops on other tasks; absent: all tasks in order. */
+      /** Id of this loop's only task, worked on beside loops on other tasks; absent: all tasks in order. */
       only: z.string().min(1).optional(),
     })
     .optional(),
@@ -151,7 +151,7 @@ export const contract = z.strictObject({
   commitMessage: z.string().min(1).optional(),
   /** Lines at the end of each commit message of the engine; present only for a plan. */
   commitFooters: z.array(z.string().min(1)).optional(),
-  /** Absent if agent and commands run without a sandbox. */
+  /** Whether a required gate needs an OPEN_QUESTIONS.md. Contracts without this field require one. */
   sandbox: sandbox.optional(),
   /** Reason for running the agent without a sandbox, if the user has to know. */
   unsandboxed: z.enum(['not-set', 'unavailable']).optional(),
@@ -160,7 +160,7 @@ export const contract = z.strictObject({
   frontmatter: z.string(),
   /** Text of the task file before its body: a file that begins with it has the same frontmatter. */
   head: z.string(),
-  /** Text of a plan after its head, at the start or resume of a session, whose agent works before a task is opened; else absent. */
+  /** Text of a plan after its head when a session starts, whose agent works before a task is opened; else absent. */
   body: z.string().optional(),
   policy,
   validation: z.array(commandDefinition),
@@ -169,7 +169,7 @@ export const contract = z.strictObject({
   findingsLog: z.string().min(1),
   /** Globs of files that must be as they were at the start; absent if there are none. */
   unchanged: z.array(z.string().min(1)).optional(),
-  /** The contract cannot change until the loop has ended; absent if `accept` may change it. */
+  /** Present if the contract cannot change until the loop has ended; absent if `accept` may change it. */
   accept: z.literal('never').optional(),
   /** Absent if neither a command nor an address is notified. */
   notify: notify.optional(),
@@ -190,7 +190,7 @@ export const contract = z.strictObject({
   mayChange: z.array(z.string()).optional(),
   /** Commands that the agent may run with any arguments after them. */
   mayRun: z.array(z.string()).optional(),
-  /** Settings of the clean copy on which checks run; absent if they run in the project. */
+  /** Reason for running the agent without a sandbox, if the user must know. */
   verifyIn: z.strictObject({ setup: z.string().nullable(), copy: z.array(z.string()) }).optional(),
   /**
    * Files outside the project on which the loop rests (src/state/evidence): the SHA-256 of those that never change, null for
@@ -201,9 +201,9 @@ export const contract = z.strictObject({
   baseline: baseline.optional(),
   /** The user does not want the checks to run before the start. */
   skipsBaseline: z.literal(true).optional(),
-  /** True if the user has agreed to the loop. A loop requested by an agent waits for that. */
+  /** True if the user has agreed to the loop. A loop requested by an agent waits for consent. */
   consented: z.boolean(),
-  /** SHA-256 of the terms that the user agrees to; absent before they are put together. */
+  /** SHA-256 of the terms to which the user agrees; absent until they are assembled. */
   consentDigest: z.string().optional(),
   clientVersion: z.string().nullable(),
   /** Settings of the client; absent if a command replaces it. */
@@ -220,7 +220,7 @@ export const contract = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9-]*$/)
     .optional(),
-  /** Command that works on a runner's iterations instead of the client; absent if the client does. */
+  /** Command that works on a runner's iterations instead of the client; absent: the client does. */
   agent: z.string().min(1).optional(),
   /** Scenario list of a loop that works test-first; absent for other loops. `hash` covers its scenarios and commands. */
   tdd: z.strictObject({ listId: z.string().min(1), hash: z.string().min(1) }).optional(),
@@ -232,7 +232,7 @@ export const contract = z.strictObject({
 });
 
 export const storedContract = z.strictObject({
-  /** SHA-256 of the contract with sorted keys, to which the loop's state refers. */
+  /** SHA-256 of the contract with sorted keys; the loop's state refers to it. */
   hash: z.string(),
   contract,
 });

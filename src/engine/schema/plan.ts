@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { count } from './scalars.ts';
 
-/** Progress of a plan in this session. Its own file records what is done; this records the task in progress. */
+/** Progress of a plan in this session. The plan file records what is done; this records the task in progress. */
 export const planState = z.object({
-  /** Current task and the commit that it began from; null before the first prompt. */
+  /** Current task and the commit from which it began; null before the first prompt. */
   current: z.object({ id: z.string(), title: z.string(), commit: z.string() }).nullable(),
   attempts: count,
-  /** True if its work was returned to the agent because it did not fit the later work of other tasks. */
+  /** True if its work was returned to the agent because it conflicted with the later work of other tasks. */
   returned: z.boolean().optional(),
   done: z.array(z.string()),
-  /** The user has resumed the loop since its start, and may have edited the plan before; false if its state was restored. */
+  /** True if the user, who may have edited the plan, has resumed the loop since its start; false after a restore. */
   resumed: z.boolean().optional(),
   /** Ids of the tasks that were blocked when the session began and are skipped. null until the plan was read. */
   blocked: z.array(z.string()).nullable(),

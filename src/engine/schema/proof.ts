@@ -44,7 +44,7 @@ const object = z.string().regex(/^[0-9a-f]{40,64}$/);
 
 const check = z.strictObject({
   name: z.string(),
-  /** Command, with secrets masked; null for a check of ours that runs none. */
+  /** Command, with secrets masked; null for a built-in check that runs none. */
   run: z.string().nullable(),
   /** Result before the first iteration; null if it is unknown. */
   before: z.enum(['passed', 'failed']).nullable(),
@@ -54,14 +54,14 @@ const check = z.strictObject({
   testsAfter: testCounts.optional(),
 });
 
-/** What a complete loop rests on, for others to check (`proof.json`): without output, and without paths of the machine. */
+/** Record for others of what a complete loop rests on (`proof.json`): without output and paths of the machine. */
 export const proofRecord = z.strictObject({
   proofVersion: z.literal(PROOF_VERSION),
   loopId: z.string().min(1),
   name: z.string().nullable(),
   /** Task file, relative to the project, and the SHA-256 of its text at the end. */
   task: z.strictObject({ path: z.string().min(1), sha256 }),
-  /** SHA-256 of the contract, by which the machine of the loop finds a changed one. */
+  /** SHA-256 of the contract, which shows on the loop's machine whether the contract was changed. */
   contract: sha256,
   /** Checks that the claim passed. */
   checks: z.array(check),
@@ -74,12 +74,12 @@ export const proofRecord = z.strictObject({
   iterations: count,
   costUsd: z.number().min(0).nullable(),
   tokens: count.nullable(),
-  /** Versions of Claude Code, null for another agent, and of node. */
+  /** Versions of Claude Code (null for another agent) and of node. */
   client: z.string().nullable(),
   node: z.string(),
   startedAt: instant,
   endedAt: instant,
-  /** SHA-256 of everything above, with sorted keys: an edited record is no longer whole. It is no signature. */
+  /** SHA-256 of everything above, with sorted keys, which reveals an edited record. It is not a signature. */
   digest: sha256,
 });
 

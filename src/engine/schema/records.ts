@@ -82,7 +82,7 @@ const claim = z.strictObject({
   promiseSeen: z.boolean(),
   gateChecked: z.boolean(),
   gatePassed: z.boolean(),
-  /** Reasons for the gate's rejection; empty if it passed or did not run. */
+  /** Reasons why the gate rejected the claim; empty if it passed or did not run. */
   reasons: z.array(z.string()),
 });
 
@@ -136,7 +136,7 @@ export const runStatus = z.strictObject({
     verified: z.boolean(),
     /** What a completion rests on; absent for a loop that is not complete. */
     proof: proof.optional(),
-    /** Reasons why the last claim was rejected; empty if none was, or none since. */
+    /** Reasons why the last claim was rejected; empty if none was, or if the claim after it passed. */
     rejection: z.array(z.string()),
   }),
   guardrails,
@@ -170,10 +170,10 @@ export const loopIteration = z.strictObject({
 
 export type LoopIteration = z.infer<typeof loopIteration>;
 
-/** Views: the parts of stored files that readers use. The build makes shapes of them. */
+/** Views: the parts of stored files that readers use. The build derives shapes from them. */
 const text = z.string().min(1);
 
-/** Contract as a hook reads it. Its hash proves the whole contract before anything runs. */
+/** Contract as a hook reads it. The hash of the whole contract is verified before anything runs. */
 export const contractView = z.object({
   hash: z.string(),
   contract: contract
@@ -265,7 +265,7 @@ export const spawnView = z.object({
   loopId: text,
   /** Epoch of its holder; the next holder assigns a new one. */
   epoch: count,
-  /** Its report was counted. The state agrees, unless it was rewritten. */
+  /** True once its report was counted. The state agrees, unless it was rewritten. */
   heard: z.boolean(),
   /** Last subagent whose report was counted, if the host named it; it is not counted again. */
   heardOf: z.string().nullable(),
@@ -301,13 +301,13 @@ export const seen = z.strictObject({
   loopId: z.string().min(1),
   /** First lines of all items that the checklist has had. */
   items: z.array(z.string()),
-  /** Ids and titles of findings that were seen open and not yet fixed. */
+  /** Ids and titles of findings that were seen open and are not yet fixed. */
   findings: z.array(z.string()),
-  /** First lines of questions under P0 and P1 that were seen open and not yet answered. */
+  /** First lines of questions under P0 and P1 that were seen open and are not yet answered. */
   questions: z.array(z.string()),
-  /** Marks of the required outputs that were there before the start, by path. */
+  /** Marks of the required outputs that existed before the start, by path. */
   outputs: z.record(z.string(), z.string()),
-  /** Marks of files that the agent had not changed, as checks and commands of the loop left them, by path. */
+  /** Marks of files, by path, as checks and commands of the loop left them, that the agent has not changed. */
   written: z.record(z.string(), z.string()).optional(),
 });
 

@@ -14,7 +14,7 @@ const breakerState = z.object({
   findings: streak,
   /** The agent's last message was the same, apart from signals, spaces and case. */
   sameReply: streak,
-  /** A claim was refused with the same results, and nothing in the project had changed; absent before the first. */
+  /** A claim was refused with the same results while nothing in the project changed; absent before the first. */
   sameRefusal: streak.optional(),
   /** The agent run failed with the same error, apart from ids and times. */
   sameError: streak,
@@ -44,7 +44,7 @@ const usageState = z.object({
   costBaseUsd: z.number().nullable(),
   /** Agent runs with tokens whose cost the client has not reported, including one in progress; absent: none. */
   unpricedRuns: count.optional(),
-  /** Number of these that the user knew about when the loop was resumed: they do not stop it. */
+  /** Number of them that the user knew about when resuming the loop: they do not stop it. */
   unpricedAccepted: count.optional(),
 });
 
@@ -70,7 +70,7 @@ export const steering = z.object({
   text: z.string(),
   /** `now`: delivered at the next tool call. `next`: delivered with the next prompt. */
   delivery: z.enum(['now', 'next']),
-  /** Announcement of an accepted change instead of a message by the user; the user is shown it as well. */
+  /** Present if it announces an accepted change and is not a message by the user; the user is shown it as well. */
   announces: z.literal('accept').optional(),
 });
 
@@ -95,15 +95,15 @@ const base = {
   iteration: count,
   startedAt: instant,
   /**
-   * Milliseconds since then in which the loop was paused or not driven, or its machine slept, less those by which the clock was
-   * set back; absent: none.
+   * Milliseconds since then for which the loop was paused or not driven, or its machine slept, less those by which the clock
+   * was set back; absent: none.
    */
   stoppedMs: z.int().optional(),
   /** End of the time that was last added to `stoppedMs`. */
   stoppedUntil: instant.optional(),
   /**
-   * Milliseconds for which the machine had slept since its start when the state was written, up to a constant; absent where a
-   * process watches the loop's whole time.
+   * How long the machine had slept when the state was written, in milliseconds up to a constant; absent where a process
+   * watches the loop's whole time.
    */
   asleepMs: z.number().optional(),
   lastRunAt: instant,
@@ -131,9 +131,9 @@ const base = {
   marks: readMarks,
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
-  /** Content of the last prompt until a turn shows that it arrived: a prompt that the client overrode never did. */
+  /** Content of the last prompt until a turn shows that it arrived. A prompt that the client overrode never arrived. */
   inFlight: z.object({ notices, steering: z.array(steering) }).nullable(),
-  /** Prompt of the turn in progress: none yet, the loop's (`agent`), a person's; `rest`: the turn was released. */
+  /** Origin of the current turn's prompt: none yet, the loop (`agent`), a person; `rest`: the turn was released. */
   turn: z.enum(['first', 'agent', 'user', 'rest']),
   /** The client's id of the prompt that the current turn answers; another prompt with this id was queued, not new. */
   promptId: z.string().nullable(),
@@ -151,7 +151,7 @@ const base = {
   announced: z.array(z.string()),
   /** Fingerprint of the project after the last iteration, if the no-progress signal is on. */
   projectMark: z.string().nullable(),
-  /** Program as the user can call it, for commands in messages; absent: `ralph-loop`. */
+  /** Program as the user calls it, for commands in messages; absent: `ralph-loop`. */
   program: z.string().min(1).optional(),
   /** True if an iteration has made a durable change; absent if the policy does not track progress. */
   progressed: z.boolean().optional(),
@@ -229,7 +229,7 @@ export const statusPart = z.discriminatedUnion('status', [
     verifying: z.object({
       since: instant,
       failure: failure.optional(),
-      /** The agent has not claimed completion: a limit is reached, and the checks say how far it came. */
+      /** True if the agent has not claimed completion: a limit is reached, and the checks show how far it came. */
       unclaimed: z.boolean().optional(),
     }),
   }),
@@ -266,7 +266,7 @@ export const statusPart = z.discriminatedUnion('status', [
 
 export const commonPart = z.object(base);
 
-/** Counts that only rise, and the position in the transcript up to which the usage was read. Stored outside the project. */
+/** Counts that only rise, and the position up to which the transcript's usage was read. Stored outside the project. */
 export const counters = commonPart
   .pick({
     loopId: true,
@@ -280,7 +280,7 @@ export const counters = commonPart
   })
   .extend({
     marks: readMarks.omit({ callsBytes: true }),
-    /** Session that the loop is bound to, which is known even if the state is lost; absent without one. */
+    /** Session to which the loop is bound, kept in case the state is lost; absent without one. */
     sessionId: z.string().optional(),
     /** Process of its client; absent without one. */
     clientPid: z.int().optional(),

@@ -43,7 +43,7 @@ const tddScenario = z.strictObject({
   timeoutSeconds: z.int().min(1).max(3600),
 });
 
-/** Part of a test file that stays when tests are added. Lines without text and imports do not count. */
+/** Part of a test file that must stay when tests are added. Empty lines and imports do not count. */
 const testHead = z.strictObject({
   imports: z.array(z.string()),
   /** Number and SHA-256 of the first lines, and the closing brackets after them. */
@@ -65,13 +65,13 @@ export const tddRecord = z.strictObject({
   scripts: z.record(z.string(), z.string()),
   /** Scripts that the last red run added to the list. The green run must use the same ones. */
   redScripts: z.record(z.string(), z.string()).optional(),
-  /** SHA-256 of the test files, by path relative to the project, before the scenario at work. */
+  /** SHA-256 of the test files, by path relative to the project, before the current scenario. */
   tests: z.record(z.string(), z.string()).optional(),
-  /** SHA-256 of the test files of the last red run, by path. A green run with others proves nothing. */
+  /** SHA-256 of the test files of the last red run, by path. A green run with other test files proves nothing. */
   redTests: z.record(z.string(), z.string()).optional(),
-  /** The same of each proved scenario, by its id. With others nothing of it is proved any more. */
+  /** The same for each proved scenario, by its id. With other test files it is no longer proved. */
   provedTests: z.record(z.string(), z.record(z.string(), z.string())).optional(),
-  /** What has to stay of these files, by id and path. */
+  /** Parts of these files that must stay, by scenario id and path. */
   provedHeads: z.record(z.string(), z.record(z.string(), testHead)).optional(),
   /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),

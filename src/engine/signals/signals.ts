@@ -8,7 +8,7 @@ export interface Signals {
   readonly findings: number | null;
   /** Names of the state markers, in order, each once. */
   readonly states: readonly string[];
-  /** What the agent wrote where it meant to claim: another promise, or the right text without its tags; absent if nothing. */
+  /** What the agent wrote where it meant to claim: another promise, or the right text without tags; absent if nothing. */
   readonly nearMiss?: string;
 }
 
@@ -45,7 +45,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
     if (promises) other = whole.match(PROMISE)?.at(-1) ?? other;
-    // The whole line as well: a custom signal may itself begin with a mark.
+    // The whole line is compared as well: a custom signal may itself begin with a mark.
     if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
     if (anywhere && line.includes(wanted)) claimed = true;
   }
@@ -60,12 +60,12 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
   return seen || nearMiss === undefined ? found : { ...found, nearMiss };
 }
 
-/** Most characters, such as tags and marks of Markdown, that a line may have beside the text of a promise. */
+/** Maximum number of characters, such as tags and Markdown marks, around the text of a promise in its line. */
 const AROUND = 100;
 const TAG = /<\/?[a-z][\w:-]{0,30}>?|\[\/?[a-z]{1,30}\]|\bpromise\s{0,3}[:=]/gi;
 const MARKS = /^[\s>*_`~#"'-]{1,100}|[\s*_`~"'.!]{1,100}$/g;
 
-/** Returns a line, in code as well, that holds nothing but the text of the promise, bare or in other tags. */
+/** Returns a line, in code as well, that holds only the text of the promise, bare or in other tags. */
 function untaggedPromise(message: string, promise: string): string | undefined {
   const wanted = oneLine(promise).replace(MARKS, '');
   if (!message.toLowerCase().includes(wanted.toLowerCase())) return undefined;
@@ -75,7 +75,7 @@ function untaggedPromise(message: string, promise: string): string | undefined {
       if (line.length > wanted.length + AROUND) return false;
       const untagged = line.replace(TAG, ' ');
       const bare = oneLine(untagged).replace(MARKS, '');
-      // In tags it is meant as a promise, whatever its case.
+      // Text in tags is meant as a promise, whatever its case.
       return bare === wanted || (untagged !== line && bare.toLowerCase() === wanted.toLowerCase());
     })
     ?.trim();
@@ -125,7 +125,7 @@ export function visibleLines(text: string): string[] {
 function blankInlineCode(line: string): string {
   if (!line.includes('`')) return line;
   const parts = line.split(/(`+)/);
-  // A run of backticks that no later one of its length closes is text. Searching for each would take quadratic time.
+  // A run of backticks without a closing run of its length is text. Searching for each would take quadratic time.
   const last = new Map(parts.map((part, index) => [part, index]));
   let shown = '';
   let hidden = -1;
@@ -153,7 +153,7 @@ function oneLineProblem(text: string): string | null {
   return text === text.trim() ? null : 'must not begin or end with white space';
 }
 
-/** Returns the problem of a claim that Markdown would change (`# DONE`, text in backticks). */
+/** Returns why a completion text cannot be claimed: Markdown would change it (`# DONE`, text in backticks). */
 function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
   const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
   return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'

@@ -21,17 +21,17 @@ export interface TddRun {
 
 /** Exit codes of a shell for a program that it may not run or cannot find. */
 const CANNOT_RUN = new Set([126, 127]);
-/** 128 plus SIGINT, SIGKILL or SIGTERM: ended from outside. A crash (SIGABRT, SIGSEGV) is a failure of the test. */
+/** 128 plus SIGINT, SIGKILL or SIGTERM: ended from outside. A crash (SIGABRT, SIGSEGV) is a failed test. */
 const ENDED_FROM_OUTSIDE = new Set([130, 137, 143]);
 
-/** Output of programs that fail before any test runs: the command is wrong, not the code. */
+/** Output of commands that fail before any test runs: the command is wrong, not the code. */
 const NEVER_BEGAN = [
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: (?:-c: line \d+: )?syntax error\b/im,
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: unexpected EOF\b/im,
   /^\S*(?:sh|dash): \d+: (?:cannot open|Can't open) /m,
   /: cd: .*: (?:No such file or directory|Not a directory)$/m,
   /^Could not find '.*'$/m, // node --test
-  /^ +requireStack: \[\]$/m, // node: the file to run
+  /^ +requireStack: \[\]$/m, // node: the file to run is missing
   /^node: bad option: /m,
   /^npm (?:error|ERR!) (?:Missing script:|code E404\b|could not determine executable|(?:enoent )?Could not read package\.json)/im,
   /^ ?ERR_PNPM_(?:NO_SCRIPT|RECURSIVE_EXEC_FIRST_FAIL|NO_IMPORTER_MANIFEST_FOUND|NO_PKG_MANIFEST)\b/m,
@@ -50,10 +50,10 @@ const NEVER_BEGAN = [
 /** Pattern for colours, which some programs print even without a terminal. */
 const COLOUR = /\u001b\[[0-9;]*m/g;
 
-/** What a run is to show: a phase of a scenario, or at a claim that a complete one still passes. */
+/** What a run has to show: a phase of a scenario or, at a claim, that a complete scenario still passes. */
 export type RunFor = TddPhase | 'claim';
 
-/** Returns null if a run counts for its phase, else the reason: red has to fail, every other one has to pass. */
+/** Returns null if a run counts for its phase, else the reason: red has to fail, everything else has to pass. */
 export function evaluateRun(phase: RunFor, { end, output, tests }: TddRun): Message | string | null {
   switch (end.kind) {
     case 'unavailable':
@@ -80,7 +80,7 @@ function evaluateExit(phase: RunFor, code: number, output: string, tests: TestSu
   if (code === 0 && tests !== null && tests.failed > 0) return TDD_TEXTS.contradicts(contradictionText(tests));
   if (code === 0) return phase === 'red' ? TDD_TEXTS.passes : null;
   const plain = output.replace(COLOUR, '');
-  // If a runner counted tests, such words come from a test, for example about a program not yet written.
+  // If a runner counted tests, such output comes from a test, for example about a program not yet written.
   if (tests === null && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
   if (phase === 'red') return null;
   if (phase === 'claim') return TDD_TEXTS.failsNow(code);

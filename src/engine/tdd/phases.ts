@@ -19,7 +19,7 @@ export function remaining(record: Pick<TddRecord, 'scenarios' | 'completed'>): T
   return record.scenarios.filter(({ id }) => !isComplete(record, id));
 }
 
-/** Returns the progress of a list, as every view of a loop or of a list shows it. */
+/** Returns the progress of a list, in the form that every view of a loop or list shows. */
 export function scenarioCount({ completed, scenarios }: Pick<TddRecord, 'scenarios' | 'completed'>): ChecklistCount {
   return { done: completed.length, total: scenarios.length };
 }
@@ -57,20 +57,20 @@ export function recordPhase(record: TddRecord, entry: TddLogEntry): TddRecord {
   return { ...next, completed: [...record.completed, completed] };
 }
 
-/** Returns the record after a failed run of a green scenario, which comes before anything else. */
+/** Returns the record after a failed run of a green scenario, which must be fixed before anything else. */
 export function recordBroken(record: TddRecord, scenarioId: string, output: string): TddRecord {
   return { ...record, current: scenarioId, broken: { scenarioId, output } };
 }
 
 export type MayRun =
   | { readonly kind: 'run'; readonly scenario: TddScenario }
-  /** It was already proved: nothing runs, and the earlier proof is the answer. */
+  /** The scenario was already proved: nothing runs, and the earlier proof is the answer. */
   | { readonly kind: 'done'; readonly scenario: TddScenario }
   | { readonly kind: 'refused'; readonly why: Message | string };
 
 /**
- * Returns whether a phase may run: green after red, refactored after green. `id` null: the current one; `again`: red again, also
- * of a complete scenario whose test has changed.
+ * Returns whether a phase may run: green after red, refactored after green. `id`: null for the current scenario; `again`: red
+ * again, even for a complete scenario whose test has changed.
  */
 export function mayRun(
   record: TddRecord,

@@ -3,7 +3,7 @@ import { section } from '../prompt/assemble-prompt.ts';
 import type { TddRecord, TddScenario } from '../schema/tdd.ts';
 import { redEvidence, standingOf } from './phases.ts';
 
-/** Returns the prompt's section about the list. `tdd` is the command line without the step, `notes` name repairs. Pure. */
+/** Returns the prompt's section about the list. `tdd`: the command line without the step; `notes`: repairs. Pure. */
 export function sectionText(
   record: TddRecord,
   scenario: TddScenario | null,

@@ -59,7 +59,7 @@ export function end(
   };
 }
 
-/** Returns the command of a message that continues the work: report and explanation name the same one. */
+/** Returns the command in a message that continues the work, so that report and explanation name the same one. */
 function nextCommand(why: Message | string): StateOf<'ended'>['ended']['next'] {
   const advice = typeof why === 'string' ? [] : (why.advice ?? []);
   const found = advice.find(({ command }) => ['start', 'restart', 'resume'].includes(command));
@@ -99,7 +99,7 @@ export function pause(
   };
 }
 
-/** Records the pause and tells the user its reason, with the end of a turn (`allow`) or within one (`notify`). */
+/** Records the pause and tells the user the reason, at the end of a turn (`allow`) or within one (`notify`). */
 export function recordPause(
   state: StateOf<'paused'>,
   type: 'allow' | 'notify',
@@ -121,7 +121,7 @@ export function releasePaused(paused: StateOf<'paused'>): Transition {
   return release(state, message);
 }
 
-/** Lets the turn end while the loop stays live; `next` is the author of the message that the next turn answers. */
+/** Lets the turn end while the loop stays live; `next` says whose message the next turn answers. */
 export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
   return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
 }

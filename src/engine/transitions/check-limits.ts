@@ -36,7 +36,7 @@ export function decide(
   return withinLimits(state, at, policy, goOn);
 }
 
-/** Continues only below every limit. The first limit reached ends the loop: user's stop, iterations, breaker, budget. */
+/** Continues only below every limit. The first one reached ends the loop: user's stop, iterations, breaker, budget. */
 export function withinLimits(
   state: Running,
   at: string,
@@ -139,7 +139,7 @@ export function endBy(state: LoopState, at: string, policy: Policy, reached: Rea
   }
 }
 
-/** Adds why the last claim was refused, or how the agent would have had to claim if its last message was meant as a claim. */
+/** Adds why the last claim was refused or, if the last message was meant as a claim, how to claim. */
 function withHint(message: Message, { notices }: LoopState): Message {
   const head = headOf(notices.rejection[0] ?? '');
   const refused = head === '' ? null : `The last claim was refused: ${head}`;
@@ -181,7 +181,7 @@ export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, po
   }
 }
 
-/** Returns the wait on the current clock: it restarts if the clock was set back to before it. */
+/** Returns the wait on the current clock: it restarts if the clock was set back to before its beginning. */
 function waitFrom(at: string, state: Waiting): Waiting {
   const { until, delayMs } = state.waiting;
   if (!isBefore(at, after(until, -delayMs))) return state;

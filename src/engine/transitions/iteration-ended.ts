@@ -65,7 +65,7 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const heard = readSignals(ended.text, policy);
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = hasFailed(ended);
-  // Other signals take precedence over idle. A failed turn is not idle.
+  // Other signals take precedence over idle; a failed turn is never idle.
   const isQuiet = signals.completion !== 'claimed' && signals.findings === null && !failed;
   if (policy.idle && signals.states.includes('idle') && isQuiet)
     return idleIteration(state, ended, policy, policy.idle, signals);
@@ -87,7 +87,7 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
 
 function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: Policy): Running {
   const normalised = normalisedReply(ended.text, policy);
-  // An agent that was at work, or whose run failed, has not given an empty reply.
+  // An empty reply does not count if the agent called tools or its run failed.
   const isSilent = normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown || hasFailed(ended));
   return {
     ...running(state),
@@ -188,7 +188,7 @@ function verifying(
   return { ...common(state), status: 'verifying', verifying: { since: at, ...of }, lastDecision };
 }
 
-/** Returns whether the agent stops here without a claim, with time left for the checks, which alone can say how far it came. */
+/** Returns whether the loop ends here without a claim and has time for checks, which alone show how far the agent came. */
 function endsUnchecked(state: Running, { at, hasChecks }: Ended, policy: Policy, failure: Failure | null): boolean {
   if (failure !== null || !hasChecks || state.pauseRequested || timeReading(state, policy.budget, at)) return false;
   const reached = limitReached(state, at, policy);
@@ -310,7 +310,7 @@ const MESSAGE_TAIL = 10_000;
 const MOST_LINES = 5;
 const LINE_LIMIT = 300;
 
-/** Returns the last lines of a message, without secrets and the agent's signals; none of an earlier iteration. */
+/** Returns the last lines of a message, without secrets and the agent's signals. */
 function lastWords(text: string, signal: string | null): string[] {
   const lines = text
     .slice(-MESSAGE_TAIL)
@@ -353,7 +353,7 @@ function conclude(
   return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
 }
 
-/** Returns the states that an agent named, for the event; nothing if there are none. */
+/** Returns the states that an agent named, for the event; an empty object if there are none. */
 function statesOf({ states }: Signals): { readonly states?: readonly string[] } {
   return states.length > 0 ? { states } : {};
 }

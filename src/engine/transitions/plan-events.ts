@@ -22,8 +22,8 @@ type PlanPolicy = NonNullable<Policy['plan']>;
 const REPORT_LIMIT = 2_000;
 
 /**
- * Handles the end of a turn over a plan. Every one is a claim, unless the report says otherwise or names a blocker: the driver
- * verifies it, and the report is kept.
+ * Handles the end of a turn over a plan. Every turn is a claim, unless its report says otherwise or names a blocker: the
+ * driver verifies it, and the report is kept.
  */
 export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   const next = iterationEnded(state, { ...ended, taskDone: true }, policy);
@@ -106,7 +106,7 @@ function follow(
   switch (as) {
     case 'done': {
       const plan = withDone(before, task.id);
-      // Another task: similarity to the previous reply means nothing.
+      // The next reply is about another task, so its similarity to this one means nothing.
       const loop = { ...running(state), plan, breaker: CLOSED_BREAKER };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
       if (stop !== null) {

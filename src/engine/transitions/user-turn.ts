@@ -27,13 +27,13 @@ export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): 
   }
 }
 
-/** Begins the first iteration with its prompt: a client that a person starts may come long after the loop. */
+/** Begins the first iteration at its prompt: a person may start the client long after the loop. */
 function begun(state: LiveState, at: string): LiveState {
   const { lastDecision } = state;
   return lastDecision?.kind === 'started' ? { ...state, lastDecision: { ...lastDecision, at } } : state;
 }
 
-/** Handles a prompt by which the client continues itself: it is the loop's work, unless the user was being answered. */
+/** Handles a prompt by which the client continues itself: the loop's work, unless the user was being answered. */
 function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transition {
   if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited')
     return resumed({ ...running(state), turn: 'agent' }, at);
@@ -66,7 +66,7 @@ export function interrupted(state: LiveState, happened: EventOf<'interrupted'>):
     const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
     return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
   }
-  // An earlier pause keeps its reason, and missing consent stays missing. Esc ends a turn that went on in a pause.
+  // An earlier pause keeps its reason, missing consent stays missing. Esc ends a turn that continued during a pause.
   if (state.status === 'paused' || state.status === 'awaiting-consent') {
     const isOver = state.mode === 'hook' && state.turn === 'agent' && happened.by === 'signal';
     const lastDecision = state.lastDecision && { ...state.lastDecision, at: happened.at };

@@ -17,18 +17,18 @@ const CAUSES = {
   foreign: 'belongs to another loop',
 } as const;
 
-/** File of a loop's evidence that cannot be believed, and why. */
+/** File of a loop's evidence that cannot be trusted, and why. */
 interface LostEvidence {
   readonly path: string;
   readonly why: keyof typeof CAUSES;
 }
 
-/** Returns which file is lost, and the cause. */
+/** Returns which file is lost and why. */
 export function lossText({ path, why }: LostEvidence): string {
   return `${path} ${CAUSES[why]}`;
 }
 
-/** Returns the RalphError `evidence-lost` that names the file and the cause. */
+/** Returns the RalphError `evidence-lost`, which names the file and the cause. */
 export function evidenceLost(path: string, why: LostEvidence['why']): RalphError {
   const message: Message = {
     text: `Evidence of this loop is lost: ${lossText({ path, why })}.`,
@@ -37,18 +37,18 @@ export function evidenceLost(path: string, why: LostEvidence['why']): RalphError
   return new RalphError('evidence-lost', message, { path, why } satisfies LostEvidence);
 }
 
-/** Returns what an error says about lost evidence; null for every other error. */
+/** Returns the lost evidence that an error names; null for every other error. */
 export function lostBy(error: unknown): LostEvidence | null {
   return error instanceof RalphError && error.code === 'evidence-lost' ? (error.cause as LostEvidence) : null;
 }
 
-/** Returns the message about lost evidence. Throws every other error. */
+/** Returns the message of an error about lost evidence. Throws every other error. */
 export function lossIn(error: unknown): Message {
   if (lostBy(error) !== null) return (error as RalphError).advised;
   throw error;
 }
 
-/** Returns the message about the evidence that `prove` finds lost; null if it finds none. Throws every other error. */
+/** Returns the message about the evidence that `prove` finds lost; null if none is. Throws every other error. */
 export function lossBy(prove: () => void): Message | null {
   try {
     prove();
@@ -114,15 +114,15 @@ export const EVIDENCE = {
 export type EvidenceName = keyof typeof EVIDENCE;
 export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as readonly EvidenceName[];
 
-/** Entries that never change during a loop: the contract itself holds their SHA-256. */
+/** Entries that never change during a loop: the contract itself contains their SHA-256. */
 export const FIXED: ReadonlySet<string> = new Set(['startFiles', 'startPoint']);
 
-/** Entries without a digest, because every turn writes them: what they hold is compared with the state instead. */
+/** Entries without a digest, because every turn writes them: their content is compared with the state instead. */
 export const LIVE: ReadonlySet<string> = new Set<EvidenceName>(['counters']);
 
 /**
- * Entries that only a runner's process and the user's `accept` write while the runner drives the loop: it remembers their
- * digests. Hooks write the snapshot as well, and the agent's `tdd` commands the scenarios; counters are remembered as such.
+ * Entries that only the runner's process and the user's `accept` write while a runner drives the loop: it remembers their
+ * digests. Hooks also write the snapshot, and the agent's `tdd` commands the scenarios; counters are remembered separately.
  */
 export const HELD: ReadonlySet<string> = new Set<EvidenceName>([
   'contract',
@@ -133,16 +133,16 @@ export const HELD: ReadonlySet<string> = new Set<EvidenceName>([
   'gitView',
 ]);
 
-/** Part of a contract that says which entries its loop has. */
+/** Part of a contract that lists the entries of its loop. */
 export type EvidenceOf = Pick<Contract, 'loopId' | 'evidence'>;
 
 const VERSION = 1;
 
-/** SHA-256 of an entry. While it is replaced, `next` is believed as well, so that a kill at any point loses nothing. */
+/** SHA-256 of an entry. While it is replaced, `next` is trusted as well, so that a kill at any point loses nothing. */
 export interface Digests {
   readonly is: string;
   readonly next?: string;
-  /** Digests of former versions, newest first, by which an older copy is recognised. */
+  /** Digests of former versions, newest first; they reveal an older copy. */
   readonly was?: readonly string[];
 }
 
@@ -181,12 +181,12 @@ export function findManifest(files: Pick<LoopFiles, 'evidence'>, loopId?: string
   return found?.loopId === (loopId ?? found?.loopId) ? found : null;
 }
 
-/** Does the same, with null for a manifest that is lost. */
+/** Like `findManifest`, but returns null for a lost manifest. */
 export function manifestUnlessLost(files: Pick<LoopFiles, 'evidence'>, loopId?: string): Manifest | null {
   return unlessLost(() => findManifest(files, loopId), null);
 }
 
-/** Writes the manifest. `waitsFor` the content alone if the one before says the same of what is on disk. */
+/** Writes the manifest. `waitsFor`: the content is enough if the previous manifest says the same about the disk. */
 export function writeManifest(
   files: LoopFiles,
   loopId: string,
@@ -200,9 +200,9 @@ export function writeManifest(
 type NamesContract = Pick<LoopState, 'loopId' | 'contractHash'>;
 
 /**
- * Returns the contract of a loop; null if, and only if, the loop has none: its state names none, and none is there. Throws
- * `evidence-lost` for one that is missing, empty, torn, older, edited or another loop's. A state that another program has
- * changed is no reason to doubt the contract. Hashes only if state and contract disagree; `proveContract` always does.
+ * Returns the contract of a loop; null only if the loop has none: its state names none, and there is no file. Throws
+ * `evidence-lost` for one that is missing, empty, torn, older, edited or another loop's. A state changed by another
+ * program does not discredit it. Computes its hash only if state and contract disagree; `proveContract` always does.
  */
 export function liveContract(
   files: LoopFiles,
@@ -215,12 +215,12 @@ export function liveContract(
   if (!isNamed && contractHash !== null) proveAgainstManifest(files, stored, loopId);
   if (stored.contract.evidence['counters'] === undefined) return stored;
   if (counters?.loopId === stored.contract.loopId) return stored;
-  // The state alone could go back.
+  // Without the counters, an older state would go unnoticed.
   evidenceBytes(files.counters);
   throw evidenceLost(files.counters, counters === null ? 'torn' : 'foreign');
 }
 
-/** Returns the contract of a loop as `liveContract` does, or the message about what of it is lost. */
+/** Returns the contract of a loop as `liveContract` does, or the message about its lost evidence. */
 export function contractOrLoss(files: LoopFiles, state: NamesContract, found = readRecords(files)) {
   try {
     return { stored: liveContract(files, state, found), lost: null };
@@ -229,7 +229,7 @@ export function contractOrLoss(files: LoopFiles, state: NamesContract, found = r
   }
 }
 
-/** Throws `evidence-lost` unless the manifest shows that the contract is right, and so that the state was changed. */
+/** Throws `evidence-lost` unless the manifest confirms the contract, which means that the state was changed. */
 function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, loopId: string): void {
   const { loopId: whose } = anyManifest(files);
   if (whose === contract.loopId) readEvidence(files, { loopId: whose, evidence: {} }, 'contract');
@@ -237,7 +237,7 @@ function proveAgainstManifest(files: LoopFiles, { contract }: StoredContract, lo
   else throw evidenceLost(files.evidence, 'foreign');
 }
 
-/** Throws `evidence-lost` unless the content of the contract is that of its own hash and of the manifest. */
+/** Throws `evidence-lost` unless the contract's content matches its own hash and the manifest. */
 export function proveContract(files: LoopFiles): void {
   const { hash, contract } = presentContract(files, findContract(files));
   readEvidence(files, contract, 'contract');
@@ -251,8 +251,8 @@ function presentContract(files: LoopFiles, found: ReturnType<typeof findContract
 }
 
 /**
- * Returns the bytes of an entry; null if, and only if, the contract has none. Throws RalphError `evidence-lost`, with file
- * and cause, for an entry that is missing, empty, torn, older, edited or another loop's.
+ * Returns the bytes of an entry; null only if the contract lists none. Throws RalphError `evidence-lost`, with file and
+ * cause, for an entry that is missing, empty, torn, older, edited or another loop's.
  */
 export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf, name: EvidenceName): Buffer | null {
   const path = EVIDENCE[name](files);
@@ -263,13 +263,13 @@ export function readEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf,
   return onceMoreAlone(files, (alone) => provedByManifest(files, loopId, name, alone));
 }
 
-/** Returns the record in an entry, whose content the caller checks, as `readEvidence` does its bytes. */
+/** Returns the record in an entry, like `readEvidence`. The caller validates its content. */
 export function readEvidenceRecord<T>(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): Partial<T> | null {
   const bytes = readEvidence(files, contract, name);
   return bytes && (evidenceJson(EVIDENCE[name](files), bytes) as Partial<T>);
 }
 
-/** Repeats, `alone`, what found evidence lost: another process may have been replacing it. */
+/** Repeats a proof that found evidence lost, `alone` under the lock: another process may have been replacing it. */
 export function onceMoreAlone<T>(files: LoopFiles, prove: (alone: boolean) => T): T {
   try {
     return prove(false);
@@ -287,7 +287,7 @@ function provedByManifest(files: LoopFiles, loopId: string, name: EvidenceName, 
   const bytes = proved(path, digests);
   const held = heldAgainst(files, loopId, name, bytes);
   if (held === null) return bytes;
-  // So that the entry is lost for a process that resumes the loop as well.
+  // A process that resumes the loop later must find the entry lost as well.
   if (alone) writeManifest(files, loopId, { ...entries, [name]: { is: held } });
   throw evidenceLost(path, 'edited');
 }
@@ -299,14 +299,14 @@ export function proved(path: string, { is, next, was = [] }: Digests): Buffer {
   throw evidenceLost(path, was.includes(found) ? 'older' : 'edited');
 }
 
-/** Proves a contract and every entry that it lists. Throws `evidence-lost` with the first that cannot be believed. */
+/** Proves a contract and every entry it lists. Throws `evidence-lost` with the first that cannot be trusted. */
 export function proveEvidence(files: LoopFiles, contract: EvidenceOf): void {
   const listed = ['contract', ...Object.keys(contract.evidence)];
   for (const name of EVIDENCE_NAMES) if (listed.includes(name)) readEvidence(files, contract, name);
   proveNotices(files, contract.loopId);
 }
 
-/** Throws `evidence-lost` for the contract, the manifest or a listed entry that is missing, empty or no file. Reads none of them. */
+/** Throws `evidence-lost` if the contract, the manifest or a listed entry is missing, empty or not a file. Reads none. */
 export function requireEvidence(files: LoopFiles, { loopId, evidence }: EvidenceOf): void {
   const listed = EVIDENCE_NAMES.filter((name) => name === 'contract' || Object.hasOwn(evidence, name));
   for (const path of [files.evidence, ...listed.map((name) => EVIDENCE[name](files))]) {
@@ -318,7 +318,7 @@ export function requireEvidence(files: LoopFiles, { loopId, evidence }: Evidence
   proveNotices(files, loopId);
 }
 
-/** Returns whether an entry of a loop can be believed; true as well if the contract has none. */
+/** Returns whether an entry of a loop can be trusted; also true if the contract lists none. */
 export function isWhole(files: LoopFiles, contract: EvidenceOf, name: EvidenceName): boolean {
   return lossBy(() => readEvidence(files, contract, name)) === null;
 }
@@ -337,20 +337,20 @@ export function listEvidence(files: LoopFiles, loopId: string): EvidenceOf['evid
   return Object.fromEntries(entries.map(([name, { is }]) => [name, FIXED.has(name) ? is : null]));
 }
 
-/** Returns the files of a loop that may have ended, whose manifest is then set aside. */
+/** Returns the files of a loop that may have ended; its manifest has then been moved aside. */
 export function filesAtEnd(files: LoopFiles): LoopFiles {
   return existsSync(files.evidence) ? files : { ...files, evidence: `${files.evidence}.ended` };
 }
 
 interface HeldDigest {
   readonly is: string;
-  /** Number of changes that the user had accepted by then. */
+  /** Number of changes that the user had accepted when the digest was remembered. */
   readonly accepted: number;
 }
 
 interface Memory {
   readonly digests: Map<string, HeldDigest>;
-  /** What reports have to say, as last read. */
+  /** Notices for reports, as last read. */
   notices: readonly string[];
 }
 
@@ -369,8 +369,8 @@ export function hold(files: LoopFiles, loopId: string, name: string, is: string)
 }
 
 /**
- * Returns the digest that this process remembers of an entry, if the entry has another one that the user has not accepted
- * since; null if it can be believed, as always in a process that does not drive the loop.
+ * Returns the digest that this process remembers for an entry, if the entry's content differs and the user has accepted
+ * no change since; null if it can be trusted, as always in a process that does not drive the loop.
  */
 function heldAgainst(files: LoopFiles, loopId: string, name: string, bytes: Buffer): string | null {
   const held = memories.get(files.evidence)?.digests.get(name);
@@ -385,10 +385,10 @@ function acceptedOf(files: LoopFiles, loopId: string): number {
   return noticesOf(files, loopId).filter(({ kind }) => kind === 'accept').length;
 }
 
-/** Number of notices that are compared: the oldest are dropped once the file has its full size. */
+/** Number of notices that are compared: the oldest are dropped once the file has reached its full size. */
 const MOST_NOTICES = 100;
 
-/** Throws `evidence-lost` if notices are gone that this process has seen: reports would no longer name what they say. */
+/** Throws `evidence-lost` if notices that this process has seen are gone: reports would no longer include them. */
 function proveNotices(files: LoopFiles, loopId: string): void {
   const memory = memories.get(files.evidence);
   if (memory === undefined) return;

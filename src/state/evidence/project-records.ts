@@ -15,7 +15,7 @@ import {
 } from './evidence.ts';
 import { replaceEntry } from './store-evidence.ts';
 
-/** Owner of the manifest of those records of a project that are no loop's: of a parallel run, and of each worktree. */
+/** Owner of the manifest of the project's own records: that of a parallel run, and one for each worktree. */
 const OWNER = 'project';
 
 /** Digest of a record that is about to be removed. */
@@ -23,20 +23,20 @@ const REMOVED = 'removed';
 
 const recordsOf = (files: LoopFiles): LoopFiles => ({ ...files, evidence: files.records });
 
-/** Replaces a record, so that after a kill at any point the old or the new one is there and believed. */
+/** Replaces a record. After a kill at any point, the old or the new record exists and is trusted. */
 export function storeProjectRecord(files: LoopFiles, path: string, record: object): void {
   const own = recordsOf(files);
   const text = `${JSON.stringify(record)}\n`;
   const write = (): void => writeAtomically(path, text, 0o600);
   withManifestLock(own, () => {
-    // If the digests are lost, no other record is believed from here on.
+    // If the digests are lost, no other record is trusted from here on.
     const entries = manifestUnlessLost(own, OWNER)?.entries ?? {};
     replaceEntry(own, { loopId: OWNER, entries }, { name: basename(path), path, digest: sha256(text), write });
   });
 }
 
 /**
- * Reads a record, whose content the caller checks; null if, and only if, there is none. Throws `evidence-lost` for one that is
+ * Reads a record; null only if there is none. The caller validates its content. Throws `evidence-lost` for a record that is
  * missing, empty, torn, older or edited.
  */
 export function readProjectRecord(files: LoopFiles, path: string): Readonly<Record<string, unknown>> | null {

@@ -15,7 +15,7 @@ import {
   writeManifest,
 } from './evidence.ts';
 
-/** Begins the evidence of a new loop, or of a resumed one, whose entries stay unless its manifest is lost. */
+/** Begins the evidence of a new loop, or of a resumed one, which keeps its entries unless its manifest is lost. */
 export function beginEvidence(files: LoopFiles, loopId: string): void {
   withManifestLock(files, () => {
     if (manifestUnlessLost(files, loopId) !== null) return;
@@ -24,13 +24,13 @@ export function beginEvidence(files: LoopFiles, loopId: string): void {
   });
 }
 
-/** Replaces an entry, so that after a kill at any point the old or the new one is there and believed. */
+/** Replaces an entry. After a kill at any point, the old or the new one exists and is trusted. */
 export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceName, content: string | Buffer): void {
   const path = EVIDENCE[name](files);
   withManifestLock(files, () => {
     const manifest = findManifest(files, loopId);
     const waitsFor = manifest === null ? 'name' : waitOfNew(manifest.entries, name);
-    // All entries are in one folder, so the contract's listing, which waits for its name, waits for theirs.
+    // All entries share one folder, so the write of the contract, which waits for its name, syncs their names too.
     const write = (): void => writeAtomically(path, content, 0o600, waitsFor === 'nothing' ? 'content' : 'name');
     if (manifest === null) return write();
     const digest = sha256(content);
@@ -39,12 +39,12 @@ export function storeEvidence(files: LoopFiles, loopId: string, name: EvidenceNa
   });
 }
 
-/** Stores a contract, and the mark that it has no private files. Without the mark, as while it is replaced, reads are guarded. */
+/** Stores a contract, and a mark if it has no private files. Without the mark, as during a replacement, reads are guarded. */
 export function writeContract(files: LoopFiles, stored: StoredContract): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   removeIfThere(files.freeReads);
   storeEvidence(files, stored.contract.loopId, 'contract', `${JSON.stringify(stored, null, 2)}\n`);
-  // Lost, it costs time alone.
+  // Losing the mark costs only time.
   if (stored.contract.guardrails?.privateFiles?.length === 0) writeAtomically(files.freeReads, '', 0o600, 'nothing');
 }
 
@@ -55,11 +55,11 @@ interface Replacement {
   readonly path: string;
   readonly digest: string;
   readonly write: () => void;
-  /** What the listing of a new entry waits for. */
+  /** What the manifest that lists a new entry waits for. */
   readonly waitsFor?: 'name' | 'nothing';
 }
 
-/** Replaces an entry of this manifest. Called under its lock. */
+/** Replaces an entry of this manifest. The caller holds its lock. */
 export function replaceEntry(
   files: LoopFiles,
   { loopId, entries }: Pick<Manifest, 'loopId' | 'entries'>,
@@ -67,7 +67,7 @@ export function replaceEntry(
 ): void {
   const known = settled(path, entries[name]);
   if (known === null) {
-    // A new entry has no old version to believe: once listed, it is missing until it is there.
+    // A new entry has no old version to trust: once listed, it counts as missing until the file exists.
     writeManifest(files, loopId, { ...entries, [name]: { is: digest } }, waitsFor);
     write();
     return;
@@ -76,11 +76,11 @@ export function replaceEntry(
   write();
   const former = known.is === digest ? (known.was ?? []) : [known.is, ...(known.was ?? [])];
   const was = former.filter((each) => each !== digest).slice(0, MOST_FORMER);
-  // After a crash of the machine the manifest may be the one above, which believes the new version as well.
+  // After a crash of the machine the manifest may be the one above, which also trusts the new version.
   writeManifest(files, loopId, { ...entries, [name]: { was, is: digest } }, 'content');
 }
 
-/** Returns an entry whose replacement was killed as what is on disk; null for a new one. */
+/** Returns the digests of an entry whose replacement was killed, settled by the file on disk; null for a new one. */
 function settled(path: string, digests: Digests | undefined): Digests | null {
   if (digests?.next === undefined) return digests ?? null;
   const { is, next, was = [] } = digests;
@@ -97,7 +97,7 @@ export function listLiveEvidence(files: LoopFiles, loopId: string, name: Evidenc
   });
 }
 
-/** Removes an entry from the manifest, because the loop no longer has it. */
+/** Removes an entry that the loop no longer has from the manifest. */
 export function forgetEvidence(files: LoopFiles, loopId: string, name: EvidenceName): void {
   withManifestLock(files, () => {
     const manifest = findManifest(files, loopId);
@@ -107,7 +107,7 @@ export function forgetEvidence(files: LoopFiles, loopId: string, name: EvidenceN
   });
 }
 
-/** Returns what a new entry of a loop waits for: until its contract, which is stored last, is listed, no loop rests on it. */
+/** Returns what a new entry of a loop waits for: no loop rests on it until its contract, stored last, is listed. */
 function waitOfNew(entries: Manifest['entries'], name: string): 'name' | 'nothing' {
   return name === 'contract' || entries['contract'] !== undefined ? 'name' : 'nothing';
 }

@@ -13,22 +13,22 @@ interface Stamp {
   readonly ctimeMs: number;
 }
 
-/** Age at which a cache is written again, by its number of writes: each of the first commands runs other functions. */
+/** Age at which a cache is written again, by its number of writes: each of the first commands runs new functions. */
 const REFRESH_MS = [0, 0, 4_000, 16_000, 60_000, 600_000, 3_600_000];
 /** Age at which caches of earlier builds are removed. */
 const OLD_MS = 7 * 24 * 3_600_000;
-/** Share of a cache that the one in its place must have at least: V8 drops functions that have not run for a while. */
+/** Minimum size of a new cache relative to the old one: V8 drops functions that have not run for a while. */
 const KEPT = 0.98;
 
 const DIGEST_LENGTH = 16;
-/** Memory for one file at a time: pages that are touched for the first time cost a hook more than reading does. */
+/** Buffer for one file at a time: touching new pages costs a hook more than reading does. */
 const SPACE = Buffer.allocUnsafeSlow(512 * 1024);
 
 /**
- * Returns the `require` of an entry in the folder `here`, which compiles chunks of the program with the code that earlier
- * processes have kept: compiling takes most of a hook's time. Each entry has a cache of its own for each chunk, so that a
- * hook reads only functions that it calls. A cache is only an accelerator: without it, or if V8 rejects it, a chunk is
- * compiled.
+ * Returns the `require` of an entry in the folder `here`. It compiles chunks of the program with the code that earlier
+ * processes have cached: compiling takes most of a hook's time. Each entry has its own cache of each chunk, so that a
+ * hook reads only the functions that it calls. Without a cache, or if V8 rejects it, the chunk is compiled from its
+ * source.
  */
 export function requireOf(entry: string, here: string, builtin: Require): Require {
   const root = findOutsideRoot(process.env); // the entry itself reports a missing home folder
@@ -43,7 +43,7 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
     const key = id.startsWith('.') ? basename(id) : id;
     const known = loaded.get(key);
     if (known !== undefined) return known.exports;
-    // Without a prototype it is a table from the beginning: else V8 makes a shape for each of several hundred names.
+    // Without a prototype, V8 uses a table at once, and makes no shape for each of several hundred names.
     const module: { exports: object } = { exports: Object.create(null) as object };
     if (key === id) module.exports = builtin(id) as object;
     else {
@@ -51,7 +51,7 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
       const filename = `${folder}${sep}${key}`;
       compile(filename, entry, caches, ends)(module.exports, load, module, filename);
     }
-    // Only now: a chunk that could not be loaded is tried again, and no chunk imports itself.
+    // Set only now, so that a chunk that failed to load is tried again; no chunk imports itself.
     loaded.set(key, module);
     return module.exports;
   };
@@ -59,7 +59,7 @@ export function requireOf(entry: string, here: string, builtin: Require): Requir
 
 /**
  * Returns the scripts of the skill that `init` installed, for a hook in a project; else the bundle's. A folder scripts/ in
- * .claude is not guarded, so nothing is loaded from there, even where the skill lacks a chunk: the hook then fails.
+ * .claude is not guarded, so nothing is loaded from it: where the skill lacks a chunk, the hook fails.
  */
 function programFolder(above: string, chunk: string): string {
   const copied = [above, 'skills', 'ralph-loop', 'scripts'].join(sep);
@@ -67,7 +67,7 @@ function programFolder(above: string, chunk: string): string {
   return isProject ? copied : `${above}${sep}scripts`;
 }
 
-/** Compiles a chunk, and adds to `ends` what keeps the code of every function that has run by then. */
+/** Compiles a chunk, and adds to `ends` a function that caches the code of every function run by then. */
 function compile(filename: string, entry: string, caches: string | null, ends: (() => void)[]): Chunk {
   const { bytes, stamp } = read(filename);
   const source = bytes.toString('latin1');
@@ -84,7 +84,7 @@ function compile(filename: string, entry: string, caches: string | null, ends: (
 
 /**
  * Returns the name of a cache. V8 compares only the source's length, so the name identifies this file and this node. Some
- * systems give every file the same time of modification, but not of its last change.
+ * systems give every file the same modification time, but not the same change time.
  */
 export function cacheName(entry: string, filename: string, stamp: Stamp, options: readonly string[]): string {
   const { version, arch } = process;
@@ -100,7 +100,7 @@ interface Cache {
 
 const NO_CACHE: Cache = { writes: 0, isDue: true };
 
-/** Reads V8's data, which stands there twice, and a byte with the number of writes. Returns null for damaged data: V8 would crash. */
+/** Reads V8's data, which is stored twice, and a byte with the number of writes. Returns null if damaged: V8 would crash. */
 function readCache(path: string): Cache | null {
   try {
     const { bytes, stamp } = read(path);
@@ -115,7 +115,7 @@ function readCache(path: string): Cache | null {
   }
 }
 
-/** Reads a file into the shared memory. */
+/** Reads a file into the shared buffer. */
 function read(path: string): { readonly bytes: Buffer; readonly stamp: Stamp } {
   return withDescriptor(path, 'r', 0, (descriptor) => {
     const stamp = fstatSync(descriptor);
@@ -126,8 +126,8 @@ function read(path: string): { readonly bytes: Buffer; readonly stamp: Stamp } {
 }
 
 /**
- * Stores the code of a chunk with every function that has run so far, unless it has fewer bytes than `least`. `before` counts
- * the writes of the cache that was used. Never throws: otherwise the next run compiles again.
+ * Stores the code of a chunk with every function that has run so far, unless it has fewer bytes than `least`. `before` is the
+ * write count of the cache that was used. Never throws: without a cache, the next run compiles again.
  */
 function keep(script: Script, path: string, before: number, least: number): void {
   try {
@@ -136,7 +136,7 @@ function keep(script: Script, path: string, before: number, least: number): void
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const bytes = Buffer.concat([data, data, Buffer.of(Math.min(before + 1, 255))]);
-    // The content waits for the disk; a name that is lost is written again.
+    // Only the content is synced: a lost name is written again.
     writeAtomically(path, bytes, 0o600, 'content');
     const prefix = basename(path).slice(0, -DIGEST_LENGTH);
     for (const other of readdirSync(folder)) {

@@ -17,8 +17,8 @@ type MayBe = (line: string) => boolean;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes, without those that
- * `mayBe` rejects unparsed. A file shorter than `from` was replaced and is read from its start. An unreadable file has no lines.
+ * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes. Lines that `mayBe` rejects are not
+ * parsed. A file shorter than `from` was replaced and is read from its start. An unreadable file has no lines.
  */
 export function readLines(path: string, from = 0, budget = MAX_BYTES, mayBe: MayBe = () => true): Lines {
   let descriptor: number;
@@ -33,7 +33,7 @@ export function readLines(path: string, from = 0, budget = MAX_BYTES, mayBe: May
     const bytes = Buffer.allocUnsafe(Math.min(size - start, budget));
     const length = bytes.length === 0 ? 0 : readSync(descriptor, bytes, 0, bytes.length, start);
     const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
-    // A line longer than the whole budget can never be read, so skip it.
+    // A line longer than the whole budget can never be read, so it is skipped.
     const consumed = complete === 0 && length === budget ? length : complete;
     return { ...parse(bytes.toString('utf8', 0, complete), mayBe), next: start + consumed };
   } finally {
@@ -57,7 +57,7 @@ function parse(text: string, mayBe: MayBe): { entries: Record<string, unknown>[]
   return { entries, torn };
 }
 
-/** Reads all complete lines from byte `from` on, in steps of bounded size. */
+/** Reads all complete lines from byte `from` on, in chunks of bounded size. */
 export function readOn(path: string, from: number, mayBe?: MayBe): Lines {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
@@ -70,19 +70,19 @@ export function readOn(path: string, from: number, mayBe?: MayBe): Lines {
   }
 }
 
-/** Reads a whole journal; an unterminated last line, as left by a crash, counts as torn. */
+/** Reads a whole journal. A last line without a line end, as a crash leaves it, counts as torn. */
 export function readAllLines(path: string, mayBe?: MayBe): Pick<Lines, 'entries' | 'torn'> {
   const { entries, torn, next } = readOn(path, 0, mayBe);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }
 
-/** Flags with which a file is created or appended to; through a link, which an agent can make, nothing is written. */
+/** Flags for creating a file or appending to it. Nothing is written through a link, which an agent could make. */
 export const APPEND_HERE = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Appends one JSON line in a single write, so that lines of several processes never mix. First terminates a torn last line.
- * Throws where the path is a link.
+ * Appends one JSON line in a single write, so that lines of several processes never mix. Terminates a torn last line first.
+ * Throws if the path is a link.
  */
 export function appendLine(path: string, entry: object): void {
   withDescriptor(path, APPEND_HERE, 0o600, (descriptor) => {
@@ -107,7 +107,7 @@ const BLOCK = 64 * 1024;
 
 /**
  * Passes a file's last complete lines to `find`, newest first, until it returns anything but false or `budget` bytes were read.
- * Returns what it found; null if nothing. Lines that hold none of the texts that `holds` returns may be left out.
+ * Returns what it found; null if nothing. May skip lines that contain none of the texts from `holds`.
  */
 export function readTail<T>(
   path: string,
@@ -120,9 +120,9 @@ export function readTail<T>(
   if (descriptor === null) return null;
   try {
     let end = fstatSync(descriptor).size;
-    // One memory for all blocks: pages that are touched for the first time cost more than reading does.
+    // One buffer for all blocks: touching new pages costs more than reading does.
     let space = Buffer.allocUnsafe(Math.min(end, budget, BLOCK) * 2);
-    /** Length of what is kept of a line whose beginning has not been read. */
+    /** Number of bytes kept of a line whose beginning has not been read yet. */
     let kept = 0;
     for (let left = budget; left > 0 && end > 0; ) {
       const length = Math.min(BLOCK, end, left);
@@ -147,7 +147,7 @@ export function readTail<T>(
   }
 }
 
-/** Passes lines, the last one first, until `find` returns anything. Newline bytes alone end a line: U+2028 does not in JSON lines. */
+/** Passes lines, last one first, until `find` returns anything but false. Only a newline byte ends a line, not U+2028. */
 function findLine<T>(bytes: Buffer, find: (line: string) => T | false): T | false {
   for (let end = bytes.length; end > 0; ) {
     const newline = bytes.lastIndexOf(0x0a, end - 1);
@@ -158,7 +158,7 @@ function findLine<T>(bytes: Buffer, find: (line: string) => T | false): T | fals
   return false;
 }
 
-/** Returns the latest matching record of this loop in the last `budget` bytes, or null. `mayBe` rejects lines unparsed. */
+/** Returns the loop's latest matching record in the last `budget` bytes, or null. `mayBe` rejects lines unparsed. */
 export function lastEntry(
   path: string,
   budget: number,

@@ -17,10 +17,10 @@ import { basename, dirname, join } from 'node:path';
 import { jsonOrNull } from '../../text/json.ts';
 import { isAlive } from '../process/identity.ts';
 
-/** Size limit of every task and configuration file: parsing several gigabytes would never end. */
+/** Size limit of every task and configuration file: parsing several gigabytes would take forever. */
 export const TASK_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Returns the text of a regular file of at most `limit` bytes; null for anything else, and out of the user's reach. */
+/** Returns the text of a regular file of at most `limit` bytes; null for anything else, or if it is out of reach. */
 export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string | null {
   return ifOutOfReach(() => {
     const stat = statSync(path);
@@ -28,7 +28,7 @@ export function readRegularFile(path: string, limit = TASK_FILE_BYTES): string |
   }, null);
 }
 
-/** Returns the result of `work`, or `otherwise` if nothing is at its path (ENOENT, ENOTDIR). Throws every other error. */
+/** Returns the result of `work`, or `otherwise` if nothing is at its path (ENOENT, ENOTDIR). Throws other errors. */
 export function ifMissing<T, U>(work: () => T, otherwise: U): T | U {
   try {
     return work();
@@ -39,7 +39,7 @@ export function ifMissing<T, U>(work: () => T, otherwise: U): T | U {
   }
 }
 
-/** Codes of a path that the user cannot reach: nothing is there, it may not be read, or it is no name of a file. */
+/** Codes of a path that the user cannot reach: it does not exist, may not be read, or is not a valid file name. */
 const OUT_OF_REACH = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -51,8 +51,8 @@ const OUT_OF_REACH = new Set([
 ]);
 
 /**
- * Returns the result of `work`, or `otherwise` if its path is out of the user's reach. Throws every other error, such as that
- * of a failing disk or of too many open files, for then nothing is known of the path.
+ * Returns the result of `work`, or `otherwise` if the user cannot reach its path. Throws every other error, such as a failing
+ * disk or too many open files, which say nothing about the path.
  */
 export function ifOutOfReach<T, U>(work: () => T, otherwise: U): T | U {
   try {
@@ -63,12 +63,12 @@ export function ifOutOfReach<T, U>(work: () => T, otherwise: U): T | U {
   }
 }
 
-/** Returns whether a folder is there, or a link to one. */
+/** Returns whether there is a folder at the path, or a link to one. */
 export function isFolder(path: string): boolean {
   return ifOutOfReach(() => statSync(path).isDirectory(), false);
 }
 
-/** Returns the path without symbolic links; null if nothing is there. */
+/** Returns the path without symbolic links; null if nothing exists there. */
 export function realPathOf(path: string): string | null {
   return ifOutOfReach(() => realpathSync(path), null);
 }
@@ -85,7 +85,7 @@ export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): str
 export function freePath(stem: string, extension = '', separator = '.'): string {
   for (let copy = 1; ; copy++) {
     const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
-    // Nothing is below a file.
+    // Below a file, nothing exists.
     if (ifMissing(() => lstatSync(path, { throwIfNoEntry: false }), undefined) === undefined) return path;
   }
 }
@@ -104,10 +104,10 @@ export function removeIfThere(path: string): void {
 }
 
 /**
- * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and a
- * machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft. Where it waits
- * for the content alone, the file may be old after a crash of the machine; where for nothing, also empty or torn. Only the user
- * can read the file unless `mode` says otherwise, because output of commands and agents may hold secrets.
+ * Replaces a file atomically and durably: writes a draft under a random name, fsync, rename, fsync of the directory. A reader,
+ * also after a crash of the machine, finds the old content or the new. Throws the system's error and removes the draft. If it
+ * waits only for the content, a crash of the machine may bring back the old file; if for nothing, also leave it empty or torn.
+ * Only the user can read the file unless `mode` says otherwise, because output of commands and agents may contain secrets.
  */
 export function writeAtomically(
   path: string,
@@ -129,12 +129,12 @@ export function writeAtomically(
   if (waitsFor === 'name') syncDirectory(dirname(path));
 }
 
-/** Returns the permissions of a user's file that is about to be replaced; those of an ordinary new file if there is none. */
+/** Returns the permissions of a user's file that is about to be replaced; the default for a new file if there is none. */
 export function modeOf(path: string): number {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777;
 }
 
-/** Removes the drafts of processes that were killed while they wrote this file. */
+/** Removes the drafts of processes that were killed while writing this file. */
 export function removeDrafts(path: string): void {
   const start = `${basename(path)}.`;
   for (const name of namesIn(dirname(path))) {
@@ -143,7 +143,7 @@ export function removeDrafts(path: string): void {
   }
 }
 
-/** Flags for reading that neither block on a FIFO nor follow a link that replaced the file meanwhile. */
+/** Flags for reading without blocking on a FIFO and without following a link that has replaced the file. */
 export const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Opens a file, passes its descriptor to `work` and closes it. */
@@ -182,7 +182,7 @@ export function quietly(remove: () => void): void {
   }
 }
 
-/** Makes a rename in this directory durable, if the system can sync a directory. */
+/** Makes a rename in this directory durable, if the system can sync directories. */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   try {
@@ -219,7 +219,7 @@ export function uniqueToken(): string {
   return `${process.pid.toString(36)}-${clock}-${serial.toString(36)}${random.padStart(8, '0')}`;
 }
 
-/** Returns whether an error on Windows is temporary: scanners and indexers hold a file for a moment after a write. */
+/** Returns whether an error on Windows is temporary: scanners and indexers hold a file briefly after a write. */
 export function passesOnWindows(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY' || code === 'EACCES');
@@ -227,7 +227,7 @@ export function passesOnWindows(error: unknown): boolean {
 
 let cell: Int32Array | undefined;
 
-/** Blocks this thread for the few milliseconds of a contended lock. */
+/** Blocks this thread while a lock is contended, for a few milliseconds. */
 export function pauseThread(milliseconds: number): void {
   cell ??= new Int32Array(new SharedArrayBuffer(4));
   Atomics.wait(cell, 0, 0, milliseconds);
@@ -246,10 +246,10 @@ export function writeAll(descriptor: 1 | 2, text: string): void {
   }
 }
 
-/** Size limit, above that of a prompt with the output of all commands. */
+/** Size limit: more than a prompt with the output of all commands. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Reads a JSON record, whose content the caller checks; null if it is missing, too large, or torn. */
+/** Reads a JSON record; null if it is missing, too large, or torn. The caller validates its content. */
 export function readRecord<T>(path: string): Partial<T> | null {
   return jsonOrNull(readRegularFile(path, MOST_BYTES) ?? '') as Partial<T> | null;
 }

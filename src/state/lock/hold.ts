@@ -8,26 +8,26 @@ import { isHeld, isOwnedBy, leaseOf, newOwner, readOwner } from './owner.ts';
 
 /** Exclusive hold for minutes or hours, which ends with its process at the latest. */
 export interface Hold {
-  /** What the dead holder before had noted; null without one. The file keeps it until this hold notes something. */
+  /** Notes of the previous, dead holder; null without one. The file keeps them until this hold notes something. */
   readonly former: Readonly<Record<string, unknown>> | null;
-  /** Returns whether the hold is still ours: after a long sleep, a process of another machine may have taken it. */
+  /** Returns whether the hold is still ours: after a long sleep, another machine's process may have taken it. */
   readonly isOurs: () => boolean;
   /** Notes facts in the file of a hold that is ours, for the next holder if this process is killed. */
   readonly note: (facts: object) => void;
-  /** Releases the hold, unless another process has it by now. Does nothing when repeated. Never throws. */
+  /** Releases the hold, unless another process has taken it. Does nothing when repeated. Never throws. */
   readonly release: () => void;
 }
 
 const LOCK_WAIT_MS = 20_000;
-/** Age without renewal after which a lease is stale for proper-lockfile. */
+/** Age at which proper-lockfile considers an unrenewed lease stale. */
 const STALE_MS = 30_000;
 
 const underLock = <T>(path: string, work: () => T): T => withLock(`${path}.lock`, work, LOCK_WAIT_MS);
 
 /**
- * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder of this machine is
- * replaced at once, one of another machine when its lease has expired. proper-lockfile renews the lease meanwhile, and `onLost`
- * is called if it could not. The lock is held only briefly, because the work takes minutes and this process has other work.
+ * Takes the hold of the file at `path`; null while a live process has it, including this one. A dead holder on this machine is
+ * replaced at once, one on another machine when its lease has expired. proper-lockfile renews the lease, and `onLost` is called
+ * if it could not. The lock itself is held only briefly, since the work takes minutes and this process has other work.
  */
 export function takeHold(path: string, onLost: () => void = () => undefined): Hold | null {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -36,7 +36,7 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
     removeDrafts(path);
     const isThere = readOwner(path) !== 'gone';
     const former = isThere ? readRecord<Record<string, unknown>>(path) : null;
-    // The lock admits one process at a time, so the dead holder's lease is still its own. A torn file has no live holder.
+    // The lock admits one process at a time, so the dead holder's lease has not changed. A torn file has no live holder.
     if (isThere) fs.rmSync(leaseOf(path), { recursive: true, force: true });
     const owner = newOwner();
     const isOurs = (): boolean => isOwnedBy(path, owner);
@@ -48,8 +48,8 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
     };
     let isLost = false;
     let isOver = false;
-    // Write our identity before taking the lease, so that a process killed in between is recognised as dead. The next holder
-    // needs what the former one noted if this process is killed before it notes anything.
+    // Write our identity before taking the lease, so that a process killed in between is recognised as dead. The former
+    // notes stay for the next holder, in case this process is killed before it notes anything.
     write(former ?? {});
     const dropLease = renewLease(path, isOurs, () => {
       isLost = true;
@@ -76,14 +76,14 @@ export function takeHold(path: string, onLost: () => void = () => undefined): Ho
   });
 }
 
-/** Removes what is left of a hold that is no longer used. */
+/** Removes the files of a hold that is no longer used. */
 export function clearHold(path: string): void {
   for (const each of [path, leaseOf(path)]) fs.rmSync(each, { recursive: true, force: true });
 }
 
 const POLL_MS = 100;
 
-/** Takes the hold once it is free. Returns null if it stays taken for `waitMs`. Rejects with the abort's reason. */
+/** Takes the hold once it is free. Returns null if it stays taken for `waitMs`. Rejects with the abort reason. */
 export async function awaitHold(path: string, waitMs: number, signal?: AbortSignal): Promise<Hold | null> {
   for (const end = performance.now() + waitMs; ; await sleep(POLL_MS)) {
     const hold = takeHold(path);
@@ -92,7 +92,7 @@ export async function awaitHold(path: string, waitMs: number, signal?: AbortSign
   }
 }
 
-/** Takes and renews the lease; null if it is taken. proper-lockfile alone would remove a lease of another process (`isOurs`). */
+/** Takes and renews the lease; null if it is taken. proper-lockfile alone would remove another process's (`isOurs`). */
 function renewLease(path: string, isOurs: () => boolean, onCompromised: () => void): (() => void) | null {
   let isTaken = false;
   const rmdirSync: typeof fs.rmdirSync = (lease, options) => {

@@ -2,28 +2,28 @@ import { advise, RalphError } from '../../text/message.ts';
 import { pauseThread } from '../files/regular-file.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, publishLock, readOwner, removeLock } from './owner.ts';
 
-/** Throws RalphError `state-io` if this holder lost the lock because a person or another machine removed it. */
+/** Throws RalphError `state-io` if the lock was lost because a person or another machine removed it. */
 type AssertHeld = () => void;
 
-/** Maximum wait for a living owner, in milliseconds; then a hook allows the stop and a command fails. */
+/** Maximum wait for a living owner, in milliseconds; after that a hook allows the stop and a command fails. */
 const WAIT_MS = 10_000;
-/** Maximum number of consecutive markers of crashed reapers before a contender gives up. */
+/** Maximum depth of markers of crashed reapers at which a contender gives up. */
 const MAX_DEPTH = 8;
 /** Minimum number of attempts, however short the wait, so that a contender can remove and take a dead owner's lock. */
 const LEAST_LOOKS = 4;
 /** Attempts over 0.3 s in total: a scanner on Windows may hold a file that long. */
 const RELEASE_ATTEMPTS = 10;
 
-/** Tokens of this process that no longer own anything, although a file that could not be removed may still name them. */
+/** Tokens of this process that own nothing any more, although a file that could not be removed may still name them. */
 const abandoned = new Set<string>();
 
 /**
  * Runs `work` while holding the lock at `path`, and returns its result. There are never two holders: the lock appears
- * together with its owner, in one step (owner.ts), and a token is published once; only a living owner itself removes its
- * lock; a dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this kind, after
- * it has seen T in the lock while holding the marker. A late contender with the same marker finds another token, or none. A
- * lock without a readable owner is removed in the same way, under the marker for no token, and so is the marker of a dead
- * reaper. Throws RalphError `lock-timeout` if a living owner keeps the lock too long, and the system's error otherwise.
+ * together with its owner, in one step (owner.ts), and a token is published once; only the owner itself removes its lock
+ * while it lives; a dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this
+ * kind, who has seen T in the lock while holding the marker. A late contender with the same marker finds another token, or
+ * none. A lock without a readable owner is removed in the same way, under the marker for no token, and so is the marker of a
+ * dead reaper. Throws RalphError `lock-timeout` if a living owner keeps the lock too long, and the system's error otherwise.
  */
 export function withLock<T>(path: string, work: (assertHeld: AssertHeld) => T, waitMs: number = WAIT_MS): T {
   return holding(path, now() + waitMs, 0, work);
@@ -48,7 +48,7 @@ function acquire(path: string, deadline: number, depth: number): string {
     const mine = found === 'gone' ? newOwner() : null;
     if (mine && publish(path, mine)) return mine.token;
     found = readOwner(path);
-    // A network file system can report that the link exists because our own request was sent twice.
+    // A network file system that sent our request twice can report that the link already exists.
     if (typeof found === 'object' && found.token === mine?.token) return mine.token;
     const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
     if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
@@ -66,7 +66,7 @@ function publish(path: string, mine: LockOwner): boolean {
     return publishLock(path, mine);
   } catch (error) {
     abandoned.add(mine.token);
-    giveBack(path, mine.token); // a network file system can report a failure although it made the link
+    giveBack(path, mine.token); // a network file system can report a failure after making the link
     throw error;
   }
 }
@@ -102,7 +102,7 @@ function release(path: string, token: string): void {
   }
 }
 
-/** Releases the lock, if it is ours, after a failure whose error matters more than that of the release. */
+/** Releases the lock, if it is ours, after a failure that matters more than an error of the release. */
 function giveBack(path: string, token: string): void {
   try {
     release(path, token);

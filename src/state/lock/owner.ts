@@ -16,17 +16,17 @@ import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../
 
 export interface LockOwner extends ProcessIdentity {
   readonly token: string;
-  /** Identifies the set of processes in which the process id is unique. */
+  /** Identifies the set of processes within which the process id is unique. */
   readonly host: string;
 }
 
 /** File in a lock that is a folder (see publishAsFolder). */
 const OWNER_IN_FOLDER = 'owner';
 
-/** `unreadable`: it has no owner, because the power failed before its content was on disk. */
+/** `unreadable`: it has no owner, because the power failed before its content was written to disk. */
 export type FoundOwner = LockOwner | 'gone' | 'unreadable';
 
-/** Age from which a lock of another machine or process namespace is stale: its owner cannot be checked. */
+/** Age at which a lock of another machine or process namespace is stale, since its owner cannot be checked. */
 const FOREIGN_STALE_MS = 60_000;
 
 let self: ProcessIdentity | undefined;
@@ -70,20 +70,20 @@ export function ownerLives(owner: LockOwner, path: string): boolean {
 let knownNamespace: string | null = null;
 
 /**
- * Identifies a boot and process namespace on Linux, elsewhere the machine by name. The initial namespace has the same number
- * on every machine, so only the boot's id distinguishes two machines on one network file system.
+ * Identifies a boot and process namespace on Linux, and the machine by name elsewhere. The initial namespace has the same
+ * number on every machine, so only the boot's id distinguishes two machines that share a network file system.
  */
 function hostIdentity(): string {
   knownNamespace ??= procLink('self/ns/pid');
   return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
 }
 
-/** Returns the folder whose age shows whether a holder of another machine lives (hold.ts). */
+/** Returns the folder whose age shows whether a holder on another machine lives (hold.ts). */
 export function leaseOf(path: string): string {
   return `${path}.lease`;
 }
 
-/** Returns whether a live process has the hold at `path`; one of another machine has it while it renews the lease. */
+/** Returns whether a live process has the hold at `path`; on another machine, as long as it renews the lease. */
 export function isHeld(path: string): boolean {
   const owner = readOwner(path);
   if (typeof owner !== 'object') return false;
@@ -96,12 +96,12 @@ export function runnerHold({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `runner${name === null ? '' : `.${name}`}.holder`);
 }
 
-/** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */
+/** Errors of link(2) on file systems without hard links; EACCES on Android. The draft was created without error. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EINVAL']);
 /** Errors of rename(2) if the lock exists. */
 const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
-/** Publishes a lock by link(2), so that it never exists without its owner. Returns false if it has one already. */
+/** Publishes a lock by link(2), so that it never exists without its owner. Returns false if there already is one. */
 export function publishLock(path: string, owner: LockOwner): boolean {
   const draft = `${path}.${owner.token}`;
   try {
@@ -121,8 +121,8 @@ export function publishLock(path: string, owner: LockOwner): boolean {
 }
 
 /**
- * Publishes a lock as a folder with the owner in it, where there are no hard links: rename(2) shows it as a whole too and
- * never replaces a folder that is not empty. (A file created in place is empty for a moment.)
+ * Publishes a lock as a folder with the owner in it, where there are no hard links: rename(2) shows it as a whole, too,
+ * and never replaces a folder that is not empty. (A file created in place would be empty for a moment.)
  */
 function publishAsFolder(path: string, draft: string): boolean {
   const folder = `${draft}.folder`;
@@ -144,7 +144,7 @@ export function removeLock(path: string): void {
   try {
     removeIfThere(path);
   } catch (error) {
-    // A folder: Linux says EISDIR, POSIX says EPERM.
+    // The lock is a folder: Linux reports EISDIR, POSIX EPERM.
     if (!existsSync(join(path, OWNER_IN_FOLDER))) throw error;
     const folder = `${path}.${uniqueToken()}.folder`;
     renameSync(path, folder);

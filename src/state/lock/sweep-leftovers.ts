@@ -17,7 +17,7 @@ const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree|snapshot).*?)\.reap-(.
 
 /**
  * Removes drafts and reapers' markers of dead processes, and returns their paths. Needs no lock: a draft has one maker, and a
- * marker for a token that is no longer in its lock never matters again, because a token is published once.
+ * marker for a token that is no longer in its lock cannot matter again, because a token is published once.
  */
 export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
   const removed: string[] = [];

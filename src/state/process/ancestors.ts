@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { commandOf, ifProcHides, procIsOurs, procLink, statFields } from './identity.ts';
 
-/** Maximum depth, beyond any accidental nesting of shells. */
+/** Maximum depth, more than shells are ever nested. */
 const MAX_GENERATIONS = 64;
 
-/** Returns the ids of the processes above one, by default this one, the parent first; empty except on Linux. */
+/** Returns the ids of the ancestors of a process, by default this one, the parent first; empty except on Linux. */
 export function ancestors(of = process.pid): number[] {
   if (process.platform !== 'linux') return [];
   const found: number[] = [];
@@ -19,15 +19,15 @@ export function ancestors(of = process.pid): number[] {
   return found;
 }
 
-/** Returns the words of the processes above this one, the parent's first. Linux only; else empty. */
+/** Returns the command lines of the ancestors of this process, the parent's first. Linux only; else empty. */
 export const commandsAbove = (): string[][] => ancestors().map(commandOf);
 
 /** Returns the parent of a process, 0 if there is none or it is unknown. */
 const parentOf = (pid: number): number => Number(statFields(pid)[1] ?? 0);
 
 /**
- * Returns the leader of this process's session, such as a terminal's shell; if it is outside this process namespace (for
- * example when entering a container), the topmost process inside that belongs to the session. The parent if unknown.
+ * Returns the leader of this process's session, such as a terminal's shell. If it is outside this process namespace (as
+ * after entering a container), returns the session's topmost process inside; if it is unknown, the parent.
  */
 export function sessionLeader(sessionOf: (pid: number) => number | null = ownSessionOf): number {
   const leader = sessionOf(process.pid);
@@ -49,14 +49,14 @@ function ownSessionOf(pid: number): number | null {
   return session === undefined ? null : Number(session);
 }
 
-/** Lists the variables that a process was started with, as NAME=value; empty if unknown. */
+/** Lists the variables with which a process was started, as NAME=value; empty if unknown. */
 export function environmentOf(pid: number): string[] {
   return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'), []) : [];
 }
 
 /**
- * Returns whether an ancestor has the environment of a loop's agent, whatever our own says. `shells` are the variables that
- * are 1 in the shell of an agent. Linux only.
+ * Returns whether an ancestor has the environment of a loop's agent, whatever our own says. `shells`: names of the
+ * variables that are 1 in an agent's shell. Linux only.
  */
 export function insideLoopsClient(shells: readonly string[], above = ancestors()): boolean {
   return above.some((pid) => {
@@ -77,7 +77,7 @@ export function terminalOf(pid: number): string | null {
   if (process.platform === 'win32') return null;
   const { error, stdout } = spawnSync('ps', ['-o', 'tty=', '-p', String(pid)], { encoding: 'utf8' });
   if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  // Without `ps` there is no output; of a process that has ended, it prints nothing.
+  // There is no output without `ps`, or for a process that has ended.
   const name = (stdout ?? '').trim();
   return name === '' || name.startsWith('?') ? null : `/dev/${name}`;
 }
@@ -98,6 +98,6 @@ export function processChain(): string[] {
 
 function nameOf(pid: number): string {
   const name = ifProcHides(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), 'process');
-  // Node.js 24 shows the name of its first thread there.
+  // Node.js 24 puts the name of its first thread there.
   return name.endsWith('MainThread') ? basename(procLink(`${pid}/exe`) ?? 'node') : name;
 }

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Finds a program on the PATH. Ignores relative entries, through which the project could choose the program. */
+/** Finds a program on the PATH. Ignores relative entries, which would let the project choose the program. */
 export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
   const path = env['PATH'] ?? env['Path'] ?? '';
   const names = process.platform === 'win32' ? [`${name}.exe`, name] : [name];
@@ -15,7 +15,7 @@ export function onPath(name: string, env: Readonly<Record<string, string | undef
 
 export function isExecutable(path: string): boolean {
   try {
-    // Most folders of a PATH lack the program, and an exception takes longer than all other checks.
+    // Most folders of a PATH lack the program, and an exception takes longer than all the other checks.
     if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
     accessSync(path, constants.X_OK);
     return true;
@@ -24,10 +24,10 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** Number of bytes in which the system looks for the interpreter of a script. */
+/** Number of bytes that the system reads to find the interpreter of a script. */
 const LONGEST_FIRST_LINE = 256;
 
-/** Returns whether the system finds what it needs to start a program: an executable file and, for a script, its interpreter. */
+/** Returns whether the system can start a program: the file is executable and, for a script, so is its interpreter. */
 export function canStart(path: string): boolean {
   if (!isExecutable(path)) return false;
   const bytes = Buffer.alloc(LONGEST_FIRST_LINE);

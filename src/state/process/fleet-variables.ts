@@ -4,7 +4,7 @@ const hidden: Record<string, string> = {};
 
 /**
  * Removes the variables of the fleet from this process's environment, so that no agent, check or git that it starts ever sees
- * them. Called before anything else runs; `fleetVariables` has them from then on.
+ * them. Called before anything else runs; later code reads them with `fleetVariables`.
  */
 export function hideFleetVariables(env: NodeJS.ProcessEnv): void {
   for (const name of Object.keys(env)) {

@@ -22,12 +22,12 @@ interface GroupOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
 }
 
 /**
- * Starts a process that leads its own group, which ends with ours until `forgetGroup`. If ours gets a SIGKILL, even at its
- * start, it ends as well (not on Windows).
+ * Starts a process that leads its own group, and ends that group with this process until `forgetGroup`. It ends even if
+ * this process gets SIGKILL, at any moment from its start on (not on Windows).
  */
 export function spawnGroup(program: string, words: readonly string[], options: GroupOptions): ChildProcess {
   const isWindows = process.platform === 'win32';
-  // Before the child: nothing would end it if this process were killed between the two.
+  // Started before the child: nothing would end the child if this process were killed between the two.
   const watch = isWindows ? null : startWatch();
   const endWatch = (): void => void watch?.kill('SIGKILL');
   try {
@@ -59,22 +59,22 @@ function start(
   return spawn(program, words, { cwd, env, stdio: [...stdio], detached, windowsHide: true });
 }
 
-/** Becomes the program once its watch knows it; exits at the end of the pipe: the process at the other end was killed. */
+/** Becomes the program once its watch knows it. Exits at the end of the pipe: the process there was killed. */
 const GATE = 'read -r ralph_gate <&3 || exit 0; exec "$0" "$@" 3<&-';
-/** A shell may drop variables with other names, such as functions that bash exports. */
+/** A shell may drop variables with other names, such as functions exported by bash. */
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
-/** Variables that the gate's shell obeys: it would fail, or run nothing, and would not pass them on as they are. */
+/** Variables that would make the gate's shell fail or run nothing, or that it would not pass on unchanged. */
 const OBEYED = ['OPTIND', 'SHELLOPTS'];
 
 /**
- * Starts a program that waits for `openGate`, with the same process id. Returns null for a start that fails, or in which a
- * shell would change something: without a gate, it gives the system's own error.
+ * Starts a program that waits for `openGate` and keeps its process id. Returns null if the start fails or if a shell would
+ * change something: the start without a gate then reports the system's own error.
  */
 function startBehindGate(program: string, words: readonly string[], options: GroupOptions): ChildProcess | null {
   const { env = process.env } = options;
   if (OBEYED.some((name) => env[name] !== undefined)) return null;
   const isPlain = Object.keys(env).every((name) => PLAIN_NAME.test(name));
-  // Without its options, bash would read functions and the file in BASH_ENV, and .bashrc, as node's pipes are sockets.
+  // Without its options, bash would read functions, the file in BASH_ENV, and .bashrc (node's pipes are sockets).
   const [shell, ...first] = isPlain ? ['/bin/sh'] : ['/bin/bash', '--norc', '-p'];
   if (!isAbsolute(program) || !canStart(program)) return null;
   try {
@@ -93,18 +93,18 @@ function openGate(child: ChildProcess): void {
   pipe.end('\n', () => pipe.destroy());
 }
 
-/** Ends the watch of a group. Call this once the group has ended, because the system may reuse its number. */
+/** Ends the watch of a group. Call this once the group has ended, since the system may reuse its number. */
 export function forgetGroup(leader: number): void {
   running.get(leader)?.();
   if (running.delete(leader) && running.size === 0) process.off('exit', endAllAtOnce);
 }
 
-/** Ends every process of the group, after two seconds by SIGKILL. Resolves once all have ended. */
+/** Ends every process of the group, with SIGKILL after two seconds. Resolves once all have ended. */
 export async function endGroup(leader: number): Promise<void> {
   if (!signalGroup(leader, 'SIGTERM')) return;
   if (await gone(leader, GRACE_MS)) return;
   signalGroup(leader, 'SIGKILL');
-  // Does not wait for a process that is never reaped, or that hangs in the kernel.
+  // Does not wait forever for a process that is never reaped or hangs in the kernel.
   await gone(leader, AFTER_KILL_MS);
 }
 
@@ -114,7 +114,7 @@ export function groupLives(leader: number): boolean {
   return !procIsOurs() || hasRunningMember(leader);
 }
 
-/** Ignores zombies: in a container whose first process does not reap them, each command would wait the whole grace period. */
+/** Ignores zombies: in a container whose first process does not reap them, each command would wait out the grace period. */
 function hasRunningMember(leader: number): boolean {
   const names = ifProcHides(() => readdirSync('/proc'), null);
   if (names === null) return true; // no /proc here: trust the signal
@@ -135,7 +135,7 @@ async function gone(leader: number, within: number): Promise<boolean> {
 /** Sends a signal to the group. Returns false if no process is left. */
 export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   if (process.platform === 'win32') {
-    // There is no group and no graceful way: the whole tree ends at once.
+    // Windows has neither a group nor a graceful way: the whole tree ends at once.
     if (signal !== 0) spawnSync('taskkill', ['/pid', String(leader), '/T', '/F'], { windowsHide: true });
     return false;
   }
@@ -143,19 +143,19 @@ export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean
     process.kill(-leader, signal);
     return true;
   } catch (error) {
-    // EPERM: a process of the group changed its user; it exists, but we may not end it.
+    // EPERM: a process of the group has changed its user; it exists, but we may not end it.
     return (error as NodeJS.ErrnoException).code === 'EPERM' && signal !== 'SIGKILL';
   }
 }
 
-/** Ends a group, first with SIGTERM, at the end of its input: the process at the other end has exited. */
+/** Ends a group, first with SIGTERM, at the end of its input, when the process at the other end has exited. */
 const SCRIPT =
   'read -r g || exit 0; read -r _; kill -s TERM -- "-$g" 2>/dev/null || exit 0; n=0; ' +
   'while [ $n -lt 20 ]; do sleep 0.1; kill -s 0 -- "-$g" 2>/dev/null || exit 0; n=$((n + 1)); done; ' +
   'kill -s KILL -- "-$g" 2>/dev/null';
 
 function startWatch(): ChildProcess {
-  // In its own session: whatever ends our group or the terminal must not end the watch.
+  // In its own session, so that whatever ends our group or the terminal does not end the watch.
   const watch: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watch'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** Identity of a process, even after its number was reused. */
+/** Identity of a process, unique even if its number is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Start time of the process as the system reports it (Linux: clock ticks since boot, with the boot's id), or null. */
@@ -13,7 +13,7 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startedAt: startedAt === ZOMBIE ? null : startedAt };
 }
 
-/** Returns whether that very process is running. Without a start time a reused number counts as running, to be safe. */
+/** Returns whether exactly this process is running. Without a start time, a reused number counts as running. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (!pidExists(identity.pid)) return false;
   const now = startTime(identity.pid);
@@ -51,20 +51,20 @@ export function statFields(pid: number | string): string[] {
 
 let knownAsOurs = false;
 
-/** Returns whether /proc belongs to our process namespace: without its own, a namespace sees its parent's numbers. */
+/** Returns whether /proc shows our process namespace: a namespace without its own /proc sees its parent's numbers. */
 export function procIsOurs(): boolean {
   knownAsOurs ||= procLink('self') === String(process.pid);
   return knownAsOurs;
 }
 
-/** Returns the words of a process's command, of which one remains once it has named itself. Linux only; else empty. */
+/** Returns the words of a process's command line; a single one if it has renamed itself. Linux only; else empty. */
 export function commandOf(pid: number): string[] {
   return procIsOurs() ? ifProcHides(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'), []) : [];
 }
 
 let knownBootId: string | null = null;
 
-/** Returns an id that differs after every start of the machine; empty if there is none. */
+/** Returns an id that changes with every boot of the machine; empty if there is none. */
 export function bootId(): string {
   knownBootId ??= ifProcHides(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8), null);
   return knownBootId ?? '';
@@ -74,10 +74,10 @@ export function procLink(name: string): string | null {
   return process.platform === 'linux' ? ifProcHides(() => readlinkSync(`/proc/${name}`), null) : null;
 }
 
-/** Codes of what /proc does not show: there is none, the process has ended, or it belongs to another user. */
+/** Codes for what /proc does not show: it does not exist, the process has ended, or it belongs to another user. */
 const HIDDEN = new Set(['ENOENT', 'ENOTDIR', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM']);
 
-/** Returns what `read` finds in /proc, or `otherwise` if that is not shown. Throws every other error. */
+/** Returns what `read` finds in /proc, or `otherwise` if it is hidden. Throws every other error. */
 export function ifProcHides<T, U>(read: () => T, otherwise: U): T | U {
   try {
     return read();
@@ -89,14 +89,14 @@ export function ifProcHides<T, U>(read: () => T, otherwise: U): T | U {
 
 /** Clock tick of Linux: a hundredth of a second. */
 const TICK_MS = 10;
-/** Longest plausible time before a shell becomes node by `exec`, under load. */
+/** Longest plausible time, under load, until a shell becomes node by `exec`. */
 const MOST_BEFORE_NODE_MS = 120_000;
 
-/** Returns when the client started this process (epoch milliseconds), if possible before a shell became node. */
+/** Returns when the client started this process (epoch milliseconds), if possible before the shell became node. */
 export function ownStart(): number {
   const node = Date.now() - process.uptime() * 1000;
   const first = beganAt(identityOf(process.pid).startedAt);
-  // NaN, or a container whose uptime and processes count from different moments.
+  // NaN, or a container that counts its uptime and its processes from different moments.
   return first <= node && first > node - MOST_BEFORE_NODE_MS ? first : node;
 }
 
@@ -105,7 +105,7 @@ function beganAt(startedAt: string | null): number {
   return Date.now() - uptimeMs() + Number(startedAt?.split(':')[1]) * TICK_MS;
 }
 
-/** Returns the milliseconds since the machine's start, with those in which it slept; NaN if /proc does not tell. */
+/** Returns the milliseconds since the machine's boot, including its sleep; NaN if /proc does not say. */
 export function uptimeMs(): number {
   // node:os reports the uptime as well, but loading it costs a hook a tenth of a millisecond.
   return Number.parseFloat(ifProcHides(() => readFileSync('/proc/uptime', 'utf8'), '')) * 1000;

@@ -9,7 +9,7 @@ interface Invocation {
   readonly script: string | undefined;
   readonly path: string | undefined;
   readonly cwd: string;
-  /** Whether npx or a script of a package manager runs it, with folders on the PATH that the user's shell lacks. */
+  /** True if npx or a package manager's script runs it, with folders on the PATH that the user's shell lacks. */
   readonly isPackaged?: boolean;
 }
 
@@ -17,17 +17,17 @@ const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
 
 let elsewhere: MessageContext['elsewhere'];
 
-/** Remembers the project of this process's command, so that its messages name it to a user who is in another folder. */
+/** Remembers the project of this process's command, so that messages name it to a user in another folder. */
 export function rememberProject(dir: string, isFound: boolean): void {
   elsewhere = dir === workingFolder() ? undefined : { dir, isFound };
 }
 
-/** Returns what a command line needs that this user can type in their folder: the program, and the project if it is not there. */
+/** Returns what a command line needs for this user to type it in their folder: the program and, from elsewhere, the project. */
 export function callHere(): Pick<MessageContext, 'program' | 'elsewhere'> {
   return { program: programName(), elsewhere };
 }
 
-/** Returns the command line that this user can type in their folder for a command in literal words. */
+/** Returns the command line that this user can type in their folder, for a command in literal words. */
 export function lineHere(command: string): string {
   return commandLine({ command }, { ...DEFAULT_LOOP, ...callHere() });
 }
@@ -51,7 +51,7 @@ export function stepsOf({ advice = [], loop }: Message, { name, mode }: Pick<Mes
   });
 }
 
-/** Returns the bundle to which the running hook or command belongs; null for one that is run from elsewhere, as in tests. */
+/** Returns the bundle of the running hook or command; null if it runs from elsewhere, as in tests. */
 export function runningBundle(): string | null {
   const script = process.argv[1];
   if (script === undefined || !script.endsWith('.cjs') || !BUNDLE_PARTS.has(basename(dirname(script)))) return null;
@@ -82,14 +82,14 @@ function workingFolder(): string {
 
 /**
  * Returns a loop with the program that works on it now, for the commands in its messages: an update moves the bundle to another
- * folder while the loop lives.
+ * folder during a loop.
  */
 export function withThisProgram<T extends { readonly program?: string | undefined }>(loop: T): T {
   const isPath = loop.program !== undefined && loop.program !== PROGRAM;
   return isPath ? { ...loop, program: programName() } : loop;
 }
 
-/** Returns `ralph-loop` if that is on the user's PATH or was called; otherwise the path to call, relative within `cwd`. */
+/** Returns `ralph-loop` if it is on the user's PATH or was called; otherwise the path to call, relative within `cwd`. */
 export function spelling({ script, path = '', cwd, isPackaged = false }: Invocation): string {
   if (script === undefined) return PROGRAM;
   const isShim = basename(dirname(script)) === '.bin';
@@ -105,7 +105,7 @@ export function spelling({ script, path = '', cwd, isPackaged = false }: Invocat
   return isShim ? shown : `node ${shown}`;
 }
 
-/** Returns whether a folder is the `bin` of a plugin, which is on the PATH of the agent's shell and not on the user's. */
+/** Returns whether a folder is the `bin` of a plugin, which is on the PATH of the agent's shell but not on the user's. */
 function isOfPlugin(folder: string): boolean {
   return basename(folder) === 'bin' && existsSync(join(folder, '..', 'scripts', 'main.cjs'));
 }

@@ -20,7 +20,7 @@ export interface ProgramEnd {
 
 const MOST_COMPLAINT = 8_000;
 
-/** Runs a program to its end, without a terminal: it cannot ask and wait, and typed keys do not reach it. Never rejects. */
+/** Runs a program to its end, without a terminal, so that it can neither ask nor receive typed keys. Never rejects. */
 export function runToEnd(program: string, words: readonly string[], run: ProgramRun): Promise<ProgramEnd> {
   const { cwd, env, input, timeMs, mostOutput } = run;
   return new Promise((resolve) => {
@@ -42,7 +42,7 @@ export function runToEnd(program: string, words: readonly string[], run: Program
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       said = `${said}${chunk}`.slice(-MOST_COMPLAINT);
     });
-    // A program that exits before reading all input reports the reason itself.
+    // A program that exits before reading all of its input reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), timeMs);

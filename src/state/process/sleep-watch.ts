@@ -3,15 +3,15 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { instantOf } from '../../text/time.ts';
 import { uptimeMs } from './identity.ts';
 
-/** Delay of a look from which the machine must have slept, or the process must have been stopped, unless it was busy. */
+/** Delay of a look that shows that the machine slept or the process was stopped, unless it was busy. */
 export const SLEPT_MS = 5_000;
 const LOOK_MS = 330;
 
 const watches = new Set<() => void>();
 
 /**
- * Calls `onSleep` with the instant since when this process has not run, whenever its machine has slept or it was stopped: soon,
- * and within `lookAtClock`; a later instant than now where the clock was set back. Returns a function that ends the watch.
+ * Calls `onSleep`, with the instant from which this process has not run, after its machine slept or it was stopped: soon, and
+ * during `lookAtClock`. If the clock was set back, the instant is in the future. Returns a function that ends the watch.
  */
 export function watchSleep(onSleep: (since: string) => void): () => void {
   const usedMs = (): number => {
@@ -26,7 +26,7 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
     looked = Date.now();
     used = usedMs();
     const late = looked - due;
-    // A process that computes for long is no sleep: agents must not get more time for a text that is slow to read.
+    // A long computation is not a sleep: an agent must not get more time for a text that is slow to read.
     if (late < -SLEPT_MS || (late > SLEPT_MS && used - before < late / 2)) onSleep(instantOf(due));
   };
   const timer = setInterval(look, LOOK_MS).unref();
@@ -37,18 +37,18 @@ export function watchSleep(onSleep: (since: string) => void): () => void {
   };
 }
 
-/** Lets the watches of this process note a sleep first: called before anything is judged by the time. */
+/** Lets the watches of this process note a sleep. Called before any decision that depends on the time. */
 export function lookAtClock(): void {
   for (const look of watches) look();
 }
 
-/** Time between the reads of both clocks beyond which they are read again: the machine was busy in between. */
+/** If the reads of both clocks are further apart than this, they are repeated: the machine was busy in between. */
 const CLOSE_MS = 330;
 const READS = 5;
 
 /**
- * Returns the milliseconds for which this machine has slept since its start, up to a constant: one of its clocks goes on
- * meanwhile, the other one does not. Null on systems without /proc, whose clocks do not tell.
+ * Returns the milliseconds for which this machine has slept since its boot, up to a constant: the difference between a
+ * clock that runs during sleep and one that does not. Null on systems without /proc, whose clocks cannot tell.
  */
 export function asleepMs(): number | null {
   const awakeMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
@@ -56,14 +56,14 @@ export function asleepMs(): number | null {
     const before = awakeMs();
     const upMs = uptimeMs();
     const later = awakeMs();
-    // Some containers have an empty file.
+    // In some containers the file is empty.
     if (!Number.isFinite(upMs)) return null;
     if (later - before < CLOSE_MS) return Math.round(upMs) - later;
   }
   return null;
 }
 
-/** Returns a state with a sleep of the machine since its last change left out of the loop's time. */
+/** Returns a state whose loop's time excludes the machine's sleep since its last change. */
 export function awake<S extends LoopState>(state: S): S {
   const asleep = state.asleepMs === undefined ? null : asleepMs();
   return asleep === null ? state : withoutSleep(state, asleep, instantOf(Date.now()), watches.size > 0);

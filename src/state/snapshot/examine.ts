@@ -8,11 +8,11 @@ export interface ExamineOptions {
   /** Watched files according to the current contract, including new ones. */
   readonly protect: FileSet;
   /**
-   * `stamps` reads only files whose stamp has changed since the last examination, `all` compares the stamp of every file and
-   * lists every folder, `content` hashes every file except the program's own, which are megabytes in two copies.
+   * `stamps` reads only files whose stamp has changed since the last examination; `all` compares the stamp of every file and
+   * lists every folder; `content` hashes every file except the program's own, two copies of several megabytes.
    */
   readonly depth: 'stamps' | 'all' | 'content';
-  /** Returns whether a changed file is the same in everything that is protected about it. */
+  /** Returns whether two versions of a file agree in everything that is protected. */
   readonly isSame?: (path: string, before: Buffer | null, after: Buffer | null) => boolean;
   /** Paths where the client's sandbox may put a placeholder, present while a command of the agent runs. */
   readonly placeholders?: ReadonlySet<string>;
@@ -20,7 +20,7 @@ export interface ExamineOptions {
 
 export interface Examined {
   readonly changes: readonly FileChange[];
-  /** Files without a difference in anything that is protected. */
+  /** Changed files that agree in everything that is protected. */
   readonly same: readonly string[];
   readonly snapshot: Snapshot;
 }
@@ -60,7 +60,7 @@ export function examine(files: LoopFiles, snapshot: Snapshot, options: ExamineOp
   return { changes, same, snapshot: { ...snapshot, folders } };
 }
 
-/** Returns folders of the last examination that are now something else, such as a link; without those below another one. */
+/** Returns the folders of the last examination that are now something else, such as a link; only the topmost ones. */
 function replacedFolders({ folders, files }: Snapshot): string[] {
   const holders = new Set<string>();
   for (const [path, base] of Object.entries(files)) {
@@ -106,7 +106,7 @@ function saysTheSame(
   { isSame }: ExamineOptions,
 ): boolean {
   const base = snapshot.files[path] ?? null;
-  // A settings file is small; one that has grown to 4 MiB is not read.
+  // A settings file is small: one that has grown beyond 4 MiB is not read.
   const isText = (each: Version | null): boolean => each === null || (each.kind === 'file' && each.size <= 2 ** 22);
   if (isSame === undefined || ![base, now].every(isText)) return false;
   const chunks: Buffer[] = [];

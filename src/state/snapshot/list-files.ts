@@ -5,7 +5,7 @@ import { readFolder, statAt } from './version.ts';
 export interface FileSet {
   readonly roots: readonly string[];
   readonly covers: (path: string) => boolean;
-  /** Returns whether a folder is skipped; `names` are those of its entries. */
+  /** Returns whether a folder is skipped; `names` are its entries. */
   readonly skips: (folder: string, names: readonly string[]) => boolean;
 }
 
@@ -14,12 +14,12 @@ const BY_TOOLS = new Set(
   '.git node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .nyc_output .cache .DS_Store'.split(' '),
 );
 
-/** For those who look at `cut`. */
+/** Limit for callers that check `cut`. */
 export const MOST_ENTRIES = 200_000;
 
 /**
- * Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. `folders` are
- * those in which a further file of the set could appear, and roots that do not exist; `cut`: there were more than `most` entries.
+ * Lists the files of a set, sorted; links count as files and are not followed. `known` folders are skipped. `folders`: those in
+ * which another file of the set could appear, and roots that do not exist; `cut`: there were more than `most` entries.
  */
 export function listFiles(
   { roots, covers, skips }: FileSet,

@@ -5,16 +5,16 @@ import { evidenceBytes, evidenceLost } from '../evidence/evidence.ts';
 import { realPathOf, regularFile } from '../files/regular-file.ts';
 import { runningBundle } from '../process/program.ts';
 
-/** Number of files whose stamps a look compares; others are examined at the end of a turn and before a verification. */
+/** Number of files whose stamps a look compares; the rest wait for the end of a turn or a verification. */
 export const LOOK_FILES = 5000;
-/** Number of folders in which a protected file could appear that a look compares. */
+/** Number of folders compared by a look, in which a protected file could appear. */
 export const LOOK_FOLDERS = 2000;
 
 const FIGURES = 3;
 const OPTIONS = { throwIfNoEntry: false } as const;
 /**
- * Number of paths from which a look turns off V8's optimising compiler, whose work for lstat in a new process takes as long
- * as 5,000 calls. The flag is restored, because V8 rejects a code cache that was written under other flags.
+ * Number of paths from which a look turns off V8's optimising compiler: in a new process, optimising lstat takes as long as
+ * 5,000 calls. The flag is restored, because V8 rejects a code cache written under other flags.
  */
 const LONG_LOOK = 1500;
 
@@ -22,16 +22,16 @@ interface Look {
   readonly paths: readonly string[];
   /** Inode, size and change time of each path; -1 if it does not exist, NaN if it has to be examined. */
   readonly stamps: Float64Array;
-  /** Number of paths that a look compares; the others are compared at the end of a turn. */
+  /** Number of paths that a look compares; the rest are compared at the end of a turn. */
   readonly quick: number;
-  /** Digest in the file, and that of its content. */
+  /** Digest stored in the file, and that of its actual content. */
   readonly digests: () => readonly [stored: string, found: string];
 }
 
 /**
- * Returns whether all watched files have the stamps of the last examination, and this program's own file is one of them; null
- * if nothing is watched. A program can set a file's modification time but not its change time. Runs around every tool call, so
- * it reads one file, calls lstat for each watched one, and looks for the running build.
+ * Returns whether all watched files have the stamps of the last examination and include this program's own file; null if
+ * nothing is watched. A program can set a file's modification time but not its change time. Runs around every tool call, so it
+ * reads one file, calls lstat for each watched one, and looks for the running build.
  */
 export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): boolean | null {
   const look = readLook(path);
@@ -58,19 +58,19 @@ export function looksUnchanged(path: string, which: 'quick' | 'all' = 'quick'): 
   }
 }
 
-/** Returns whether the stamps are those of this loop: the second one is that of the snapshot beside them. */
+/** Returns whether the stamps belong to this loop: the second one is that of the snapshot beside them. */
 function isOf(path: string, { paths }: Look): boolean {
   return paths[1] === path.replace(/look$/, 'json');
 }
 
-/** Returns whether the running build is watched: an update moves it to another folder while a loop lives. */
+/** Returns whether the running build is watched: an update moves it to another folder during a loop. */
 function watchesThisProgram(paths: readonly string[]): boolean {
   if (runningBundle() === null) return true;
   const script = process.argv[1] ?? '';
   return paths.includes(script) || paths.includes(realPathOf(script) ?? '');
 }
 
-/** Reads the stamps; null if there are none. What is no readable file counts as torn: reading a pipe would never end. */
+/** Reads the stamps; null if missing. Anything but a readable file counts as torn: reading a pipe would never end. */
 export function readLook(path: string): Look | null {
   let bytes: Buffer;
   try {
@@ -116,7 +116,7 @@ function digestOf(bytes: Buffer): string {
 const TICK_MS = 20;
 const COARSE_MS = 2100;
 
-/** Returns the figures of a stamp; a file that changed just now could change again unnoticed, so it has to be examined. */
+/** Returns the figures of a stamp. A file that has just changed could change again unnoticed, so it has to be examined. */
 export function stampOf(stat: Stats | null, now: number): readonly [number, number, number] {
   if (stat === null) return [-1, -1, -1];
   const { ino, size, ctimeMs } = stat;

@@ -36,13 +36,13 @@ interface RestoreIntent<Cause> {
 export interface Restored<Cause> {
   readonly intent: RestoreIntent<Cause>;
   readonly restored: readonly FileChange[];
-  /** Changes whose content was not kept, or whose folder is inaccessible. */
+  /** Changes that could not be undone: the content was not kept, or the folder is inaccessible. */
   readonly failed: readonly FileChange[];
 }
 
 const pathOf = ({ snapshot }: LoopFiles): string => `${snapshot}.restoring`;
 
-/** Restores files. Calls `record` once that is done and before the intent is removed. The caller holds the lock. */
+/** Restores files. Calls `record` after that, before the intent is removed. The caller holds the lock. */
 export function restoreFiles<Cause>(
   files: LoopFiles,
   snapshot: Snapshot,
@@ -98,11 +98,11 @@ function settleSafely(
   }
 }
 
-/** Makes one path match the snapshot. Repeatable. Returns false if that is impossible. */
+/** Makes one path match the snapshot. Idempotent. Returns false if that is impossible. */
 function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, archive: string): boolean {
   const base = snapshot.files[path] ?? null;
   const isInside = path.startsWith(`${files.projectDir}${sep}`);
-  // From here no link is followed: the project, or the root of the file system for own files elsewhere.
+  // No link is followed below it: the project or, for own files elsewhere, the root of the file system.
   const root = isInside ? files.projectDir : sep;
   const aside = (at: string, shown: string): void => moveAside(at, archivePath(files, archive, shown));
   if (base === null) {
@@ -111,7 +111,7 @@ function settle(files: LoopFiles, snapshot: Snapshot, { path }: FileChange, arch
       path,
       (at) => {
         const stat = statAt(at);
-        // A replaced folder exists again once a file below it was restored.
+        // A replaced folder exists again once a file below it has been restored.
         const isBack = stat?.isDirectory() === true && snapshot.folders.includes(path);
         if (stat !== null && !isBack) aside(at, path);
         return true;
@@ -154,7 +154,7 @@ function archivePath({ projectDir }: LoopFiles, archive: string, path: string): 
   return freePath(to);
 }
 
-/** Keeps a file that a rename is about to replace, without a moment in which the path does not exist. */
+/** Keeps a file that a rename is about to replace; its path exists at every moment. */
 function keepReplaced(at: string, to: string, kind: 'file' | 'link' | 'other'): void {
   if (kind === 'other') {
     moveAside(at, to);
@@ -182,13 +182,13 @@ function moveAside(at: string, to: string): void {
   }
 }
 
-/** Folder in which Linux names an open folder by its descriptor, whatever happens to its path. */
+/** Folder in which Linux lists open folders by descriptor, whatever happens to their paths. */
 const DESCRIPTORS = '/proc/self/fd';
 
 /**
- * Runs `work` with the path of a file whose folder is reached from `root` without following a link, and returns its result;
- * null if the folder cannot be reached. With `make`, missing folders are created, and anything in the place of one is passed
- * to `aside`. On Linux, replacing a folder meanwhile has no effect: every step is relative to an open one.
+ * Runs `work` with a path to the file whose folders are reached from `root` without following links, and returns its result;
+ * null if a folder cannot be reached. With `make`, missing folders are created, and anything in the place of one is passed
+ * to `aside`. On Linux, replacing a folder meanwhile has no effect: every step is relative to an open folder.
  */
 function inSafeFolder<T>(
   root: string,
@@ -219,7 +219,7 @@ function inSafeFolder<T>(
   }
 }
 
-/** Runs `work`; a folder without write permission for its owner is opened temporarily. */
+/** Runs `work`; temporarily opens a folder that its owner cannot write to. */
 function inOpenFolder<T>(folder: string, work: () => T): T {
   try {
     return work();
@@ -235,7 +235,7 @@ function inOpenFolder<T>(folder: string, work: () => T): T {
   }
 }
 
-/** Opens a folder that is not a link; one that its owner made inaccessible is opened temporarily. Returns null if that fails. */
+/** Opens a folder that is not a link, temporarily accessible if its owner made it inaccessible. Returns null if that fails. */
 function openFolder(path: string): number | null {
   const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
   for (const attempt of [1, 2]) {

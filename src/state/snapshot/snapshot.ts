@@ -22,20 +22,20 @@ import { isPlaceholder, statAt, type Version, versionAt } from './version.ts';
 
 const VERSION = 1;
 
-/** Number of files whose content is kept; there is a limit of bytes as well. Beyond these, only the hashes are. */
+/** Maximum number of files whose content is kept; bytes are limited as well. Beyond it, only hashes are kept. */
 const KEPT_FILES = 5000;
 const KEPT_BYTES = 64 * 1024 * 1024;
-/** Number of files beyond which further ones are not watched. */
+/** Maximum number of watched files. */
 const MOST_FILES = 50_000;
 
 /** Version with the position of its content in the pack; null if that was not kept. */
 type KeptVersion = Version & { readonly offset: number | null };
 
-/** Protected files, and the loop's own files as single paths. */
+/** Protected files as a set, and the loop's own files as single paths. */
 export interface Watch {
   readonly own: readonly string[];
   readonly protect: FileSet;
-  /** Returns whether a file is the user's: its changes are named, and nothing writes, moves or deletes it. */
+  /** Returns whether a file is the user's own: its changes are reported, but nothing writes, moves or deletes it. */
   readonly isOutside: (path: string) => boolean;
   /** Returns whether the content of a file is kept; otherwise only its hash is. */
   readonly isKept: (path: string) => boolean;
@@ -49,11 +49,11 @@ export interface Snapshot {
   /** Version to restore, by absolute path; null for a file that must not exist. */
   readonly files: Readonly<Record<string, KeptVersion | null>>;
   readonly folders: readonly string[];
-  /** Own files among `files`. */
+  /** Those of `files` that are own files. */
   readonly own: readonly string[];
-  /** Later changes by the user that were kept. */
+  /** Later changes by the user, which were kept. */
   readonly left: readonly FileChange[];
-  /** Paths that could not be restored: their content is not the user's change. */
+  /** Paths that could not be restored: their content is not a change by the user. */
   readonly failed?: readonly string[];
 }
 
@@ -111,7 +111,7 @@ function hashOf(path: string): KeptVersion | null {
   return version && { ...version, offset: null };
 }
 
-/** Reads the snapshot of a loop; null if its contract has none. Throws `evidence-lost`. */
+/** Reads the snapshot of a loop; null if its contract lists none. Throws `evidence-lost`. */
 export function readSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
   const found = readEvidenceRecord<Snapshot>(files, contract, 'snapshot');
   if (found === null) return null;
@@ -135,12 +135,12 @@ export function storeLook(files: LoopFiles, snapshot: Snapshot): void {
   const quick = [...evidence, ...paths.slice(0, LOOK_FILES), ...folders.slice(0, LOOK_FOLDERS)];
   const others = [...paths.slice(LOOK_FILES), ...folders.slice(LOOK_FOLDERS)];
   const [path, bytes] = [lookPath(files), lookBytes(stamped(quick), stamped(others))];
-  // A look that was torn or lost in a crash of the machine only makes the next one examine more.
+  // If a look is torn or lost in a crash of the machine, the next one only examines more.
   if (statAt(path)?.isFile() !== true || !readFileSync(path).equals(bytes))
     writeAtomically(path, bytes, 0o600, 'nothing');
 }
 
-/** Adds the current versions of these paths to the snapshot. `left` are changes that the user made to what is restored. */
+/** Adds the current versions of these paths to the snapshot. `left`: the user's changes to restored files. */
 export function adoptVersions(
   files: LoopFiles,
   snapshot: Snapshot,
@@ -161,7 +161,7 @@ export function adoptVersions(
   return next;
 }
 
-/** Adds the files of the running build that are not watched yet: an update has replaced it since the snapshot was taken. */
+/** Adds the files of the running build that are not watched yet: an update has replaced the build since the snapshot. */
 export function adoptRunningBuild(
   files: LoopFiles,
   snapshot: Snapshot,
@@ -176,7 +176,7 @@ export function adoptRunningBuild(
   return adoptVersions(files, { ...snapshot, own: [...snapshot.own, ...added] }, added, [], isKept);
 }
 
-/** Returns the kept content of a version; null if it was not kept, is damaged or missing. */
+/** Returns the kept content of a version; null if it was not kept, is damaged or is missing. */
 export function contentOf(files: LoopFiles, snapshot: Snapshot, version: KeptVersion): Buffer | null {
   const { offset, size, hash } = version;
   const path = packPath(files, snapshot);
@@ -220,7 +220,7 @@ function newPack(path: string, former?: Snapshot) {
 }
 
 /**
- * Returns the snapshot of a loop after it has proved contract, snapshot, contents and stamps; null if the contract has none.
+ * Proves contract, snapshot, contents and stamps of a loop, and returns its snapshot; null if the contract lists none.
  * Throws `evidence-lost`. The caller holds the lock of the snapshot.
  */
 export function provedSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot | null {
@@ -234,7 +234,7 @@ export function provedSnapshot(files: LoopFiles, contract: EvidenceOf): Snapshot
   return snapshot;
 }
 
-/** Returns whether a file has the stamp of the last examination, which no program without privileges can forge. */
+/** Returns whether a file has the stamp of the last examination, which an unprivileged program cannot forge. */
 function isAsStamped(look: string, path: string): boolean {
   const known = readLook(look);
   const at = known?.paths.indexOf(path) ?? -1;
@@ -259,7 +259,7 @@ export function dropSnapshot(files: LoopFiles): void {
   removePacks(files, null);
 }
 
-/** Returns the prefix of a loop's packs; a loop's own name never has a plus sign. */
+/** Returns the prefix of a loop's packs; a loop's name never contains a plus sign. */
 const packPrefix = (snapshot: string): string => `${basename(snapshot)}+pack-`;
 
 /** Removes the packs of former snapshots of these files, except `kept`. */

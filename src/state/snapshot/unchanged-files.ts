@@ -9,7 +9,7 @@ import { isSameVersion, type Version, versionAt } from './version.ts';
 
 const FORMAT = 1;
 
-/** State of the `unchanged` files at the start of a loop, or as last accepted. It outlives the loop's end. */
+/** State of the `unchanged` files at the start of a loop, or as last accepted. It is kept after the loop's end. */
 interface UnchangedFiles {
   readonly version: typeof FORMAT;
   readonly loopId: string;
@@ -17,7 +17,7 @@ interface UnchangedFiles {
   readonly files: Readonly<Record<string, Version>>;
 }
 
-/** Records the current state of the files of `set`; removes the record of a former loop if nothing has to be unchanged. */
+/** Records the current state of the files of `set`, or removes a former loop's record if nothing has to be unchanged. */
 export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly string[], set: FileSet): void {
   if (globs.length === 0) {
     forgetEvidence(files, loopId, 'unchanged');
@@ -33,7 +33,7 @@ export function storeUnchanged(files: LoopFiles, loopId: string, globs: readonly
   storeEvidence(files, loopId, 'unchanged', `${JSON.stringify(record)}\n`);
 }
 
-/** Reads the `unchanged` files of a loop; null if its contract has none, or one for other globs. Throws `evidence-lost`. */
+/** Reads the `unchanged` files of a loop; null if its contract lists none or the globs differ. Throws `evidence-lost`. */
 export function readUnchanged(files: LoopFiles, contract: EvidenceOf, globs: readonly string[]): UnchangedFiles | null {
   const found = readEvidenceRecord<UnchangedFiles>(files, contract, 'unchanged');
   if (found === null) return null;

@@ -15,13 +15,13 @@ export interface Version {
 
 const MODE = 0o7777;
 const CHUNK = 1024 * 1024;
-/** Minimum size of a buffer; a whole chunk for each small file would keep V8 collecting garbage. */
+/** Minimum size of a buffer: a whole chunk for each small file would keep V8 busy collecting garbage. */
 const PAGE = 4096;
 
-/** Size from which only the stamps of a file are compared: a program can create a file of any length instantly. */
+/** Size from which only the stamps of a file are compared: a program can create a file of any length at once. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-/** Returns the version at a path, without following links; null if nothing exists. Unread if its length differs from `base`. */
+/** Returns the version at a path, without following links; null if nothing exists. Hashed only if as long as `base`. */
 export function versionAt(
   path: string,
   keep: (bytes: Buffer) => void = () => undefined,
@@ -39,7 +39,7 @@ export function versionAt(
   try {
     if (stat.isSymbolicLink()) {
       add(readlinkSync(diskPath(path), { encoding: 'buffer' }));
-      // A link has no permissions of its own, and its times mean nothing.
+      // A link has no permissions of its own, and its times are meaningless.
       return { ...common, kind: 'link', mode: 0, hash: hash.digest('hex') };
     }
     if (base?.kind === 'file' && stat.isFile() && size !== base.size) return { ...common, kind: 'file', hash: '' };
@@ -54,7 +54,7 @@ export function versionAt(
   }
 }
 
-/** Empty file that the client's sandbox puts where a file is missing (measured). */
+/** Empty file that the client's sandbox puts in the place of a missing one (measured). */
 export const PLACEHOLDER: Version = { kind: 'file', mode: 0o444, size: 0, hash: '', mtimeMs: 0 };
 
 export function isPlaceholder(version: Version | null): boolean {
@@ -92,7 +92,7 @@ export function isSameVersion(one: Version | null, other: Version | null): boole
   return one.kind === other.kind && one.mode === other.mode && one.hash === other.hash && one.hash !== '';
 }
 
-/** Pattern for a byte of a name that is not UTF-8, kept as a lone surrogate: every name has a distinct string. */
+/** Pattern for a byte of a name that is not UTF-8, kept as a lone surrogate so that every name has its own string. */
 const ODD_BYTE = /[\udc80-\udcff]/u;
 const ODD_BYTES = /([\udc80-\udcff])/u;
 const BYTE = 0xdc00;
@@ -106,7 +106,7 @@ export function diskPath(path: string): string | Buffer {
   );
 }
 
-/** Returns a path under which the file can be stored anywhere: `caf%E9.ts`. */
+/** Returns a form of a path that every file system can store: `caf%E9.ts`. */
 export function plainPath(path: string): string {
   return path.replace(
     new RegExp(ODD_BYTE, 'gu'),
@@ -114,7 +114,7 @@ export function plainPath(path: string): string {
   );
 }
 
-/** Lists a folder; distinguishes names that are not UTF-8. */
+/** Lists a folder, including names that are not UTF-8. */
 export function readFolder(folder: string): Array<Pick<Dirent, 'name' | 'isDirectory'>> {
   const entries = readdirSync(diskPath(folder), { withFileTypes: true });
   if (!entries.some(({ name }) => name.includes('\ufffd'))) return entries;

@@ -25,7 +25,7 @@ export function runFiles(taskDir: string) {
   };
 }
 
-/** Returns the kind of what is at a path, without following symbolic links. */
+/** Returns what kind of thing is at a path, without following symbolic links. */
 export function pathKind(path: string): 'nothing' | 'file' | 'directory' | 'other' {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return 'nothing';
@@ -86,7 +86,7 @@ function take(path: string): boolean {
 
 /** Age from which a heartbeat is renewed. */
 export const BEAT_MS = 60_000;
-/** Age of the heartbeat from which a loop counts as dead. */
+/** Age at which a heartbeat means that its loop is dead. */
 export const DEAD_MS = 30 * 60_000;
 const MAX_BYTES = 4096;
 
@@ -112,7 +112,7 @@ export function endBeat(files: RunFiles, loopId: string): void {
 export function prune(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ path, last }) => {
     if (last !== null && isFresh(last, at)) return [last];
-    // An unreadable one may be in the process of being written: only its age decides.
+    // An unreadable one may just be being written: only its age decides.
     if (last !== null || distance(new Date(statSync(path).mtimeMs).toISOString(), at) >= DEAD_MS) removeIfThere(path);
     return [];
   });
@@ -135,7 +135,7 @@ function hasActiveDir(files: RunFiles): boolean {
   return hasRunDir(files) && isRealDir(files.activeDir);
 }
 
-/** Returns a file name derived from a loop's id, whatever its characters. */
+/** Returns a file name for a loop's id, whatever its characters. */
 function beatPath(files: RunFiles, loopId: string): string {
   return join(files.activeDir, `${loopId.replace(/[^\w-]/g, '_').slice(0, 128)}.json`);
 }

@@ -20,7 +20,7 @@ import { hasRunDir, isRealDir, makeRealDir, makeRunDir, pathKind, refuseLink } f
 
 /*
  * Projection of a loop into its task folder and its loop directory, for people and programs; no decision reads it. Each
- * function masks secrets, and throws the system's error, or `refused` for links, for the caller to log.
+ * function masks secrets. Each throws the system's error, or `refused` for links; the caller logs it.
  */
 
 export function mirrorStatus(files: RunFiles, status: RunStatus): void {
@@ -87,7 +87,7 @@ export function readRunState(files: RunFiles): RunState | null {
   const records = entries.filter((entry) => checkShape(entry, shapes.taskIteration) === null);
   if (status === null && problem === null && entries.length + torn === 0) return null;
   const last = (records.at(-1) ?? null) as TaskIterationRecord | null;
-  // A run that has ended no iteration yet follows the records of the run before.
+  // Until a run has ended an iteration, the last records are those of the run before.
   const lastIteration = status === null || last?.loopId === status.loopId ? last : null;
   return { status, lastIteration, torn: torn + entries.length - records.length, problem };
 }
@@ -169,7 +169,7 @@ export function keepOutOfGit({ dir }: LoopDirectory): void {
   if (pathKind(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
 }
 
-/** Moves the projection of an earlier run into a folder of `runs/`, named by the instant `at`. */
+/** Moves the projection of an earlier run into a folder of `runs/` named after the instant `at`. */
 export function putRunAway(directory: LoopDirectory, at: string): void {
   const { state, events, iterationsDir } = directory;
   const shown = [state, events, iterationsDir].filter((path) => pathKind(path) !== 'nothing');
@@ -194,7 +194,7 @@ export function archiveRun(files: RunFiles, at: string): string {
   return path;
 }
 
-/** Moves the run state of another runner away: a status file that is not ours, or records of which we know none. */
+/** Moves the run state of another runner away: its status file is not ours, or none of its records can be read. */
 export function putForeignRunAway(files: RunFiles, at: string): void {
   const found = readRunState(files);
   if (found === null) return;
