@@ -42,6 +42,20 @@ for (const [where, work, says, loses] of someOf(AWAY, 3)) {
   });
 }
 
+test('a worktree with signed commits is removed, whatever git shows of signatures', (t) => {
+  const p = repository(t);
+  const signs = '#!/bin/sh\necho "[GNUPG:] SIG_CREATED " >&2\necho "-----BEGIN PGP SIGNATURE-----"\n';
+  p.write('gpg', signs);
+  p.write('do.sh', 'rm prompt.txt; git checkout -q -b own; git checkout -q -; echo "<promise>DONE</promise>"\n');
+  p.sh('chmod +x gpg; git config gpg.program "$PWD/gpg"; git config log.showSignature true');
+  git(p, 'add -A');
+  git(p, 'commit -q -S -m signed');
+  assert.match(git(p, 'log -1'), /SIG_CREATED/, 'control: git shows them');
+  assert.equal(run(p).code, 0);
+  const { code, stderr } = p.ralph(['worktree', 'remove', 'fix']);
+  assert.equal(code, 0, stderr);
+});
+
 /** What a user does in a worktree, and takes back: [what, change, way back, what a removal would lose]. */
 const OWN: readonly (readonly [string, string, string, RegExp])[] = [
   [

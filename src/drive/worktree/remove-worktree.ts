@@ -251,7 +251,7 @@ function visitsIn(projectDir: string, gitDir: string, env: NodeJS.ProcessEnv): V
   const git = (...words: string[]) => userGit(projectDir, [`--git-dir=${gitDir}`, ...words], env);
   const head = git('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
   const isDetached = !git('symbolic-ref', '--quiet', 'HEAD').ok;
-  const log = git('log', '--walk-reflogs', '--format=%H %gs', 'HEAD');
+  const log = git('log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', 'HEAD');
   const entries = log.ok ? log.text.split('\n').filter((line) => line !== '') : [];
   const moves = entries.map((line) => {
     const [commit = ''] = line.split(' ', 1);

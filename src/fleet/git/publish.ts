@@ -104,7 +104,7 @@ async function committed(ws: Workspace, head: string, tree: string | null): Prom
 /** Returns whether the branch is at a commit of this tree on top of this commit. */
 async function isCommitOf(ws: Workspace, { branch, expected }: Publication, head: string, tree: string) {
   const call = normalCall(ws);
-  const words = ['log', '--max-count=1', '--format=%T %P', `${expected}`];
+  const words = ['log', '--max-count=1', '--no-show-signature', '--format=%T %P', `${expected}`];
   let found = await git(words, call);
   if (!found.ok) {
     const fetch = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', 'origin', `refs/heads/${nameOf(branch)}`];

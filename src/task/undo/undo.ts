@@ -191,7 +191,11 @@ async function commitsSince(around: Around, { start, end, isLoops }: UndoFacts):
     throw new RalphError('refused', `The history since the start was rewritten. Nothing was changed. ${advice}`);
   const range = `${start.head}..${head}`;
   const idsOf = async (...words: string[]): Promise<Set<string>> =>
-    new Set((await git(around, ['rev-list', ...words])).text.split('\n').filter(Boolean));
+    new Set(
+      must(await git(around, ['rev-list', ...words]))
+        .split('\n')
+        .filter(Boolean),
+    );
   const inLoop = end === null || end.head === head ? null : await idsOf(`${start.head}..${end.head}`);
   // What changes nothing of the project's folder is the work of another loop in the repository, or of the user; but files in
   // a folder above it, such as a lock file, belong to all projects below.
