@@ -44,7 +44,7 @@ for (const [where, work, says, loses] of someOf(AWAY, 3)) {
 
 test('a worktree with signed commits is removed, whatever git shows of signatures', (t) => {
   const p = repository(t);
-  const signs = '#!/bin/sh\necho "[GNUPG:] SIG_CREATED " >&2\necho "-----BEGIN PGP SIGNATURE-----"\n';
+  const signs = '#!/bin/sh\ncat > /dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "-----BEGIN PGP SIGNATURE-----"\n';
   p.write('gpg', signs);
   p.write('do.sh', 'rm prompt.txt; git checkout -q -b own; git checkout -q -; echo "<promise>DONE</promise>"\n');
   p.sh('chmod +x gpg; git config gpg.program "$PWD/gpg"; git config log.showSignature true');
