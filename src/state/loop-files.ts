@@ -6,8 +6,9 @@ import type { ShownNotice } from '../engine/end-report.ts';
 import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
 import type { StoredContract } from '../engine/schema/contract.ts';
 import type { LoopNotice } from '../engine/schema/records.ts';
-import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
+import type { Counters, FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { digest } from '../text/digest.ts';
+import { jsonOrNull } from '../text/json.ts';
 import { advise, RalphError } from '../text/message.ts';
 import { checkShape, isTooDeep } from './check-shape.ts';
 import { appendLine, readLines } from './files/journal-lines.ts';
@@ -255,6 +256,39 @@ export function readContract(files: LoopFiles, found = findContract(files)): Sto
   if (found !== 'unreadable') return found === 'absent' ? null : found;
   const message = `the contract ${files.contract} cannot be read.`;
   throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
+}
+
+export type LoopRecords = Readonly<ReturnType<typeof readRecords>>;
+
+/** Reads the records outside the project that show whose a loop is. Throws the system's error for the counters. */
+export function readRecords(files: LoopFiles) {
+  return { contract: findContract(files), counters: readCounters(files) };
+}
+
+export type FoundLoop = Readonly<ReturnType<typeof findLoop>>;
+
+/** Reads without the lock what a hook decides on. A start writes the state last, so it is read first. */
+export function findLoop(files: LoopFiles) {
+  return { state: readState(files.state), ...readRecords(files) };
+}
+
+/** Size limit: a larger file has no counters of ours. */
+const COUNTERS_BYTES = 1024 * 1024;
+
+/** Reads the counters kept outside the project; null if they are missing or torn. Throws the system's error. */
+export function readCounters({ counters: path }: Pick<LoopFiles, 'counters'>): Counters | null {
+  let text: string;
+  try {
+    text = readFileSync(regularFile(path, COUNTERS_BYTES), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // An error without a code: a folder, or another kind of file.
+    if (code === undefined || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EFBIG' || code === 'ENAMETOOLONG')
+      return null;
+    throw error;
+  }
+  const found = jsonOrNull(text);
+  return checkShape(found, schemas.counters) === null ? (found as Counters) : null;
 }
 
 /** `where` of a hook's message for the launcher to repeat; the loop's id follows. */

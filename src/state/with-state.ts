@@ -5,9 +5,8 @@ import type { LoopState, StateOf } from '../engine/schema/state.ts';
 import { RalphError } from '../text/message.ts';
 import { type KnownCounters, keepCounters, keepStoppedTime, withKept } from './counters-file.ts';
 import { freePath, namesIn, removeIfThere, syncDirectory, writeAtomically } from './files/regular-file.ts';
-import { readCounters } from './find-loop.ts';
 import { withLock } from './lock/lock.ts';
-import { type LoopFiles, parseState, type ReadState, readState } from './loop-files.ts';
+import { type LoopFiles, parseState, type ReadState, readCounters, readState } from './loop-files.ts';
 import { withThisProgram } from './process/program.ts';
 import { awake, lookAtClock } from './process/sleep-watch.ts';
 

@@ -3,7 +3,6 @@ import type { ChecklistStand } from '../../engine/identity/items.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
-import type { ReadState } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
@@ -15,7 +14,7 @@ import type { TaskText } from '../prompt/read-task.ts';
 import { enqueue, recordEvent } from '../records/journal.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Dispatched, Loaded, Turn } from '../turn/turn.ts';
-import { dispatch, isStep, pauseForLoss, underContract, withTurnState } from '../turn/turn.ts';
+import { isStep, pauseForLoss, sameLoop, withTurnState } from '../turn/turn.ts';
 import { iterationEnded, type TurnReport } from './iteration-event.ts';
 import { type Facts, hasChecks, observe, restoreAtEnd, takeFingerprints } from './observe-turn.ts';
 
@@ -55,12 +54,6 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
     recordEvent(files, now(), event);
   }
   return result;
-}
-
-function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded | null {
-  if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
-  const standing = underContract(loaded, current.state, context.files);
-  return { ...standing, restored: standing.restored ?? current.wentBack ?? null };
 }
 
 /** Pauses a loop whose iteration was counted: its claim is not verified, and no prompt follows. */
@@ -153,13 +146,4 @@ function notices(
   for (const warning of checklist === null ? [] : checklistWarnings(state.taskPath, checklist))
     add(`checklist ${digest(show(warning))}`, warning);
   return events;
-}
-
-/** Announces a restored state before anything is decided. */
-export function announceRestored(turn: Turn): Dispatched {
-  const { restored } = turn.loaded;
-  if (restored === null) return { turn, effects: [] };
-  const at = turn.context.now();
-  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `restored ${at}`, warning: restored });
-  return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
 }

@@ -1,7 +1,6 @@
 import type { LiveState } from '../../engine/schema/state.ts';
 import { evidenceLost } from '../../state/evidence/evidence.ts';
-import type { FoundLoop } from '../../state/find-loop.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import type { FoundLoop, LoopFiles } from '../../state/loop-files.ts';
 import { contractIfOf, findContract, findEndedContract } from '../../state/loop-files.ts';
 import { boundLoop, drivenElsewhere, loopOfSession, ownership, routersOwn, runnersOwn } from '../control/ownership.ts';
 

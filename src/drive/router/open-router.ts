@@ -6,6 +6,7 @@ import { lastRecord, recordNotice } from '../../state/event-stream.ts';
 import { contractOrLoss } from '../../state/evidence/evidence.ts';
 import { writeRecord } from '../../state/files/regular-file.ts';
 import { findContract, type LoopFiles, type ReadState, type StoredContract } from '../../state/loop-files.ts';
+import { hasUnverifiedCompletion, isRewritten, replaceRewritten } from '../../state/restore-state.ts';
 import { type Change, quarantine, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/commands/deciding-environment.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
@@ -13,7 +14,6 @@ import type { Message } from '../../text/message.ts';
 import { FOUR_KEYS } from '../control/messages.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
 import { announceWentBack, loadedUnder, newTurn } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
@@ -134,9 +134,9 @@ function restore(
   { sessionId, clientPid, clientStartedAt }: HostSession,
 ): { state: LoopState; effects: readonly Effect[] } {
   const at = options.now();
-  const moved = quarantine(files, at, 'tampered');
   const client = { sessionId, clientPid, clientStartedAt };
-  const restored: LoopState = { ...restoreState(files, stored, client, at, held.epoch), mode: 'router' };
+  const { state, moved } = replaceRewritten(files, stored, client, at, held.epoch);
+  const restored: LoopState = { ...state, mode: 'router' };
   const warning = HOOK_TEXTS.restored(moved, restored.iteration);
   return transition(restored, { type: 'noticed', at, key: `restored ${at}`, warning }, stored.contract.policy);
 }

@@ -4,9 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type Fields, textOf } from '../../hosts/fields.ts';
 import { readStream, recordNotice } from '../../state/event-stream.ts';
 import { lossBy, requireEvidence } from '../../state/evidence/evidence.ts';
-import { readCounters } from '../../state/find-loop.ts';
-import { findLiveContract, orLogged, readLoop } from '../../state/loop-files.ts';
-import { watchSleep } from '../../state/process/sleep-watch.ts';
+import { findLiveContract, orLogged, readCounters, readLoop } from '../../state/loop-files.ts';
 import { BEAT_MS } from '../../state/task-folder/run-files.ts';
 import { endedState } from '../../state/with-state.ts';
 import { ifRefused, RalphError } from '../../text/message.ts';
@@ -15,7 +13,7 @@ import { applyFlagFiles, operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { projectionOf } from '../records/status-projection.ts';
-import { noteSleep } from '../turn/abort-if-superseded.ts';
+import { leaveOutSleep } from '../turn/abort-if-superseded.ts';
 import { dispatch, withTurnState } from '../turn/turn.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
@@ -28,10 +26,7 @@ export function watchOperator(runner: Runner): () => void {
   const contract = begun.loaded.stored?.contract;
   const isOurs = (state: LoopState): boolean => state.loopId === loopId;
   let shown = Date.now();
-  const endWatch = watchSleep((since) => {
-    const said = noteSleep(begun, since);
-    if (said !== null) options.tell({ type: 'agent.notice', message: said });
-  });
+  const endWatch = leaveOutSleep(begun, (message) => options.tell({ type: 'agent.notice', message }));
   const timer = setInterval(() => {
     // The disk may work at the next poll; otherwise the end of the iteration reports the error.
     orLogged(files, now(), 'runner', () => {

@@ -6,17 +6,22 @@ import { resumedPlan } from '../../engine/plan/attempt.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { withKept } from '../../state/counters-file.ts';
 import { lastSeen } from '../../state/event-stream.ts';
-import { readCounters } from '../../state/find-loop.ts';
-import { type LoopFiles, type ReadState, readContract, type StoredContract } from '../../state/loop-files.ts';
+import {
+  type LoopFiles,
+  type ReadState,
+  readContract,
+  readCounters,
+  type StoredContract,
+} from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { asleepMs } from '../../state/process/sleep-watch.ts';
+import { restoreState } from '../../state/restore-state.ts';
 import { archiveState, lastArchived, quarantine } from '../../state/with-state.ts';
 import { countChecklist } from '../../text/markdown/lists.ts';
 import { about, RalphError } from '../../text/message.ts';
 import { loopOfFourKeys } from '../control/operate.ts';
 import { clientAlive } from '../control/ownership.ts';
 import { HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
-import { restoreState } from '../turn/tampering.ts';
 import { requireOpenItems } from './prepare-contract.ts';
 import type { Approved, StartRequest } from './stages.ts';
 

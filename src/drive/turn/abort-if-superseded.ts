@@ -2,7 +2,7 @@ import { sleptText } from '../../engine/messages.ts';
 import { timeReading } from '../../engine/policy/loop-time.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { orLogged, readState } from '../../state/loop-files.ts';
-import { lookAtClock } from '../../state/process/sleep-watch.ts';
+import { lookAtClock, watchSleep } from '../../state/process/sleep-watch.ts';
 import { elapsed, instantOf } from '../../text/time.ts';
 import { applyEffects } from '../records/apply-effects.ts';
 import { dispatch, type Turn } from './turn.ts';
@@ -53,10 +53,19 @@ function isSuperseded({
 }
 
 /**
- * Leaves the time since then, in which the machine slept or this process was stopped, out of the loop's time. Returns what the
- * user has to know; null if the loop was paused, is over, or its state cannot be written now, which is logged.
+ * Leaves every time in which the machine sleeps or this process is stopped out of the time of a turn's loop, and tells what
+ * the user has to know. Returns a function that ends this.
  */
-export function noteSleep(turn: Turn, since: string): string | null {
+export function leaveOutSleep(turn: Turn, tell: (text: string) => void = () => undefined): () => void {
+  const note = (since: string): void => {
+    const text = noteSleep(turn, since);
+    if (text !== null) tell(text);
+  };
+  return watchSleep(note);
+}
+
+/** Notes a sleep. Returns null if the loop was paused, is over, or its state cannot be written now, which is logged. */
+function noteSleep(turn: Turn, since: string): string | null {
   const { files, now } = turn.context;
   const at = now();
   const noted = orLogged(files, at, 'sleep', () => {

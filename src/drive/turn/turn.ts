@@ -126,17 +126,33 @@ export function announceWentBack(
   return transition(state, { type: 'noticed', at, key: wentBack, warning: wentBack }, policy);
 }
 
+/** Announces a restored state before anything is decided. */
+export function announceRestored(turn: Turn): Dispatched {
+  const { restored } = turn.loaded;
+  if (restored === null) return { turn, effects: [] };
+  const at = turn.context.now();
+  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `restored ${at}`, warning: restored });
+  return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
+}
+
 /**
  * Returns the loop with the contract that its state names: the user may have accepted another since it was loaded. One that
  * cannot be believed changes nothing, and is named as lost.
  */
-export function underContract(loaded: Loaded, state: LoopState, files: LoopFiles): Loaded {
+function underContract(loaded: Loaded, state: LoopState, files: LoopFiles): Loaded {
   const { stored, restored } = loaded;
   const found = stored === null || stored.hash === state.contractHash ? stored : findContract(files);
   const isAdopted = typeof found === 'object' && found?.hash === state.contractHash;
   if (found === stored || !isAdopted || found.contract.loopId !== state.loopId) return { ...loaded, state };
   const lost = lossBy(() => readEvidence(files, found.contract, 'contract'));
   return lost === null ? loadedUnder(found, state, restored) : { ...loaded, state, lost };
+}
+
+/** Returns the loop of a turn as it is on disk, whatever was written into its state; null once another has taken its place. */
+export function sameLoop({ loaded, context }: Turn, current: ReadState): Loaded | null {
+  if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
+  const standing = underContract(loaded, current.state, context.files);
+  return { ...standing, restored: standing.restored ?? current.wentBack ?? null };
 }
 
 /** Pauses a loop because its evidence is lost, and names the loss in every report. An ended loop has set it aside. */

@@ -3,10 +3,9 @@ import type { Contract, StoredContract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type Message, RalphError } from '../../text/message.ts';
 import { ifOutOfReach, regularFile, writeAtomically } from '../files/regular-file.ts';
-import { readRecords } from '../find-loop.ts';
 import { hashContract, sha256 } from '../hash-contract.ts';
 import { withLock } from '../lock/lock.ts';
-import { findContract, type LoopFiles, noticesOf } from '../loop-files.ts';
+import { findContract, type LoopFiles, noticesOf, readRecords } from '../loop-files.ts';
 
 const CAUSES = {
   missing: 'is missing',

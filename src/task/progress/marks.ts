@@ -8,7 +8,7 @@ import { isLeftOut, isLeftOutFolder } from '../left-out.ts';
 import { isWithin } from '../project-file.ts';
 
 /** Collects marks; `part` prefixes the names of the limits. */
-export function marksBuilder(part: 'task' | 'git') {
+function marksBuilder(part: 'task' | 'git') {
   const files: Record<string, string> = Object.create(null);
   const limits = new Set<string>();
   let complete = true;
@@ -141,6 +141,28 @@ export function markFolder(projectDir: string, taskDir: string, limits: FolderLi
       if (entry.isDirectory()) folders.push(path);
       else found.add(path, markFile(join(projectDir, path), budget));
     }
+  }
+  return found.build();
+}
+
+export interface PathLimits {
+  readonly files: number;
+  /** Number of files whose contents are read. */
+  readonly read: number;
+  readonly bytes: number;
+}
+
+/** Marks the files that git names, up to `deadline` (see monotonicMs). Never throws. */
+export function markPaths(projectDir: string, paths: readonly string[], limits: PathLimits, deadline: number): Marks {
+  const found = marksBuilder('git');
+  const budget: ReadBudget = { files: limits.read, bytes: limits.bytes };
+  for (const path of paths.toSorted()) {
+    if (found.count() >= limits.files || monotonicMs() > deadline) {
+      found.miss(found.count() >= limits.files ? 'files' : 'time');
+      break;
+    }
+    // A name that is not UTF-8 cannot be looked up.
+    found.add(path, path.includes('\uFFFD') ? { kind: 'unreadable' } : markFile(join(projectDir, path), budget));
   }
   return found.build();
 }

@@ -1,10 +1,9 @@
-import { join, relative, resolve, sep } from 'node:path';
-import type { GitState, Marks, Snapshot } from '../../engine/schema/records.ts';
+import { relative, resolve, sep } from 'node:path';
+import type { GitState, Snapshot } from '../../engine/schema/records.ts';
 import { askWithoutFilters, type GitAnswer, type GitOptions, partsOf, runGit, type Settings } from '../git/run-git.ts';
 import { isLeftOut, MADE_BY_TOOLS } from '../left-out.ts';
 import { prefixInRepository } from '../project-file.ts';
-import type { FolderLimits, ReadBudget } from './marks.ts';
-import { compareMarks, markFile, markFolder, marksBuilder, monotonicMs } from './marks.ts';
+import { compareMarks, type FolderLimits, markFolder, markPaths, monotonicMs, type PathLimits } from './marks.ts';
 
 export interface SnapshotOptions {
   readonly signal?: AbortSignal;
@@ -76,10 +75,7 @@ function limitsOf(snapshots: readonly Snapshot[], cut: boolean): string[] {
   return [...new Set(cut ? [...limits, 'changed-files'] : limits)].toSorted();
 }
 
-interface GitLimits {
-  readonly files: number;
-  readonly read: number;
-  readonly bytes: number;
+interface GitLimits extends PathLimits {
   readonly timeMs: number;
 }
 
@@ -155,21 +151,8 @@ function changesOf(look: Look, { index, dirty }: GitStatus, untracked: string): 
   const inside = (path: string): string => path.slice(look.prefix.length);
   const paths = [...dirty.map(inside), ...partsOf(untracked)].filter(counts);
   const entries = Object.entries(index).map(([path, entry]) => [inside(path), entry] as const);
-  return { index: Object.fromEntries(entries.filter(([path]) => counts(path))), tree: markPaths(look, paths) };
-}
-
-function markPaths({ projectDir, limits, deadline }: Look, paths: readonly string[]): Marks {
-  const found = marksBuilder('git');
-  const budget: ReadBudget = { files: limits.read, bytes: limits.bytes };
-  for (const path of paths.toSorted()) {
-    if (found.count() >= limits.files || monotonicMs() > deadline) {
-      found.miss(found.count() >= limits.files ? 'files' : 'time');
-      break;
-    }
-    // A name that is not UTF-8 cannot be looked up.
-    found.add(path, path.includes('\uFFFD') ? { kind: 'unreadable' } : markFile(join(projectDir, path), budget));
-  }
-  return found.build();
+  const tree = markPaths(look.projectDir, paths, look.limits, look.deadline);
+  return { index: Object.fromEntries(entries.filter(([path]) => counts(path))), tree };
 }
 
 async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<GitState['committed']> {

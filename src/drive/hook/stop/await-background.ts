@@ -2,31 +2,27 @@ import { untilTimeUp } from '../../../engine/policy/loop-time.ts';
 import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { after } from '../../../text/time.ts';
-import { announceRestored } from '../../effects/end-turn.ts';
-import { runEffects } from '../../effects/run-effects.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
 import { recordEvent } from '../../records/journal.ts';
-import { type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
+import { announceRestored, type Dispatched, type Driver, dispatch, handleAbort, type Turn } from '../../turn/turn.ts';
 import { type WaitEnd, waitUntil, withCommandText } from '../../turn/wait.ts';
-import type { OpenedTurn } from './open-turn.ts';
 
-/** Waits inside the hook for background work that will wake the session, at most `background_wait`. */
+/**
+ * Waits inside the hook for background work that will wake the session, at most `background_wait`. `none` if there is nothing
+ * to wait for, `over` if the turn is to be decided by the state after the wait.
+ */
 export async function waitForBackground(
+  opened: Turn,
   { backgroundTasks: tasks, lastMessage }: Pick<HookInput, 'backgroundTasks' | 'lastMessage'>,
-  open: () => OpenedTurn,
   driver: Driver<HookAnswer | null>,
-): Promise<{ readonly answer: HookAnswer | null } | 'decide'> {
-  const running = tasks.filter((task) => task.running);
-  if (running.length === 0) return 'decide';
-  const opened = open();
-  if ('answer' in opened) return { answer: opened.answer };
-  const { state, policy, lost } = opened.turn.loaded;
-  if (lost !== null) return 'decide';
-  const awaited = running.filter(({ id }) => !state.waitedOut.includes(id));
+): Promise<Dispatched | 'none' | 'over'> {
+  const { state, policy, lost } = opened.loaded;
+  const awaited = tasks.filter(({ running, id }) => running && !state.waitedOut.includes(id));
+  if (awaited.length === 0 || lost !== null || state.status === 'paused' || state.status === 'awaiting-consent')
+    return 'none';
   const taskIds = awaited.map(({ id }) => id);
-  if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
   // The Stop decided after the wait finds a complete state, so a restored one is announced first.
-  const { turn, effects: announced } = announceRestored(opened.turn);
+  const { turn, effects: announced } = announceRestored(opened);
   const { deadline, context } = turn;
   applyEffects(context.files, context.now(), announced);
   for (const effect of announced) if (effect.type === 'notify') driver.notify(turn, effect.message);
@@ -46,25 +42,22 @@ export async function waitForBackground(
     const until = Date.parse(limit);
     end = await waitUntil(turn, { until, deadline, signal, state: turn.loaded.state, taskPath: null, tasks: taskIds });
   }
-  const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: HookAnswer | null }> => ({
-    answer: await runEffects(after, driver, effects),
-  });
   const at = turn.context.now();
   switch (end) {
     case 'aborted':
-      return run(handleAbort(turn));
+      return handleAbort(turn);
     case 'message':
     case 'notification':
-      return run(dispatch(turn, { type: 'turn-released', at, why: end === 'message' ? end : 'background' }));
+      return dispatch(turn, { type: 'turn-released', at, why: end === 'message' ? end : 'background' });
     case 'command':
-      return run(withCommandText(dispatch(turn, { type: 'turn-released', at, why: 'message' })));
+      return withCommandText(dispatch(turn, { type: 'turn-released', at, why: 'message' }));
     case 'elapsed':
     case 'deadline':
       applyEffects(turn.context.files, at, dispatch(turn, { type: 'waited-out', at, taskIds }).effects);
-      return 'decide';
+      return 'over';
     case 'state-changed':
     case 'changed':
-      return 'decide';
+      return 'over';
     default:
       return end satisfies never;
   }

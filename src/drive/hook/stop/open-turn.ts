@@ -1,33 +1,37 @@
-import { bindSession, type ClientIdentity } from '../../../engine/initial-state.ts';
+import { adoptFourKeys, bindSession } from '../../../engine/initial-state.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { lastRecord, lastWhere } from '../../../state/event-stream.ts';
 import { contractOrLoss } from '../../../state/evidence/evidence.ts';
-import { type LoopRecords, readRecords } from '../../../state/find-loop.ts';
-import type { ReadState, StoredContract } from '../../../state/loop-files.ts';
-import { contractIfOf, findContract, log, readContract } from '../../../state/loop-files.ts';
+import type { ReadState } from '../../../state/loop-files.ts';
+import { contractIfOf, type LoopRecords, log, readContract, readRecords } from '../../../state/loop-files.ts';
 import { show, withPrefix } from '../../../state/process/program.ts';
+import { isRewritten, replaceRewritten } from '../../../state/restore-state.ts';
 import { quarantine, withState } from '../../../state/with-state.ts';
 import { policyFromEnvironment } from '../../../task/settings/from-environment.ts';
-import { loopOfFourKeys } from '../../control/operate.ts';
+import { DEFAULT_TASK } from '../../../task/task-file.ts';
 import type { DriverContext } from '../../control/ownership.ts';
 import {
   boundLoop,
   callingClient,
   drivenElsewhere,
+  isCancelled,
   isHeldByAnother,
   loopOfSession,
   ownership,
 } from '../../control/ownership.ts';
 import { recordEvent } from '../../records/journal.ts';
 import { HOOK_TEXTS } from '../../turn/messages.ts';
-import { isRewritten, restoreState } from '../../turn/tampering.ts';
 import { type Loaded, loadedUnder, newTurn, type Turn } from '../../turn/turn.ts';
 
-export type OpenedTurn = { readonly turn: Turn } | { readonly answer: HookAnswer | null };
+export type OpenedTurn =
+  | { readonly turn: Turn }
+  | { readonly answer: HookAnswer | null }
+  | { readonly cancelled: true };
 
-/** Loads this session's own loop under the lock, with its state restored if necessary. */
+/** Loads this session's own loop under the lock, with its state restored if necessary, unless the loop was cancelled. */
 export function openTurn(context: DriverContext, signal: Turn['signal'], deadline: number): OpenedTurn {
+  if (isCancelled(context.files, context.env, context.input.sessionId)) return { cancelled: true };
   const loop = withState<LoadedLoop>(context.files, (current) => {
     const found = loadLoop(current, context);
     return { next: found.kind === 'loop' ? found.loaded.state : 'keep', result: found };
@@ -50,6 +54,7 @@ const NOT_OURS: LoadedLoop = { kind: 'none', message: null };
 /** Loads the loop of a Stop, under the lock. Throws RalphError `contract-changed` if its contract is unreadable. */
 export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
   if (drivenElsewhere(context.env)) return NOT_OURS;
+  const records = readRecords(context.files);
   switch (current.kind) {
     case 'absent':
       return { kind: 'absent' };
@@ -57,12 +62,12 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
       const moved = quarantine(context.files, context.now(), 'corrupt');
-      const text = HOOK_TEXTS.corrupt(moved, current.problem, typeof findContract(context.files) === 'object');
+      const text = HOOK_TEXTS.corrupt(moved, current.problem, typeof records.contract === 'object');
       return { kind: 'none', message: show(text, { name: context.files.name, mode: 'hook' }) };
     }
     case 'four-keys':
     case 'loop':
-      return loadFound(current, context);
+      return loadFound(current, records, context);
     default:
       return current satisfies never;
   }
@@ -81,40 +86,44 @@ function vanished({ env, files, input, now }: DriverContext): string | null {
   return show(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' });
 }
 
-type FoundState = Extract<ReadState, { kind: 'loop' | 'four-keys' }>;
+type FoundState = Extract<ReadState, { readonly kind: 'loop' | 'four-keys' }>;
 
-/** Reads all that a Stop decides on, judges whose the loop is, then restores its state or keeps it. */
-function loadFound(current: FoundState, context: DriverContext): LoadedLoop {
+/** Judges whose the loop is by what was read, then whether its state is its own, and restores the state or keeps it. */
+function loadFound(current: FoundState, records: LoopRecords, context: DriverContext): LoadedLoop {
   const { sessionId } = context.input;
+  const wanted = context.env['RALPH_LOOP_ID'];
   const client = callingClient(context);
   const isOwn = current.kind === 'loop' && ownership(current.state, context.env, sessionId) !== 'foreign';
   const own = isOwn ? current.state : null;
-  const records = readRecords(context.files);
-  const { stored, lost } = contractBehind(current, own, records, context);
-  const last = own && stored && lastRecord(context.files, own.loopId);
-
-  const isWanted = Boolean(context.env['RALPH_LOOP_ID']);
-  // Neither another session's loop nor, for a session that was started for one, that of another program.
-  if (own === null && stored === null && (current.kind === 'loop' || isWanted)) return NOT_OURS;
   if (own !== null && isHeldByAnother(own, client, records.counters)) return NOT_OURS;
   // An unbound loop with an unreadable contract cannot begin; the session it was started for reports that.
-  if (own?.sessionId === null && (isWanted || records.contract === 'unreadable')) return NOT_OURS;
+  if (own?.sessionId === null && (wanted || records.contract === 'unreadable')) return NOT_OURS;
+
+  const { stored, lost } = contractBehind(current, own, records, context);
+  const last = own && stored && lastRecord(context.files, own.loopId);
+  // Neither another session's loop nor, for a session that was started for one, that of another program.
+  if (own === null && stored === null && (current.kind === 'loop' || wanted)) return NOT_OURS;
   if (stored !== null && (own === null || isRewritten(own, stored, last))) {
+    if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
     const epoch = current.kind === 'loop' ? current.state.epoch : 0;
-    return restored(stored, client, context, epoch);
+    const { state, moved } = replaceRewritten(context.files, stored, client, context.now(), epoch);
+    return { kind: 'loop', loaded: loadedUnder(stored, state, HOOK_TEXTS.restored(moved, state.iteration)) };
   }
 
   const { policy, notes } = stored
     ? { policy: stored.contract.policy, notes: [] }
     : policyFromEnvironment(context.env, context.files.projectDir);
+  if (current.kind === 'loop') {
+    // A client that continues the conversation of one that was about to exit has found it alive at its start.
+    const isJoining = current.state.sessionId === null || current.state.sessionId === sessionId;
+    const state = isJoining ? bindSession(current.state, client) : current.state;
+    return { kind: 'loop', loaded: { state, policy, stored, restored: current.wentBack ?? null, lost } };
+  }
   // Takes over a loop that another program has begun.
-  if (current.kind === 'four-keys') for (const note of notes) log(context.files, context.now(), 'environment', note);
-  const state = current.kind === 'loop' ? current.state : loopOfFourKeys(current.file, context.files, context.env);
-  // A client that continues the conversation of one that was about to exit has found it alive at its start.
-  const isJoining = state.sessionId === null || state.sessionId === sessionId;
-  const bound = isJoining ? bindSession(state, client) : state;
-  const { wentBack = null } = current.kind === 'loop' ? current : {};
-  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: wentBack, lost } };
+  for (const note of notes) log(context.files, context.now(), 'environment', note);
+  const { maxIterations } = policy;
+  const begun = adoptFourKeys(current.file, { name: context.files.name, taskPath: DEFAULT_TASK, maxIterations });
+  return { kind: 'loop', loaded: { state: bindSession(begun, client), policy, stored, restored: null, lost } };
 }
 
 /** Reads the contract under which a loop goes on (`own`), or by which its state is restored. Throws `contract-changed`. */
@@ -124,12 +133,4 @@ function contractBehind(current: FoundState, own: LoopState | null, found: LoopR
   // A state that names another session, of a loop that was bound to this one, was written by no process of ours.
   const bound = boundLoop(found, context.env, context.input.sessionId);
   return { stored: bound === null ? null : contractIfOf(bound, found.contract), lost: null };
-}
-
-function restored(stored: StoredContract, client: ClientIdentity, context: DriverContext, epoch: number): LoadedLoop {
-  const wanted = context.env['RALPH_LOOP_ID'];
-  if (wanted && wanted !== stored.contract.loopId) return NOT_OURS;
-  const moved = quarantine(context.files, context.now(), 'tampered');
-  const state = restoreState(context.files, stored, client, context.now(), epoch);
-  return { kind: 'loop', loaded: loadedUnder(stored, state, HOOK_TEXTS.restored(moved, state.iteration)) };
 }

@@ -1,27 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineEvent } from '../../../engine/events.ts';
 import { PAUSED_BY_PLANNING } from '../../../engine/messages.ts';
 import type { LoopState } from '../../../engine/schema/state.ts';
 import { completionText } from '../../../engine/signals/signals.ts';
-import { begunBy, begunByCommand, interruptedAt, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
-import type { HookInput } from '../../../hosts/hook-io/hook-input.ts';
+import { interruptedAt, originOf, transcriptSize } from '../../../hosts/claude/transcript/transcript.ts';
 import type { HookAnswer } from '../../../hosts/hook-io/stdio.ts';
 import { readBackwards, STREAM_BYTES } from '../../../state/event-stream.ts';
 import { findLiveContract, type LoopFiles, readState } from '../../../state/loop-files.ts';
 import { isAlive } from '../../../state/process/identity.ts';
 import { withPrefix } from '../../../state/process/program.ts';
-import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { applyFlagFiles } from '../../control/operate.ts';
 import type { DriverContext } from '../../control/ownership.ts';
-import {
-  callingClient,
-  clearCancellation,
-  isCancelled,
-  launchedHeadless,
-  launcherGone,
-} from '../../control/ownership.ts';
+import { callingClient, clearCancellation, launchedHeadless, launcherGone } from '../../control/ownership.ts';
 import { endTurn } from '../../effects/end-turn.ts';
 import { runEffects } from '../../effects/run-effects.ts';
-import { noteSleep } from '../../turn/abort-if-superseded.ts';
+import { leaveOutSleep } from '../../turn/abort-if-superseded.ts';
 import type { Dispatched, Loaded, Turn } from '../../turn/turn.ts';
 import { CLIENT_GONE, dispatch, pauseForLoss, TURN_OVER } from '../../turn/turn.ts';
 import { TOOL_TEXTS } from '../tool-answer.ts';
@@ -41,24 +33,22 @@ const ANSWER_MARGIN_MS = 20_000;
 /** Decides one Stop. Throws disk errors; the caller then allows the stop. */
 export async function stop(context: DriverContext, { timeoutMs, signal }: StopOptions): Promise<HookAnswer | null> {
   const deadline = Date.now() + Math.max(1_000, timeoutMs - ANSWER_MARGIN_MS);
-  if (isCancelled(context.files, context.env, context.input.sessionId)) return afterCancel(context);
   let endWatch = (): void => undefined;
   const open = (): OpenedTurn => {
     const opened = openTurn(context, signal, deadline);
     endWatch();
-    if ('turn' in opened) endWatch = watchSleep((since) => void noteSleep(opened.turn, since));
+    if ('turn' in opened) endWatch = leaveOutSleep(opened.turn);
     return opened;
   };
   try {
     const driver = hookDriver([]);
-    const waited = await waitForBackground(context.input, open, driver);
-    if (waited !== 'decide') return waited.answer;
-    const opened = open();
+    let opened = open();
+    const waited = 'turn' in opened ? await waitForBackground(opened.turn, context.input, driver) : 'none';
+    if (waited === 'over') opened = open();
     if ('answer' in opened) return opened.answer;
-    if (endsByFlag(opened.turn, context)) return afterCancel(context);
-    const { turn, effects } = launcherGone(context.env)
-      ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
-      : await endOfTurn(opened.turn, context);
+    const isWaiting = typeof waited === 'object';
+    if ('cancelled' in opened || (!isWaiting && endsByFlag(opened.turn, context))) return afterCancel(context);
+    const { turn, effects } = isWaiting ? waited : await endOfTurn(opened.turn, context);
     const answer = await runEffects(turn, driver, effects);
     // A state that was lost while the hook waited or checked is named now: no further Stop may come.
     const isLost = answer === null && ['absent', 'corrupt'].includes(readState(context.files.state).kind);
@@ -87,30 +77,39 @@ function afterCancel({ files, input }: DriverContext): HookAnswer {
   return { systemMessage: withPrefix(TOOL_TEXTS.cancelledStop) };
 }
 
+/** Ends the turn, unless something else has ended it, or its loop cannot go on. */
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {
   const { lastMessage, promptId, sessionId } = context.input;
-  if (turn.loaded.lost !== null) return pauseForLoss(turn, turn.loaded.lost);
-  if (isPlanning(turn.loaded, context))
-    return dispatch(turn, { type: 'suspended', at: context.now(), reason: 'interrupted', message: PAUSED_BY_PLANNING });
+  const { state, lost } = turn.loaded;
+  const interruption = interruptionOf(turn.loaded, context);
+  if (interruption !== null) return dispatch(turn, interruption);
+  if (lost !== null) return pauseForLoss(turn, lost);
   return endTurn(turn, {
     load: (current) => {
       const loop = loadLoop(current, context);
       return loop.kind === 'loop' ? loop.loaded : null;
     },
     text: lastMessage ?? '',
-    origin: await originOf(context.input, turn.loaded.state.promptId, turn.signal),
+    origin: await originOf(context.input, state.promptId, turn.signal),
     promptId,
     sessionId,
   });
 }
 
+/** Returns what has ended the turn in place of the agent: a person who plans, or an exit of the launcher; null if neither did. */
+function interruptionOf(loaded: Loaded, context: DriverContext): EngineEvent | null {
+  const at = context.now();
+  if (isPlanning(loaded, context)) return { type: 'suspended', at, reason: 'interrupted', message: PAUSED_BY_PLANNING };
+  return launcherGone(context.env) ? { type: 'interrupted', at, by: 'client-exit' } : null;
+}
+
 /** Returns whether a person has put the session into plan mode. An agent does so without being asked, and goes on. */
-function isPlanning({ state, policy, stored }: Loaded, { env, files, input }: DriverContext): boolean {
+function isPlanning({ state, policy, stored, lost }: Loaded, { env, files, input }: DriverContext): boolean {
   if (input.raw['permission_mode'] !== 'plan' || stored?.contract.client?.permissionMode === 'plan') return false;
   const isAttended = env['CLAUDE_CODE_SESSION_ATTENDED'] !== '0' && !launchedHeadless(env);
   const claim = completionText(policy.completion);
   const claims = claim !== null && input.lastMessage?.includes(claim) === true;
-  const mayPause = isAttended && !claims && state.status === 'running' && !state.stopRequested;
+  const mayPause = isAttended && !claims && lost === null && state.status === 'running' && !state.stopRequested;
   return mayPause && !plansByItself(files, state.loopId);
 }
 
@@ -125,27 +124,6 @@ function plansByItself(files: LoopFiles, loopId: string): boolean {
     ({ tool }) => isCall.test(String(tool)) && tool,
   );
   return last === 'EnterPlanMode';
-}
-
-/** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */
-const TRANSCRIPT_WAIT_MS = 500;
-const POLL_MS = 25;
-
-/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
-async function originOf(
-  { promptId, transcriptPath }: Pick<HookInput, 'promptId' | 'transcriptPath'>,
-  known: string | null,
-  signal: Turn['signal'],
-): Promise<'user' | 'loop'> {
-  if (promptId === null || known === null) return 'loop';
-  if (known === promptId) return begunByCommand(transcriptPath, promptId) ? 'user' : 'loop';
-  if (transcriptSize(transcriptPath) === null) return 'loop';
-  for (let waited = 0; ; waited += POLL_MS) {
-    const by = begunBy(transcriptPath, promptId);
-    if (by !== null) return by;
-    if (waited >= TRANSCRIPT_WAIT_MS || signal().aborted) return 'loop';
-    await sleep(POLL_MS);
-  }
 }
 
 const CLIENT_POLL_MS = 2_000;

@@ -1,6 +1,7 @@
 import { exitCode } from '../../../engine/exit-code.ts';
 import { readContract } from '../../../state/loop-files.ts';
 import { show } from '../../../state/process/program.ts';
+import { hasUnverifiedCompletion, restoreState } from '../../../state/restore-state.ts';
 import { withState } from '../../../state/with-state.ts';
 import type { Message } from '../../../text/message.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
@@ -9,7 +10,6 @@ import { messageBeside, reportText } from '../../status/end-report.ts';
 import { isVerified, standing, undeliveredText } from '../../status/ended-loop.ts';
 import { endLeftRunning, leftRunningText } from '../../status/left-running.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
-import { hasUnverifiedCompletion, restoreState } from '../../turn/tampering.ts';
 import { dispatch, type Turn } from '../../turn/turn.ts';
 
 /** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */

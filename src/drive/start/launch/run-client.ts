@@ -7,14 +7,13 @@ import { lossIn } from '../../../state/evidence/evidence.ts';
 import { orLogged, readLoop } from '../../../state/loop-files.ts';
 import { endGroup } from '../../../state/process/group.ts';
 import { isAtTerminal, onSignals } from '../../../state/process/signals.ts';
-import { watchSleep } from '../../../state/process/sleep-watch.ts';
 import { checkCommands } from '../../../state/tdd-store.ts';
 import { endedState } from '../../../state/with-state.ts';
 import { endOverBudget } from '../../control/end-over-budget.ts';
 import { launcherVariable } from '../../control/ownership.ts';
 import { deliveryOf, makePrompt } from '../../effects/make-prompt.ts';
 import { applyEffects } from '../../records/apply-effects.ts';
-import { noteSleep } from '../../turn/abort-if-superseded.ts';
+import { leaveOutSleep } from '../../turn/abort-if-superseded.ts';
 import { LAUNCH_TEXTS } from '../../turn/messages.ts';
 import type { Listener } from '../../turn/task-kind.ts';
 import { type Dispatched, isStep, type PromptStep, pauseForLoss, startFreshTurn, type Turn } from '../../turn/turn.ts';
@@ -64,10 +63,7 @@ export async function runClient(
   const quiet = onSignals({ press: headless ? pass : () => undefined, leave: pass });
   const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
   const timer = endAtLimit(child, turn, options);
-  const endWatch = watchSleep((since) => {
-    const said = noteSleep(turn, since);
-    if (said !== null) options.say(said);
-  });
+  const endWatch = leaveOutSleep(turn, options.say);
   try {
     await once(child, 'exit');
     // A client behind a wrapper works on when only the wrapper is killed.

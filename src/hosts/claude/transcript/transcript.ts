@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiError, tokens, type UsageDelta } from '../../../engine/events.ts';
 import { readTail } from '../../../state/files/journal-lines.ts';
 import { ifOutOfReach } from '../../../state/files/regular-file.ts';
@@ -33,6 +34,27 @@ export function begunByCommand(path: string | null, promptId: string): boolean {
     return !content.startsWith('<bash-stdout>') && content;
   });
   return newest?.startsWith('<bash-input>') === true;
+}
+
+/** Maximum wait for the start of a turn in the transcript; on a busy machine it appears 0.2 s after the Stop hook starts. */
+const TRANSCRIPT_WAIT_MS = 500;
+const POLL_MS = 25;
+
+/** Returns who began the turn, from the transcript if the loop does not know the prompt; `loop` if it is not there either. */
+export async function originOf(
+  { promptId, transcriptPath }: { readonly promptId: string | null; readonly transcriptPath: string | null },
+  known: string | null,
+  signal: () => AbortSignal,
+): Promise<'user' | 'loop'> {
+  if (promptId === null || known === null) return 'loop';
+  if (known === promptId) return begunByCommand(transcriptPath, promptId) ? 'user' : 'loop';
+  if (transcriptSize(transcriptPath) === null) return 'loop';
+  for (let waited = 0; ; waited += POLL_MS) {
+    const by = begunBy(transcriptPath, promptId);
+    if (by !== null) return by;
+    if (waited >= TRANSCRIPT_WAIT_MS || signal().aborted) return 'loop';
+    await sleep(POLL_MS);
+  }
 }
 
 /** Returns when the user last interrupted a turn (Esc) after `since`; null if the transcript of no client shows one. */

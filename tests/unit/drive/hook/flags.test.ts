@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
 import type { HookAnswer } from '../../../../src/hosts/hook-io/stdio.ts';
@@ -82,6 +83,17 @@ test('a cancel flag also ends a loop whose evidence is lost', async (t) => {
     if (isRaised) assert.equal(ended(project)?.status, 'cancelled');
     else assert.equal(stateOf(project).status, 'paused', 'control: without the flag');
   }
+});
+
+test('a Stop whose loop is cancelled while it waits for background work says so', async (t) => {
+  const project = aLiveLoop(t);
+  const waits = aStop(project, { background_tasks: [{ id: 'b1', status: 'running' }] }, JOB);
+  operate(project.files, JOB, AT, () => ({ kind: 'cancel' }));
+  assert.equal(existsSync(project.files.cancellation), true, 'control: the call of the turn would be refused');
+  assert.match((await waits)?.systemMessage ?? '', /The loop was cancelled/);
+  assert.equal(existsSync(project.files.cancellation), true, 'kept for the subagent that works on');
+  assert.match((await aStop(project, {}, JOB))?.systemMessage ?? '', /The loop was cancelled/);
+  assert.equal(existsSync(project.files.cancellation), false);
 });
 
 test('the agent cannot raise a flag by a file tool or by a shell command that the parser reads', async (t) => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { guardedLoop } from '../../../../src/drive/hook/guarded-loop.ts';
 import { forEachLoopOfSession } from '../../../../src/drive/hook/tool-use.ts';
 import { lostBy } from '../../../../src/state/evidence/evidence.ts';
-import { findLoop } from '../../../../src/state/find-loop.ts';
+import { findLoop } from '../../../../src/state/loop-files.ts';
 import { aHook, aProject, put, start } from '../../../support/drive/drive-project.ts';
 
 const STATES = [

@@ -1,15 +1,15 @@
-import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
-import { withCounters } from '../../engine/counters.ts';
-import { bindSession, type ClientIdentity, initialState } from '../../engine/initial-state.ts';
-import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
-import { planOf } from '../../engine/plan/attempt.ts';
-import type { IterationRecord } from '../../engine/schema/records.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import { pause } from '../../engine/transitions/build.ts';
-import { checkShape } from '../../state/check-shape.ts';
-import { lastRecord, lastWhere } from '../../state/event-stream.ts';
-import { readCounters } from '../../state/find-loop.ts';
-import type { LoopFiles, StoredContract } from '../../state/loop-files.ts';
+import shapes from '../../.build/record-shapes.json' with { type: 'json' };
+import { withCounters } from '../engine/counters.ts';
+import { bindSession, type ClientIdentity, initialState } from '../engine/initial-state.ts';
+import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../engine/messages.ts';
+import { planOf } from '../engine/plan/attempt.ts';
+import type { IterationRecord } from '../engine/schema/records.ts';
+import type { LoopState } from '../engine/schema/state.ts';
+import { pause } from '../engine/transitions/build.ts';
+import { checkShape } from './check-shape.ts';
+import { lastRecord, lastWhere } from './event-stream.ts';
+import { type LoopFiles, readCounters, type StoredContract } from './loop-files.ts';
+import { quarantine } from './with-state.ts';
 
 /**
  * Returns whether a state file was rewritten by another program: it contradicts its contract, or is older than the last
@@ -46,6 +46,18 @@ export function hasUnverifiedCompletion(state: LoopState): boolean {
   return state.status === 'ended' && state.ended.as === 'complete';
 }
 
+/** Moves the file of a rewritten state aside, and restores the state. Returns the file's new path as well. */
+export function replaceRewritten(
+  files: LoopFiles,
+  stored: StoredContract,
+  client: ClientIdentity,
+  at: string,
+  epoch: number,
+): { readonly state: LoopState; readonly moved: string } {
+  const moved = quarantine(files, at, 'tampered');
+  return { state: restoreState(files, stored, client, at, epoch), moved };
+}
+
 /**
  * Restores a rewritten state from the contract and journals: awaiting consent if none was given, paused if the user had
  * paused the loop, otherwise running. Counters are the kept ones, or those of the last iteration record if it has more;
@@ -61,9 +73,9 @@ export function restoreState(
   const { hash, contract } = stored;
   const { loopId, name, taskPath, consented, createdAt, policy } = contract;
   const record = lastRecord(files, loopId);
-  const last = checkShape(record, shapes.counters) === null ? record : null;
-  const kept = readCounters(files);
   const { type, reason } = (consented && lastWhere(files, loopId, SAYS_SO)) || {};
+  const kept = readCounters(files);
+  const last = checkShape(record, shapes.counters) === null ? record : null;
   const { maxIterations } = policy;
   const known = { loopId, name, taskPath, consented, maxIterations };
   const counted: LoopState = {
